@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import NamedTuple
 
 from webhook.diagnostics import LINE
 from webhook.policy.messages import COMMAND_ANYWHERE, printable
@@ -26,10 +25,9 @@ def finding_lines(result: Result, located: Located, page: Page) -> Iterator[str]
     first, *more = hanging(head, str(located), page.width, INDENT)
     yield f"{page.paint(place, 'bold')}: {page.paint(label, colour)}{first.removeprefix(head)}"
     yield from more
-    if source := pointed(located, page.width):
-        yield page.paint(source.number, "dim") + source.source
-        yield page.paint(source.space, "dim") + page.paint(source.carets, colour)
-    about = f"{result.subject}{_origin(result)} at {located.pointer or '/'}"
+    yield from _pointed(located, page, colour)
+    origin = f" from {printable(result.source)}" if result.source else ""
+    about = f"{result.subject}{origin} at {located.pointer or '/'}"
     yield from (page.paint(line, "dim") for line in wrapped(printable(about, LINE), page.width, INDENT))
 
 
@@ -39,10 +37,6 @@ def further(result: Result) -> Iterator[str]:
         yield f"and {counted(count, 'more finding')} of {code}"
 
 
-def _origin(result: Result) -> str:
-    return f" from {printable(result.source)}" if result.source else ""
-
-
 _WIDEST = 160
 """Columns of a source line where the output is not wrapped."""
 
@@ -50,45 +44,27 @@ _TAB = "    "
 _ELLIPSIS = "…"
 
 
-class Pointed(NamedTuple):
-    """A source line after its number, and the carets for the line below, after the space that aligns them."""
-
-    number: str
-    source: str
-    space: str
-    carets: str
-
-
-def pointed(located: Located, most: int | None) -> Pointed | None:
-    """Return the source line of a finding and carets under the value; None if the line is unknown.
+def _pointed(located: Located, page: Page, colour: str) -> Iterator[str]:
+    """Yield the source line of a finding and carets under the value; nothing if the line is unknown.
 
     Of a line that does not fit, the part around the value is shown. A character that is not printable becomes `?`, and
     a tab becomes spaces.
     """
     text = located.excerpt.text.rstrip("\r")
     if not text:
-        return None
-    shown = [_shown(character) for character in COMMAND_ANYWHERE.sub("#?", text)]
+        return
+    shown = [_TAB if one == "\t" else one if one.isprintable() else "?" for one in COMMAND_ANYWHERE.sub("#?", text)]
     at = min(max(0, located.column - located.excerpt.column), len(shown))
     number = f"{located.line:>4} | "
-    room = max(_WIDEST if most is None else most, NARROWEST) - len(number)
+    room = max(_WIDEST if page.width is None else page.width, NARROWEST) - len(number)
     start, end = _window([columns(one) for one in shown], at, room, is_whole=located.excerpt.column == 1)
     before = _ELLIPSIS if start or located.excerpt.column > 1 else ""
     after = _ELLIPSIS if end < len(shown) else ""
     left = columns(before) + sum(map(columns, shown[start:at]))
     under = "".join(shown[at : min(end, at + max(located.length, 1))])
-    return Pointed(
-        number,
-        f"{before}{''.join(shown[start:end])}{after}",
-        f"{'| ':>{len(number)}}{' ' * left}",
-        "^" * max(1, columns(under)),
-    )
-
-
-def _shown(character: str) -> str:
-    if character == "\t":
-        return _TAB
-    return character if character.isprintable() else "?"
+    yield f"{page.paint(number, 'dim')}{before}{''.join(shown[start:end])}{after}"
+    space = f"{'| ':>{len(number)}}{' ' * left}"
+    yield page.paint(space, "dim") + page.paint("^" * max(1, columns(under)), colour)
 
 
 def _window(widths: list[int], at: int, room: int, *, is_whole: bool) -> tuple[int, int]:

@@ -28,7 +28,6 @@ class GithubWriter:
         self._written = dict.fromkeys(_COMMANDS.values(), 0)
 
     def add(self, entry: Entry) -> str:
-        """Return the commands for a result or an error."""
         match entry:
             case Result():
                 return "".join(

@@ -39,7 +39,6 @@ class JunitWriter:
         self._cases: list[_Case] = []
 
     def add(self, entry: Entry) -> str:
-        """Return the suite that ends before the entry, if one does."""
         suite = ""
         if entry.file != self._file or len(self._cases) == _LARGEST:
             suite = self._suite()

@@ -16,7 +16,7 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
 from webhook.policy.messages import COMMAND_ANYWHERE
 from webhook.report.mutation_writer import Destination, Medium, Mutation
-from webhook.report.rewrite import Splice, rewrite
+from webhook.report.rewrite import Splice, applied, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}
 # A command counts after a carriage return as well, which is a line break to the runner of GitHub Actions.
@@ -33,14 +33,12 @@ class DiffWriter:
         self._written: set[str] = set()
 
     def add(self, mutation: Mutation) -> Iterator[str | Diagnostic]:
-        """Keep the edits of an object; yield the diff of the file before."""
         if self._pending and mutation.manifest.within.raw is not self._pending[0].manifest.within.raw:
             yield from self.end()
         if mutation.operations:
             self._pending.append(mutation)
 
     def end(self) -> Iterator[str | Diagnostic]:
-        """Yield the diff of the last file, and a diagnostic for each object whose edits it lacks."""
         pending, self._pending = self._pending, []
         if not pending:
             return
@@ -190,11 +188,7 @@ def _line_end(data: bytes, splice: Splice) -> int:
 
 def _group(data: bytes, start: int, end: int, splices: list[Splice]) -> Iterator[_Group]:
     """Yield the group from one offset to another, without the lines at both ends that stay."""
-    pieces, reached = [], start
-    for splice in splices:
-        pieces += [data[reached : splice.start], splice.new]
-        reached = splice.end
-    old, new = _split(data[start:end]), _split(b"".join([*pieces, data[reached:end]]))
+    old, new = _split(data[start:end]), _split(applied(data, splices, start, end))
     while old and new and old[-1] == new[-1]:
         old.pop()
         new.pop()

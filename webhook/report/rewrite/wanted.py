@@ -24,7 +24,7 @@ class Becomes:
     """A new value in place of a null, or of a text to which the edits add entries: then `added` is the new end."""
 
     value: Any
-    added: str | None = None
+    added: str
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Wanted:
     inside: dict[str | int, Wanted] = field(default_factory=dict)
 
     def at(self, step: str | int) -> Wanted:
-        """Return what is wanted of the value at a key or an index, so that the caller can want more."""
+        """Return the node of the value at a key or an index, so that the caller can add to it."""
         return self.inside.setdefault(step, Wanted())
 
     def want(self, path: Path, value: Any, operations: Iterable[Operation]) -> None:
@@ -62,11 +62,10 @@ class Wanted:
             wanted.entries.append((last, new))
 
 
-def _end(old: Any, new: Any) -> str | None:
-    """Return what a text gains at its end; None where it is not a text or becomes another one."""
-    if isinstance(old, str) and old and isinstance(new, str) and new.startswith(old):
-        return new[len(old) :]
-    return None
+def _end(old: Any, new: Any) -> str:
+    """Return the new end of a text; empty for other values, and for a text that becomes another one."""
+    is_longer = isinstance(old, str) and old and isinstance(new, str) and new.startswith(old)
+    return new[len(old) :] if is_longer else ""
 
 
 def _key(token: str) -> str:
@@ -85,8 +84,6 @@ def follow(value: Any, path: Path) -> Any:
 
 class Values:
     """The values of a document before and after the edits; `edited` makes those of the edited objects, by path."""
-
-    __slots__ = ("_above", "_edited", "_made", "original")
 
     def __init__(self, original: Any, edited: Mapping[Path, Callable[[], Any]]) -> None:
         self.original = original
