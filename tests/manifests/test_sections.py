@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.manifests.reading import read
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Manifest, Source, in_sections, read
+from webhook.manifests import Manifest, Source, in_sections
 from webhook.manifests.stream import BLOCK
 
 PIECES = st.sampled_from(

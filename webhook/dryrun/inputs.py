@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, OfFile, Unread, listed
 from webhook.dryrun.files import standard_input
-from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, has_documents, is_pipe, objects, sources, whole
+from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, documents, is_pipe, objects, sources, whole
 
 
 class Inputs(NamedTuple):
@@ -96,7 +96,7 @@ def answered(
 
 def _answer(read: Callable[[Source], Iterable[Entry]], source: Source) -> Answer[Entry | Unread | Diagnostic]:
     entries = list(listed(read(source)))
-    is_empty = not entries and not has_documents(source.data)
+    is_empty = not entries and next(documents("", source.data), None) is None
     return Answer(source.file, entries, is_empty, is_first=source.first_line == 1)
 
 

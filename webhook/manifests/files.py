@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic
@@ -61,16 +62,17 @@ def _content(descriptor: int, size: int) -> bytes:
         return data + stream.read(LARGEST + 1 - len(data))
 
 
-def read_stream(name: str, stream: BinaryIO) -> bytes | Diagnostic:
-    """Return the content of a stream."""
+def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
+    """Read a stream at once."""
     expected = _expected(stream)
     try:
         data = stream.read(expected + 1)
         if len(data) > expected:
             data += stream.read(LARGEST + 1 - len(data))
     except (OSError, ValueError) as error:
-        return Diagnostic(name, 0, 0, reason_of(error))
-    return data if len(data) <= LARGEST else Diagnostic(name, 0, 0, TOO_LARGE)
+        yield Diagnostic(name, 0, 0, reason_of(error))
+        return
+    yield Source(name, data) if len(data) <= LARGEST else Diagnostic(name, 0, 0, TOO_LARGE)
 
 
 def _expected(stream: BinaryIO) -> int:

@@ -8,18 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import Source, is_folder, mode_of, problem, read_stream, reason_of, shown
+from webhook.manifests.files import Source, is_folder, mode_of, problem, reason_of, shown, whole
 
 STDIN = "<stdin>"
 
 Reading: TypeAlias = Callable[[str, BinaryIO], Iterator[Source | Diagnostic]]
 """Reads the stream of an input that has a name."""
-
-
-def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
-    """Read a stream at once."""
-    data = read_stream(name, stream)
-    yield data if isinstance(data, Diagnostic) else Source(name, data)
 
 
 def sources(

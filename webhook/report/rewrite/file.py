@@ -41,15 +41,23 @@ def rewrite(data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
 
     An edited file is read again. An object that is then not what the edits make of it gets no splices.
     """
-    edits, failures = _edited_documents(data, mutations)
+    edits: list[_Edited] = []
+    failures: list[Diagnostic] = []
+    cursor = _Cursor(data)
+    for number, group in groupby((one for one in mutations if one.operations), lambda one: one.manifest.document):
+        edited = tuple(group)
+        try:
+            edits.append(_Edited(number, edited, tuple(_splices(cursor, edited[0].manifest.within, edited))))
+        except UneditableError as error:
+            failures += [_failure(one, str(error)) for one in edited]
     numbers = _wrong(data, edits)
     if numbers:
         sound = [one for one in edits if one.number not in numbers]
         # If that is not enough, no edit of the file is certain.
         refused = edits if _wrong(data, sound) else [one for one in edits if one.number in numbers]
         edits = [] if refused is edits else sound
-        failures += [_failure(one, "its text cannot take the edits") for edited in refused for one in edited.mutations]
-    return Rewritten(tuple(splice for edited in edits for splice in edited.splices), tuple(failures))
+        failures += [_failure(one, "its text cannot take the edits") for edit in refused for one in edit.mutations]
+    return Rewritten(tuple(splice for edit in edits for splice in edit.splices), tuple(failures))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +67,6 @@ class _Edited:
     number: int
     mutations: tuple[Mutation, ...]
     splices: tuple[Splice, ...]
-
-
-def _edited_documents(data: bytes, mutations: Iterable[Mutation]) -> tuple[list[_Edited], list[Diagnostic]]:
-    edits: list[_Edited] = []
-    failures: list[Diagnostic] = []
-    cursor = _Cursor(data)
-    for number, group in groupby((one for one in mutations if one.operations), lambda one: one.manifest.document):
-        edited = tuple(group)
-        try:
-            splices = tuple(_splices(cursor, edited[0].manifest.within, edited))
-        except UneditableError as error:
-            failures += [_failure(one, str(error)) for one in edited]
-        else:
-            edits.append(_Edited(number, edited, splices))
-    return edits, failures
 
 
 def _splices(cursor: _Cursor, document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
