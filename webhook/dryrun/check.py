@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 from webhook.diagnostics import listed
 from webhook.dryrun.evaluation import USERS, Evaluated, evaluate
-from webhook.dryrun.inputs import Inputs, Notify, answered, batches, entries, found, one_by_one
+from webhook.dryrun.inputs import MOST, Inputs, Notify, answered, batches, entries, found
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import message
 from webhook.report.model import Entry, Result, Selection, decision_with
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
 
 
 @contextmanager
 def results(
     inputs: Inputs, evaluator: Evaluator, selection: Selection, jobs: int, notify: Notify
 ) -> Iterator[Iterator[Entry]]:
-    """Check the inputs in this process or in workers, which end with the context; the results have the order of inputs.
-
-    Raises InputError.
-    """
-    grouped = one_by_one if jobs == 1 else batches
-    check = partial(_checked, evaluator, inputs.namespace)
-    with _mapped(partial(answered, check), jobs) as answers:
-        checked = listed(entries(inputs, answers(grouped(found(inputs, in_sections, notify)))))
-        yield map(partial(_compared, UsersOfRun(), evaluator, selection), checked)
+    """Yield the results in the order of the inputs. Workers end with the context. Raises InputError."""
+    check = partial(answered, partial(_checked, evaluator, inputs.namespace))
+    with nullcontext(partial(map, check)) if jobs == 1 else _in_workers(check, jobs) as answers:
+        given = batches(found(inputs, in_sections, notify), 1 if jobs == 1 else MOST)
+        yield map(partial(_compared, UsersOfRun(), evaluator, selection), listed(entries(inputs, answers(given))))
 
 
-def _mapped(
-    function: Callable[[Task], Answer], jobs: int
-) -> AbstractContextManager[Callable[[Iterable[Task]], Iterator[Answer]]]:
-    if jobs == 1:
-        return nullcontext(partial(map, function))
-    from webhook.dryrun.workers import ordered
+def _in_workers(function: Callable[[Any], Any], jobs: int) -> AbstractContextManager[Callable[..., Iterator[Any]]]:
+    from webhook.dryrun.workers import ordered  # most runs have no workers
 
     return ordered(function, jobs)
 

@@ -37,8 +37,8 @@ Entry = TypeVar("Entry", bound=OfFile)
 _BATCH = 128 * 1024
 """Bytes of a batch: enough that a worker has more to compute than to receive, few enough that all workers get some."""
 
-_MOST = 500
-"""Inputs of a batch."""
+MOST = 500
+"""Inputs of a batch for a worker."""
 
 
 class Answer(NamedTuple, Generic[Entry]):
@@ -55,12 +55,9 @@ def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | 
 
     Kustomizations, and the files that they merge into objects, are left out: nothing applies them.
     """
-    given = map(_unless_part, found(inputs, whole, notify))
-    return entries(inputs, map(partial(answered, objects), one_by_one(given)))
-
-
-def _unless_part(one: Found) -> Found:
-    return Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one
+    given = found(inputs, whole, notify)
+    apart = (Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one for one in given)
+    return entries(inputs, map(partial(answered, objects), batches(apart, 1)))
 
 
 def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
@@ -68,19 +65,14 @@ def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
     return sources(inputs.names, standard_input(), notify, inputs.exclude, reading, as_in_folder=inputs.force_exclude)
 
 
-def one_by_one(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """Yield each input alone, so that it is reported before the next one is read."""
-    return ([one] for one in found)
-
-
-def batches(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """Yield inputs in batches for worker processes, in their order."""
+def batches(found: Iterable[Found], most: int) -> Iterator[list[Found]]:
+    """Yield inputs in batches, in their order. An input alone is reported before the next one is read."""
     batch: list[Found] = []
     size = 0
     for one in found:
         batch.append(one)
         size += len(one.data) if isinstance(one, Source) else 0
-        if size >= _BATCH or len(batch) == _MOST:
+        if size >= _BATCH or len(batch) == most:
             yield batch
             batch, size = [], 0
     if batch:

@@ -36,10 +36,7 @@ class _Ignore:
 
 
 def without_ignored(result: Result, selection: Selection, *, allowed: bool) -> Result:
-    """Return the result without the findings that its comments ignore, with notes about comments without effect.
-
-    `allowed`: the settings let comments suppress findings.
-    """
+    """Return the result without the findings that its comments ignore, and with notes about comments without effect."""
     if not allowed:
         return _noted(result, (_note(result, one, _NOT_ALLOWED) for one in result.comments))
     ignores = [ignore for comment in result.comments for ignore in _ignores(comment)]

@@ -105,10 +105,7 @@ def _about(file: str, document: Document, stranger: Stranger) -> Diagnostic:
 _HEADER = ("kind", "apiVersion")
 _NO_NAME = (None, "")
 _MARK = re.compile(rb"kind|apiVersion|[\\!\0]")
-"""A key of an object, or another spelling of it by escapes, tags such as `!!binary`, and UTF-16.
-
-What is wrong with a file without a match is no error of a manifest.
-"""
+"""A key of an object, or what may spell it: escapes, tags such as `!!binary`, UTF-16. No other file holds objects."""
 
 _LARGE = 64 * 1024
 """Bytes of a file that cannot hold objects and is not parsed either."""

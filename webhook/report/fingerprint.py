@@ -1,7 +1,4 @@
-"""The identity of a finding from one run to the next, as in a baseline.
-
-It is independent of lines, messages and the order of objects.
-"""
+"""The identity of a finding from one run to the next, as in a baseline: independent of lines, messages and order."""
 
 from __future__ import annotations
 

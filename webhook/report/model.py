@@ -93,10 +93,7 @@ class Suppressor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """A finding that the report leaves out, or the findings of a code that are counted but not listed.
-
-    `reason` is what the author of a comment gives as the reason.
-    """
+    """A finding that the report leaves out, or the number of those of a code. `reason` is that of a comment."""
 
     code: str
     by: Suppressor
@@ -168,10 +165,7 @@ def decision_with(decision: str, severity: Severity) -> str:
 
 
 class Selection(NamedTuple):
-    """The codes of the checks that options leave out, and of those that remain.
-
-    `options` names the options; it is empty where all checks remain.
-    """
+    """The codes of the checks that options leave out, and of those that remain. Without `options`, all remain."""
 
     left_out: tuple[str, ...] = ()
     remaining: tuple[str, ...] = ()

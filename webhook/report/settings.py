@@ -57,10 +57,7 @@ _STRATEGIES = {"none": "whole cards", "mps": "MPS", "time-slicing": "time-slicin
 
 
 def plugin_limits(limits: Limits, facts: Facts) -> Iterator[str]:
-    """Yield the limits per container by configuration, with the number of its nodes where nodes are known.
-
-    Nothing where the settings do not take limits from the device plugin (`limits.fromDevicePlugin`).
-    """
+    """Yield the limits per container by configuration, with the number of its nodes where nodes are known."""
     plugin = facts.device_plugin
     if not limits.from_device_plugin:
         return

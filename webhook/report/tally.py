@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from enum import Enum
 from typing import Any, assert_never
 
@@ -155,3 +156,9 @@ def summary(tally: Tally) -> str:
     said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
     end = f"; {counted(tally.errors, 'input')} could not be read" if tally.errors else ""
     return f"{counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}"
+
+
+def further(result: Result) -> Iterator[str]:
+    """Yield a text for each code with findings of an object that are not listed."""
+    for code, count in result.omitted.items():
+        yield f"and {counted(count, 'more finding')} of {code}"

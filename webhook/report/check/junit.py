@@ -13,9 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Decision, Severity
-from webhook.report.finding_lines import further
 from webhook.report.model import SKIPPED, Entry, Located, Result
-from webhook.report.tally import Tally
+from webhook.report.tally import Tally, further
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="gpushare-webhook">\n'
 _LARGEST = 500

@@ -69,10 +69,8 @@ class DiffWriter:
                 reason = "no diff here: a CI system would read this line as a command; use -o diff=FILE"
                 yield Diagnostic(file, line.number, 1, reason)
             elif self._destination.medium is Medium.TERMINAL and not _is_printable(text):
-                reason = (
-                    "no diff on a terminal: a character of this line is not printable; redirect the output to a file"
-                )
-                yield Diagnostic(file, line.number, 1, reason)
+                reason = "no diff on a terminal: a character of this line is not printable"
+                yield Diagnostic(file, line.number, 1, f"{reason}; redirect the output to a file")
 
     def _text(self, path: str, lines: list[DiffLine]) -> str:
         paint = self._destination.paint
