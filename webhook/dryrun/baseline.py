@@ -189,12 +189,10 @@ def _problems_of_entry(entry: object, path: verdict.Path) -> Iterator[tuple[verd
         yield path, f"{name}: must have either path or further"
     for key, one in entry.items():
         if key in _TEXTS and not isinstance(one, str):
-            yield (*path, key), f"{name}.{key}: must be text, not {shown(one)}{_IN_QUOTES if one is not None else ''}"
+            hint = "" if one is None else "; put it in quotes"
+            yield (*path, key), f"{name}.{key}: must be text, not {shown(one)}{hint}"
         elif key in _NUMBERS and (not isinstance(one, int) or isinstance(one, bool) or one < 1):
             yield (*path, key), f"{name}.{key}: must be a whole number from 1, not {shown(one)}"
-
-
-_IN_QUOTES = "; put it in quotes"
 
 
 def _unknown(value: dict[str, Any], known: Sequence[str], path: verdict.Path) -> Iterator[tuple[verdict.Path, str]]:

@@ -14,7 +14,8 @@ from webhook.dryrun.inputs import MOST, Inputs, Notify, answered, batches, entri
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import message
-from webhook.report.model import Entry, Result, Selection, decision_with
+from webhook.policy.verdict import DECISIONS, Decision
+from webhook.report.model import Entry, Result, Selection
 
 
 @contextmanager
@@ -73,4 +74,5 @@ class UsersOfRun:
         remedy = "set the same runAsUser in all of them"
         finding = replace(other.finding, message=str(message(problem, earlier)), remedy=remedy)
         findings = sorted((*result.findings, replace(other, finding=finding)), key=lambda one: one.finding.code)
-        return result._replace(findings=tuple(findings), decision=decision_with(result.decision, finding.severity))
+        decision = max(Decision[result.decision.upper()], DECISIONS[finding.severity])
+        return result._replace(findings=tuple(findings), decision=decision.label)

@@ -38,7 +38,8 @@ class _Ignore:
 def without_ignored(result: Result, selection: Selection, *, allowed: bool) -> Result:
     """Return the result without the findings that its comments ignore, and with notes about comments without effect."""
     if not allowed:
-        return _noted(result, (_note(result, one, _NOT_ALLOWED) for one in result.comments))
+        message = "the comment suppresses nothing: suppress.comments is off in the settings"
+        return _noted(result, (_note(result, one, message) for one in result.comments))
     ignores = [ignore for comment in result.comments for ignore in _ignores(comment)]
     applying: dict[tuple[int, str], _Ignore] = {}
     for one in ignores:
@@ -89,9 +90,6 @@ def _where(ignore: _Ignore) -> str:
     if not ignore.comment.target:
         return "does not apply: the next line is blank"
     return f"finds nothing there (line {ignore.comment.target})"
-
-
-_NOT_ALLOWED = "the comment suppresses nothing: suppress.comments is off in the settings"
 
 
 def _note(result: Result, comment: Comment, message: str) -> Diagnostic:

@@ -231,7 +231,7 @@ class _Composer:
             return _MERGE
         name: Any = value
         if name in keys:
-            raise given_twice(name, self.text.line(keys[name]), offset)
+            raise given_twice(name, self.text.position(keys[name]).line, offset)
         keys[name] = offset
         return name
 
@@ -305,7 +305,7 @@ def unreadable_yaml(error: YAMLError, text: SourceText) -> UnreadableError:
         character = text.content[offset : offset + 1]
         instead = f"a value cannot start with {quoted(character)}; put it in quotes"
         return UnreadableError(_TAB if character == "\t" else instead, offset)
-    line = text.line(begin.index if begin is not None else offset)
+    line = text.position(begin.index if begin is not None else offset).line
     message = _PROBLEMS.get(problem) or printable(problem, _LONGEST_PROBLEM)
     return UnreadableError(message.replace("{line}", str(line)), offset)
 

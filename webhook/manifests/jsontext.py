@@ -86,7 +86,7 @@ def _refused(text: SourceText, start: int) -> UnreadableError:
             keys = outer.pop()
         elif is_key and keys is not None:
             if (key := string(word)) in keys:
-                return given_twice(key, text.line(keys[key]), offset)
+                return given_twice(key, text.position(keys[key]).line, offset)
             keys[key] = offset
         elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
             return UnreadableError("this number exceeds the range of 64-bit floats", offset)

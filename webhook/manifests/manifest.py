@@ -156,7 +156,7 @@ class Manifest:
         if not isinstance(last, int):
             return None
         following = self.within.offset((*holder, last + 1))
-        return self.within.text.line(following) if following > self.within.offset(self.path) else None
+        return self.within.text.position(following).line if following > self.within.offset(self.path) else None
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""

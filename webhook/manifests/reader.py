@@ -14,23 +14,17 @@ from webhook.manifests.text import SourceText, UnreadableError, quoted
 
 def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
-    for found in _documents(file, data, first_line, number):
-        if isinstance(found, Document):
-            found.raw = data
-        yield found
-
-
-def _documents(file: str, data: bytes, first_line: int, number: int) -> Iterator[Document | Diagnostic]:
     if data.startswith(UTF16):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
     if data.startswith(GZIP):
         yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
         return
-    if is_json(data):
-        yield from _json_or_yaml(file, normal(data))
-    else:
-        yield from _yaml(file, normal(data), first_line, number=number)
+    text = normal(data)
+    for found in _json_or_yaml(file, text) if is_json(data) else _yaml(file, text, first_line, number=number):
+        if isinstance(found, Document):
+            found.raw = data
+        yield found
 
 
 def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:

@@ -61,9 +61,6 @@ class SourceText:
         end = self.content.find("\n", offset, offset + EXCERPT)
         return Excerpt(self.content[start : end if end >= 0 else offset + EXCERPT], self.position(start).column)
 
-    def line(self, offset: int) -> int:
-        return self.position(offset).line
-
 
 DEEPEST = 256
 """Levels of nesting: far more than any Kubernetes object needs, far fewer than the stack of a recursive reader."""

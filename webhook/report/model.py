@@ -36,7 +36,6 @@ class Subject(NamedTuple):
         return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()
 
     def as_data(self) -> dict[str, str]:
-        """Return the object's identity with the keys that machine-readable formats use."""
         return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
 
 
@@ -156,12 +155,6 @@ SKIPPED = "skipped"
 """The decision about an object of which nothing is checked."""
 
 DECISIONS = ("allowed", "warned", "denied", SKIPPED)
-
-
-def decision_with(decision: str, severity: Severity) -> str:
-    """Return the decision about an object that gets another finding of a severity."""
-    most = max(Decision[decision.upper()], POLICY_DECISIONS[severity])
-    return most.label
 
 
 class Selection(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, assert_never
+from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import DECISIONS as DECISION_OF
@@ -72,15 +72,12 @@ class Tally:
         self.unchecked = 0
 
     def add(self, entry: Entry) -> None:
-        match entry:
-            case Result():
-                self._add_result(entry)
-            case Diagnostic():
-                self.errors += entry.errors
-            case Unread():
-                self.unread.add(entry)
-            case _:
-                assert_never(entry)
+        if isinstance(entry, Diagnostic):
+            self.errors += entry.errors
+        elif isinstance(entry, Unread):
+            self.unread.add(entry)
+        else:
+            self._add_result(entry)
 
     def _add_result(self, result: Result) -> None:
         self.decisions[result.decision] += 1

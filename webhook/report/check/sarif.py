@@ -43,7 +43,9 @@ class SarifWriter:
         self._tree = tree
         self._fingerprints = Fingerprints()
         self._results = JsonItems(_head(), 8)
-        self._budget = _Budget()
+        self._most = MOST_RESULTS
+        self._most_bytes = MOST_BYTES
+        self._compressor = zlib.compressobj(1)
         self._left_out = 0
         self._notifications: list[dict[str, Any]] = []
         self._unnamed = 0
@@ -67,11 +69,13 @@ class SarifWriter:
         return f"{self._results.end()},\n{indent(members, ' ' * 4)}\n    }}\n  ]\n}}\n"
 
     def _finding(self, data: dict[str, Any]) -> str:
+        if self._most == 0 or self._most_bytes <= 0:
+            self._left_out += 1
+            return ""
         text = self._results.add(data)
-        if self._budget.allows(text):
-            return text
-        self._left_out += 1
-        return ""
+        self._most -= 1
+        self._most_bytes -= len(self._compressor.compress(text.encode()))
+        return text
 
     def _cuts(self) -> list[dict[str, Any]]:
         cuts = []
@@ -81,23 +85,6 @@ class SarifWriter:
         if self._unnamed:
             cuts.append(f"{self._unnamed} more errors are left out")
         return [{"level": "warning", "message": {"text": text}} for text in cuts]
-
-
-class _Budget:
-    """The results that may still follow, by their number and their compressed size."""
-
-    def __init__(self) -> None:
-        self._results = MOST_RESULTS
-        self._bytes = MOST_BYTES
-        self._compress = zlib.compressobj(1)
-
-    def allows(self, text: str) -> bool:
-        """Return whether the text of a result may be written, and count it."""
-        if self._results == 0 or self._bytes <= 0:
-            return False
-        self._results -= 1
-        self._bytes -= len(self._compress.compress(text.encode()))
-        return True
 
 
 def _head() -> str:

@@ -7,6 +7,7 @@ there: with an escape it would not apply.
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -199,9 +200,7 @@ def _group(data: bytes, start: int, end: int, splices: list[Splice]) -> Iterator
 
 def _split(text: bytes) -> list[bytes]:
     """Return the lines, each with its line break: only a line feed ends a line of a diff."""
-    lines = [line + b"\n" for line in text.split(b"\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+    return io.BytesIO(text).readlines()
 
 
 def _hunks(data: bytes, groups: Iterable[_Group]) -> Iterator[list[_Group]]:

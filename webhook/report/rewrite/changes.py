@@ -293,7 +293,8 @@ def _scalar(value: Any) -> str:
 
 def _key(key: str | None) -> str:
     text = str(key)
-    return f"{_known(text)}:" if len(text) <= _SIMPLE and "\n" not in _known(text) else _explicit(text)
+    is_simple = len(text) <= _SIMPLE and "\n" not in _known(text)
+    return f"{_known(text)}:" if is_simple else yaml_text({text: None}).removesuffix(" null\n")
 
 
 _SIMPLE = 100
@@ -307,7 +308,3 @@ def _known(text: str) -> str:
 
 def _written(value: Any) -> str:
     return yaml_text([value])[2:-1]
-
-
-def _explicit(key: str) -> str:
-    return yaml_text({key: None}).removesuffix(" null\n")

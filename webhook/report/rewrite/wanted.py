@@ -45,7 +45,9 @@ class Wanted:
         for step in path:
             wanted = wanted.at(step)
         for operation in operations:
-            wanted.add(value, [_key(token) for token in operation["path"].split("/")[1:]], operation["value"])
+            tokens = operation["path"].split("/")[1:]
+            keys = [token.replace("~1", "/").replace("~0", "~") for token in tokens]
+            wanted.add(value, keys, operation["value"])
 
     def add(self, value: Any, keys: list[str], new: Any) -> None:
         """Add one operation: `new` at the path `keys` of `value`."""
@@ -66,10 +68,6 @@ def _end(old: Any, new: Any) -> str:
     """Return the new end of a text; empty for other values, and for a text that becomes another one."""
     is_longer = isinstance(old, str) and old and isinstance(new, str) and new.startswith(old)
     return new[len(old) :] if is_longer else ""
-
-
-def _key(token: str) -> str:
-    return token.replace("~1", "/").replace("~0", "~")
 
 
 def follow(value: Any, path: Path) -> Any:
