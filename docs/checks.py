@@ -15,7 +15,7 @@ import yaml
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.evaluation import evaluate
 from webhook.dryrun.files import parse
-from webhook.manifests import read
+from webhook.manifests import Manifest, Source, objects
 from webhook.policy import checks, injections
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check, Scope
@@ -172,8 +172,8 @@ def report(check: Check[Any], example: Example, which: str) -> list[Result]:
     evaluator = Evaluator.of(settings, parse("facts.yaml", example.facts.encode(), load_facts))
     origin = partial(Origin, is_final_hook=True, groups=()) if check.scope is Scope.EXPECTS_EDITS else Origin
     results = []
-    for one in read(f"{which}.yaml", getattr(example, which).encode()):
-        evaluated = one if isinstance(one, Diagnostic) else evaluate(one, evaluator, "", origin)
+    for one in objects(Source(f"{which}.yaml", getattr(example, which).encode())):
+        evaluated = evaluate(one, evaluator, "", origin) if isinstance(one, Manifest) else one
         if isinstance(evaluated, Diagnostic):
             raise InputError([evaluated])
         results.append(evaluated.result())

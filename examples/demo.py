@@ -23,7 +23,7 @@ import aiohttp
 import click
 import jsonpatch
 
-from webhook.manifests import Manifest, read
+from webhook.manifests import Manifest, Source, objects
 from webhook.report.data import yaml_text
 from webhook.report.model import Subject
 from webhook.report.mutate import MutateFormat
@@ -64,7 +64,7 @@ def written() -> Iterator[Example]:
     """Yield reviews of the manifests in this folder."""
     for file in sorted(Path(__file__).parent.glob("*.yaml")):
         about = file.read_text().partition("\n")[0].removeprefix("# ")
-        for manifest in read(file.name, file.read_bytes()):
+        for manifest in objects(Source(file.name, file.read_bytes())):
             if not isinstance(manifest, Manifest):
                 raise click.ClickException(str(manifest))
             yield Example(f"examples/{file.name}", about, _review(manifest.value))
@@ -146,7 +146,7 @@ def show(example: Example, answer: dict[str, Any]) -> None:
 
 def _difference(before: Any, operations: list[dict[str, Any]]) -> str:
     """Return the diff of an object's YAML."""
-    (manifest,) = read("sent", yaml_text(before).encode())
+    (manifest,) = objects(Source("sent", yaml_text(before).encode()))
     if not isinstance(manifest, Manifest):
         raise click.ClickException(str(manifest))
     subject = Subject(before["apiVersion"], before["kind"], "", "")

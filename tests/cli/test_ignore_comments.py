@@ -9,7 +9,8 @@ import pytest
 
 from tests.cli.run import Ended, run
 from tests.linear import assert_linear
-from webhook.manifests import Manifest, read
+from tests.manifests.reading import read
+from webhook.manifests import Manifest
 
 ALLOWED = "suppress: {comments: true}\n"
 

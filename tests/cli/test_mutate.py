@@ -12,8 +12,9 @@ import yaml
 
 from tests.cli.run import Ended, run
 from tests.hostile import container, each, pod
+from tests.manifests.reading import read
 from tests.remedies import ASK_FOR_ONE
-from webhook.manifests import Manifest, read
+from webhook.manifests import Manifest
 from webhook.policy.verdict import MOST_EDITS
 
 

@@ -56,7 +56,6 @@ UNUSED = {
     "webhook.policy.placement.cluster_objects",
     "webhook.policy.settings.elements",
     "webhook.policy.settings.formats",
-    "webhook.report.baseline",
     "webhook.dryrun.suppression",
 }
 """Modules that a check needs only with other options or files, or for objects that launch programs."""

@@ -14,13 +14,13 @@ import pytest
 import webhook.cli
 import webhook.report.check
 import webhook.report.mutate
-from tests.report.reports import DENIAL, result
+from tests.report.reports import DENIAL, result, written
 from tests.report.rewriting import mutations
 from webhook.cli import COMMANDS, cli
 from webhook.report.check import CheckFormat
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation_writer import Destination
-from webhook.report.writer import PLAIN, written
+from webhook.report.writer import PLAIN
 
 
 def modules(package: ModuleType) -> list[str]:

@@ -14,10 +14,11 @@ import pytest
 import yaml
 
 from docs.checks import Example, examples, report
+from tests.manifests.reading import read
 from tests.policy.test_remedies import CHANGES
 from webhook.diagnostics import InputError
 from webhook.dryrun.evaluation import Evaluated, evaluate
-from webhook.manifests import Manifest, read
+from webhook.manifests import Manifest
 from webhook.policy import checks
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check

@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from docs.checks import Example, examples
+from tests.manifests.reading import read
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.files import parse
-from webhook.manifests import Manifest, read
+from webhook.manifests import Manifest
 from webhook.policy import injections
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.injections import ALL

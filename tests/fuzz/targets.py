@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TypeAlias
 
 from tests.admission.test_any_bytes import answered
+from tests.report.reports import written
 from tests.report.safety import assert_safe_report
 from webhook.admission import Hook
 from webhook.diagnostics import Diagnostic, Unread
@@ -24,7 +25,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report.check import CheckFormat
 from webhook.report.model import Entry
-from webhook.report.writer import PLAIN, written
+from webhook.report.writer import PLAIN
 
 Steps: TypeAlias = tuple[str | int, ...]
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from yaml import Mark, MarkedYAMLError, YAMLError
 
+from tests.manifests.reading import read
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Manifest, Position, read
+from webhook.manifests import Manifest, Position
 from webhook.manifests.compose import unreadable_yaml
 from webhook.manifests.text import SourceText
 
@@ -175,7 +176,7 @@ MERGES = "a: &a {k0: 1}\n" + "".join(
 READER = """
 import json, sys
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import read
+from tests.manifests.reading import read
 found = list(read("f", sys.stdin.buffer.read()))
 print(json.dumps([[p.line, p.column, p.message] for p in found if isinstance(p, Diagnostic)]))
 """

@@ -37,8 +37,8 @@ def is_read_alike(text: str) -> bool:
     assert composed is not None
     value, start = composed
     # JSON tells 1 from 1.0 and from True, and shows the order of keys.
-    assert json.dumps(plain.value) == json.dumps(value)
-    assert plain.start == start
+    assert json.dumps(plain[0]) == json.dumps(value)
+    assert plain[1] == start
     return True
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.manifests import Manifest, read
+from tests.manifests.reading import read
+from webhook.manifests import Manifest
 
 IGNORE = "# gpushare-webhook: ignore"
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.manifests.reading import read
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Manifest, read
+from webhook.manifests import Manifest
 
 HERE = Path(__file__).parent
 TABLE: dict[str, Any] = json.loads((HERE / "data" / "kubectl.json").read_text())

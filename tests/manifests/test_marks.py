@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.manifests import Manifest, read
+from tests.manifests.reading import read
+from webhook.manifests import Manifest
 from webhook.manifests.marks import Marks, scalar_spans
 from webhook.report.data import json_text, yaml_text
 

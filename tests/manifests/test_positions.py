@@ -11,8 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.manifests.reading import read
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Manifest, Position, marks, read
+from webhook.manifests import Manifest, Position, marks
 from webhook.manifests.marks import CollectionMark, Mark, Marks
 from webhook.policy.verdict import Path
 

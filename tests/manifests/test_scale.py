@@ -6,7 +6,8 @@ import pytest
 
 from tests.hostile_files import FILES, content
 from tests.linear import Work, assert_linear
-from webhook.manifests import Manifest, read
+from tests.manifests.reading import read
+from webhook.manifests import Manifest
 
 pytestmark = pytest.mark.slow
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Finding, Severity
 from webhook.report.check.json import JsonWriter
 from webhook.report.check.text import TextWriter
 from webhook.report.model import Entry, Located, Result, Subject
 from webhook.report.tally import Tally
-from webhook.report.writer import PLAIN, Page, written
+from webhook.report.writer import PLAIN, Page, Writer
 
 POD = Subject("v1", "Pod", "team-a", "train")
 DENIAL = Located(Finding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1"), 7, 3)
@@ -22,6 +24,16 @@ MISSING = Diagnostic("c.yaml", 0, 0, "no such file or folder")
 def result(decision: str, *findings: Located, subject: Subject = POD) -> Result:
     """Return a result with a decision and findings."""
     return Result("a.yaml", 2, 5, subject, decision, findings)
+
+
+def written(writer: Writer, entries: Iterable[Entry]) -> str:
+    """Return the report about entries."""
+    tally = Tally()
+    pieces = []
+    for entry in entries:
+        tally.add(entry)
+        pieces.append(writer.add(entry))
+    return "".join([*pieces, writer.end(tally)])
 
 
 def text_of(*parts: Entry, page: Page = PLAIN) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.manifests.reading import read
 from webhook.cli.mutate import mutation
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.evaluation import Evaluated, evaluate
-from webhook.manifests import Manifest, read
+from webhook.manifests import Manifest
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report.mutation_writer import Mutation

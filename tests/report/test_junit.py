@@ -13,11 +13,10 @@ import pytest
 
 from tests.cli.run import run
 from tests.report.golden import INPUTS, folder
-from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result
+from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, written
 from webhook.diagnostics import Unread
 from webhook.report.check.junit import JunitWriter
 from webhook.report.model import Entry, Located, Subject
-from webhook.report.writer import written
 
 CHILDREN = {
     "testsuites": {"testsuite"},

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, json_of, result
+from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, json_of, result, written
 from webhook.diagnostics import Unread
 from webhook.report.check.github import GithubWriter
 from webhook.report.check.gitlab import GitlabWriter
@@ -16,7 +16,7 @@ from webhook.report.check.name import NameWriter
 from webhook.report.check.yaml import YamlWriter
 from webhook.report.model import Entry, Subject
 from webhook.report.tally import FailOn
-from webhook.report.writer import Page, SourceTree, written
+from webhook.report.writer import Page, SourceTree
 
 TREE = SourceTree("/repo", "/repo/sub")
 

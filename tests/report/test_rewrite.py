@@ -14,7 +14,7 @@ from tests.linear import Work, assert_linear
 from tests.report.rewriting import expected, mutations, values
 from tests.strategies.styled import styled
 from webhook.report.rewrite import rewrite
-from webhook.report.rewrite.changes import Change, Layout, Writing, changes
+from webhook.report.rewrite.changes import Change, Layout, changes
 from webhook.report.rewrite.file import applied
 
 ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -127,7 +127,7 @@ def test_names_of_volumes_join_the_annotation(value: str, after: str) -> None:
 def test_new_block_keeps_every_value(column: int, above: str) -> None:
     inner = {"c": None, "k" * 300: "é", "##[x": "::y", "1": "2", "yes": True, "long": "x " * 300}
     value = {"a": ["x: y", "several\nlines\n\n  z", [], {}, {"b": inner}], "e\nf": 1}
-    text = above + "".join(Writing(Layout(mapping=3, list=1)).block(value, column))
+    text = above + "".join(Layout(mapping_indent=3, list_indent=1).block(value, column))
     assert yaml.safe_load(text) == ({"r": value} if above else value)
 
 

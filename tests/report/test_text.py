@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, text_of
+from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, text_of, written
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.text import Excerpt
 from webhook.policy.verdict import Finding, Severity
 from webhook.report.check.text import QuietWriter
 from webhook.report.lines import columns
-from webhook.report.model import Entry, Excerpt, Located, Result
+from webhook.report.model import Entry, Located, Result
 from webhook.report.tally import FailOn
-from webhook.report.writer import PLAIN, Page, written
+from webhook.report.writer import PLAIN, Page
 
 
 def marked(text: str, colour: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path, PurePath
@@ -15,32 +15,56 @@ from webhook.dryrun.files import content, parse
 from webhook.manifests import STDIN
 from webhook.policy import verdict
 from webhook.policy.settings.formats import did_you_mean, shown
-from webhook.report.baseline import API_VERSION, KIND, Accepted, BaselineUse
-from webhook.report.fingerprint import FIELDS, Place, place, place_in
-from webhook.report.model import Entry, Result, Selection, Suppression, Suppressor
+from webhook.report.fingerprint import Accepted, BaselineUse, Place, place, place_in
+from webhook.report.model import Entry, Result, Suppression, Suppressor
 from webhook.report.tally import Tally
 
 
 class ReadBaseline:
-    """Suppresses the findings of a baseline, and names its entries that no longer occur."""
+    """Suppresses the findings of a baseline, each as often as it counts it, and names entries that no longer occur."""
 
     def __init__(self, file: str) -> None:
         self._file, data = content(file)
         self._names = _Names(file)
-        self._baseline = parse(self._file, data, load)
+        self._left = parse(self._file, data, load)
+        self._checked: set[str] = set()
         self._unreadable: set[str] = set()
 
     def suppress(self, entry: Entry) -> Entry:
-        """Return the entry without the findings that the baseline holds."""
-        if isinstance(entry, Result):
-            return self._baseline.suppress(self._names.of(entry.file), entry)
-        self._unreadable.add(self._names.of(entry.file))
-        return entry
+        """Return the entry without the findings that the baseline holds.
+
+        A finding without an entry of its own counts against the number of further ones of its code.
+        """
+        file = self._names.of(entry.file)
+        if not isinstance(entry, Result):
+            self._unreadable.add(file)
+            return entry
+        self._checked.add(file)
+        suppressed = []
+        for one in entry.findings:
+            code = one.finding.code
+            if self._take(Accepted(file, place(entry, one)), 1) or self._take(_further(file, entry, code), 1):
+                suppressed.append(Suppression(code, Suppressor.BASELINE, one))
+        for code, count in entry.omitted.items():
+            if taken := self._take(_further(file, entry, code), count):
+                suppressed.append(Suppression(code, Suppressor.BASELINE, None, taken))
+        return entry.without(suppressed)
+
+    def _take(self, accepted: Accepted, wanted: int) -> int:
+        taken = min(wanted, self._left.get(accepted, 0))
+        if taken:
+            self._left[accepted] -= taken
+        return taken
 
     def end(self, tally: Tally) -> None:
-        """Add the entries that no longer occur to the tally."""
-        stale = self._baseline.stale(tally.selection, self._unreadable, self._names.is_gone)
-        tally.baseline = BaselineUse(self._file, stale=stale)
+        """Add the entries that no longer occur to the tally: their file is gone, or has results without them.
+
+        Nothing is known of a file with an error or without results, and of checks that the run does not make.
+        """
+        left = [one for one, count in self._left.items() if count and tally.selection.includes(one.place.code)]
+        files = {one.file for one in left if one.file not in self._unreadable}
+        known = {file for file in files if file in self._checked or self._names.is_gone(file)}
+        tally.baseline = BaselineUse(self._file, stale=tuple(sorted(one for one in left if one.file in known)))
 
 
 class WrittenBaseline:
@@ -51,27 +75,33 @@ class WrittenBaseline:
         self._write = write
         self._tell = tell
         self._names = _Names(file)
-        self._recorded = Recorded()
+        self._counts: Counter[Accepted] = Counter()
 
     def suppress(self, entry: Entry) -> Entry:
-        """Record the findings of the entry, and return it without them."""
-        return self._recorded.suppress(self._names.of(entry.file), entry) if isinstance(entry, Result) else entry
+        if not isinstance(entry, Result):
+            return entry
+        file = self._names.of(entry.file)
+        suppressed = [Suppression(one.finding.code, Suppressor.BASELINE, one) for one in entry.findings]
+        self._counts.update(Accepted(file, place(entry, one)) for one in entry.findings)
+        for code, count in entry.omitted.items():
+            self._counts[_further(file, entry, code)] += count
+            suppressed.append(Suppression(code, Suppressor.BASELINE, None, count))
+        return entry.without(suppressed)
 
     def end(self, tally: Tally) -> None:
-        """Write the baseline. Raises InputError if it cannot be written."""
+        """Write the baseline, sorted, so that the order of the inputs does not matter. Raises InputError."""
         if tally.errors:
             self._tell(f"{self._file}: not written: the inputs with errors may have findings; correct them first")
             return
         from webhook.report.data import yaml_text  # imports libraries that other runs do not need
 
-        self._write(yaml_text(self._recorded.as_data()))
+        findings = [accepted.as_data(count) for accepted, count in sorted(self._counts.items())]
+        self._write(yaml_text({"apiVersion": API_VERSION, "kind": KIND, "findings": findings}))
         tally.baseline = BaselineUse(self._file, is_written=True)
 
 
 class _Names:
     """The names of files in a baseline: relative to its folder, so that the working directory does not matter."""
-
-    __slots__ = ("_folder", "_folder_of")
 
     def __init__(self, file: str) -> None:
         self._folder = os.path.realpath(PurePath(file).parent)
@@ -100,80 +130,12 @@ _FOLDERS = 1024
 """Folders whose real names are remembered."""
 
 
-class Recorded:
-    """Records the findings of a run, which become a baseline."""
-
-    __slots__ = ("_counts",)
-
-    def __init__(self) -> None:
-        self._counts: Counter[Accepted] = Counter()
-
-    def suppress(self, file: str, result: Result) -> Result:
-        """Record the findings of a result, and return it without them. `file` is its file in the baseline."""
-        suppressed = [Suppression(one.finding.code, Suppressor.BASELINE, one) for one in result.findings]
-        for one in result.findings:
-            self._counts[Accepted(file, place(result, one))] += 1
-        for code, count in result.omitted.items():
-            self._counts[_further(file, result, code)] += count
-            suppressed.append(Suppression(code, Suppressor.BASELINE, None, count))
-        return result.without(suppressed)
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the content of the baseline: the same for the same findings, in whatever order they come."""
-        entries = [accepted.as_data(count) for accepted, count in sorted(self._counts.items())]
-        return {"apiVersion": API_VERSION, "kind": KIND, "findings": entries}
-
-
-class Baseline:
-    """Suppresses findings, each as often as the baseline counts it."""
-
-    __slots__ = ("_files", "_left")
-
-    def __init__(self, counts: Mapping[Accepted, int]) -> None:
-        self._left = dict(counts)
-        self._files: set[str] = set()
-
-    def suppress(self, file: str, result: Result) -> Result:
-        """Return a result without the findings that the baseline holds. `file` is its file in the baseline.
-
-        A finding without an entry of its own counts against the number of further ones of its code.
-        """
-        self._files.add(file)
-        suppressed = []
-        for one in result.findings:
-            code = one.finding.code
-            if self._take(Accepted(file, place(result, one)), 1) or self._take(_further(file, result, code), 1):
-                suppressed.append(Suppression(code, Suppressor.BASELINE, one))
-        for code, count in result.omitted.items():
-            if taken := self._take(_further(file, result, code), count):
-                suppressed.append(Suppression(code, Suppressor.BASELINE, None, taken))
-        return result.without(suppressed)
-
-    def _take(self, accepted: Accepted, wanted: int) -> int:
-        taken = min(wanted, self._left.get(accepted, 0))
-        if taken:
-            self._left[accepted] -= taken
-        return taken
-
-    def stale(
-        self, selection: Selection, unreadable: Container[str], is_gone: Callable[[str], bool]
-    ) -> tuple[Accepted, ...]:
-        """Return the entries that no longer occur: their file is gone, or has results without them.
-
-        Nothing is known of a file with an error or without results, and of checks that the run does not make.
-        """
-        left = [one for one, count in self._left.items() if count and selection.includes(one.place.code)]
-        files = {one.file for one in left if one.file not in unreadable}
-        known = {file for file in files if file in self._files or is_gone(file)}
-        return tuple(sorted(one for one in left if one.file in known))
-
-
 def _further(file: str, result: Result, code: str) -> Accepted:
     return Accepted(file, place_in(result, code), further=True)
 
 
-def load(value: object, locate: Locate, file: str) -> Baseline:
-    """Return the baseline that a file holds. Raises InputError."""
+def load(value: object, locate: Locate, file: str) -> dict[Accepted, int]:
+    """Return the entries of a baseline and how often each counts. Raises InputError."""
     problems = islice(_problems(value), _MOST_PROBLEMS)
     diagnostics = [Diagnostic(file, *locate(path), message) for path, message in problems]
     if diagnostics:
@@ -181,21 +143,19 @@ def load(value: object, locate: Locate, file: str) -> Baseline:
     held: Any = value
     counts: dict[Accepted, int] = {}
     for entry in held["findings"] or ():
-        accepted, count = _accepted(entry)
+        where = Place(*(entry.get(field, "") for field in Place._fields))
+        accepted = Accepted(entry["file"], where, further="further" in entry)
+        count = entry["further"] if accepted.further else entry.get("count", 1)
         # A merge of two branches may repeat an entry.
         counts[accepted] = max(count, counts.get(accepted, 0))
-    return Baseline(counts)
+    return counts
 
 
-def _accepted(entry: dict[str, Any]) -> tuple[Accepted, int]:
-    where = Place(*(entry.get(field, "") for field in FIELDS))
-    if "further" in entry:
-        return Accepted(entry["file"], where, further=True), entry["further"]
-    return Accepted(entry["file"], where), entry.get("count", 1)
+API_VERSION = "gpushare-webhook/v1"
+KIND = "Baseline"
 
 
 def _problems(value: object) -> Iterator[tuple[verdict.Path, str]]:
-    """Yield what is wrong with the content of a file, and where."""
     if not isinstance(value, dict):
         yield (), f"must be a baseline, which --write-baseline writes, not {shown(value)}"
         return
@@ -212,7 +172,7 @@ def _problems(value: object) -> Iterator[tuple[verdict.Path, str]]:
         yield from _problems_of_entry(entry, ("findings", index))
 
 
-_TEXTS = ("file", *FIELDS)
+_TEXTS = ("file", *Place._fields)
 _NUMBERS = ("count", "further")
 
 
@@ -229,12 +189,10 @@ def _problems_of_entry(entry: object, path: verdict.Path) -> Iterator[tuple[verd
         yield path, f"{name}: must have either path or further"
     for key, one in entry.items():
         if key in _TEXTS and not isinstance(one, str):
-            yield (*path, key), f"{name}.{key}: must be text, not {shown(one)}{_IN_QUOTES if one is not None else ''}"
+            hint = "" if one is None else "; put it in quotes"
+            yield (*path, key), f"{name}.{key}: must be text, not {shown(one)}{hint}"
         elif key in _NUMBERS and (not isinstance(one, int) or isinstance(one, bool) or one < 1):
             yield (*path, key), f"{name}.{key}: must be a whole number from 1, not {shown(one)}"
-
-
-_IN_QUOTES = "; put it in quotes"
 
 
 def _unknown(value: dict[str, Any], known: Sequence[str], path: verdict.Path) -> Iterator[tuple[verdict.Path, str]]:

@@ -2,57 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
-from webhook.diagnostics import Diagnostic, Unread, listed
+from webhook.diagnostics import listed
 from webhook.dryrun.evaluation import USERS, Evaluated, evaluate
-from webhook.dryrun.inputs import Inputs, Notify, answered, batches, entries, found, one_by_one
+from webhook.dryrun.inputs import MOST, Inputs, Notify, answered, batches, entries, found
 from webhook.manifests import Manifest, Source, in_sections, objects
-from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import message
-from webhook.report.model import Entry, Result, Selection, decision_with
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+from webhook.policy.verdict import DECISIONS, Decision
+from webhook.report.model import Entry, Result, Selection
 
 
 @contextmanager
 def results(
     inputs: Inputs, evaluator: Evaluator, selection: Selection, jobs: int, notify: Notify
 ) -> Iterator[Iterator[Entry]]:
-    """Check the inputs in this process or in workers, which end with the context; the results have the order of inputs.
-
-    Raises InputError.
-    """
-    grouped = one_by_one if jobs == 1 else batches
-    check = partial(_checked, evaluator, inputs.namespace)
-    with _mapped(partial(answered, check), jobs) as answers:
-        checked = listed(entries(inputs, answers(grouped(found(inputs, in_sections, notify)))))
-        yield map(partial(_compared, UsersOfRun(), evaluator, selection), checked)
+    """Yield the results in the order of the inputs. Workers end with the context. Raises InputError."""
+    check = partial(answered, partial(_checked, evaluator, inputs.namespace))
+    with nullcontext(partial(map, check)) if jobs == 1 else _in_workers(check, jobs) as answers:
+        given = batches(found(inputs, in_sections, notify), 1 if jobs == 1 else MOST)
+        yield map(partial(_compared, UsersOfRun(), evaluator, selection), listed(entries(inputs, answers(given))))
 
 
-def _mapped(
-    function: Callable[[Task], Answer], jobs: int
-) -> AbstractContextManager[Callable[[Iterable[Task]], Iterator[Answer]]]:
-    if jobs == 1:
-        return nullcontext(partial(map, function))
-    from webhook.dryrun.workers import ordered
+def _in_workers(function: Callable[[Any], Any], jobs: int) -> AbstractContextManager[Callable[..., Iterator[Any]]]:
+    from webhook.dryrun.workers import ordered  # most runs have no workers
 
     return ordered(function, jobs)
 
 
 def _checked(evaluator: Evaluator, namespace: str, source: Source) -> Iterator[Entry]:
-    """Check the objects of an input, or of a section of it, one at a time."""
-    return (_result(evaluator, namespace, one) for one in objects(source))
-
-
-def _result(evaluator: Evaluator, namespace: str, one: Manifest | Diagnostic | Unread) -> Entry:
-    evaluated = evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one
-    return evaluated.result() if isinstance(evaluated, Evaluated) else evaluated
+    for one in objects(source):
+        evaluated = evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one
+        yield evaluated.result() if isinstance(evaluated, Evaluated) else evaluated
 
 
 def _compared(users: UsersOfRun, evaluator: Evaluator, selection: Selection, entry: Entry) -> Entry:
@@ -62,41 +48,31 @@ def _compared(users: UsersOfRun, evaluator: Evaluator, selection: Selection, ent
     result = users.compare(entry)
     if not result.comments:
         return result
-    from webhook.dryrun.suppression import IgnoreComments  # few files have such comments
+    from webhook.dryrun.suppression import without_ignored  # few files have such comments
 
-    return IgnoreComments(evaluator.ruleset.settings.suppress.comments, _CODES, selection).suppress(result)
-
-
-_CODES = frozenset(check.code for check in CHECKS)
+    return without_ignored(result, selection, allowed=evaluator.ruleset.settings.suppress.comments)
 
 
 class UsersOfRun:
     """Compares the users with which objects use MPS with that of the first such object."""
 
-    __slots__ = ("_first",)
-
     def __init__(self) -> None:
-        self._first: tuple[int, str] | None = None
+        self._first: tuple[str, str] | None = None
 
     def compare(self, result: Result) -> Result:
         """The result for an object with users, with a finding if one differs from that of an earlier object."""
         if not result.users:
             return result
         if self._first is None:
-            self._first = result.users[0].user, str(result.subject)
+            self._first = result.users[0].value, str(result.subject)
             return result
         user, earlier = self._first
-        other = next((one for one in result.users if one.user != user), None)
-        if other is None:
+        other = next((one for one in result.users if one.value != user), None)
+        if other is None or any(located.finding.code == USERS for located in result.findings):
             return result
-        if any(located.finding.code == USERS for located in result.findings):
-            return result
-        problem = message(
-            f"uses MPS as user {other.user}, {{}} as user {user}; on one node they wait for each other", earlier
-        )
-        found = other.located(USERS, str(problem), _REMEDY)
-        findings = tuple(sorted((*result.findings, found), key=lambda one: one.finding.code))
-        return result._replace(findings=findings, decision=decision_with(result.decision, other.severity))
-
-
-_REMEDY = "set the same runAsUser in all of them"
+        problem = f"uses MPS as user {other.value}, {{}} as user {user}; on one node they wait for each other"
+        remedy = "set the same runAsUser in all of them"
+        finding = replace(other.finding, message=str(message(problem, earlier)), remedy=remedy)
+        findings = sorted((*result.findings, replace(other, finding=finding)), key=lambda one: one.finding.code)
+        decision = max(Decision[result.decision.upper()], DECISIONS[finding.severity])
+        return result._replace(findings=tuple(findings), decision=decision.label)

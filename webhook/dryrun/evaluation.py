@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, dotted
@@ -12,20 +13,11 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
-from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
+from webhook.policy.verdict import Decision, Finding, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report.fingerprint import value_of
 from webhook.report.fix import text_edits
-from webhook.report.model import (
-    SKIPPED,
-    Excerpt,
-    Located,
-    LocatedUser,
-    Result,
-    Subject,
-    Suppression,
-    Suppressor,
-)
+from webhook.report.model import SKIPPED, Located, Result, Subject, Suppression, Suppressor
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -91,9 +83,9 @@ class Evaluated(NamedTuple):
         )
 
     def located(self, finding: Finding) -> Located:
-        """A finding about the object with its position."""
         value, fix = value_of(self.manifest.at(finding.path)), text_edits(self.manifest, finding.fix)
-        return Located(finding, *self._place(finding.path), value, fix)
+        (line, column), excerpt, length = self.manifest.in_text(finding.path)
+        return Located(finding, line, column, excerpt, length, value, fix)
 
     def _omitted_severities(self) -> dict[str, Severity]:
         """The highest severity of the findings of each code that are counted but not kept."""
@@ -113,14 +105,9 @@ class Evaluated(NamedTuple):
             if count:
                 yield Suppression(code, Suppressor.ANNOTATION, None, count)
 
-    def _users(self) -> Iterator[LocatedUser]:
+    def _users(self) -> Iterator[Located]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():
-            yield LocatedUser(user, self.users, path, *self._place(path))
-
-    def _place(self, path: Path) -> tuple[int, int, Excerpt, int]:
-        """The line and column of a value, the line itself, and the length of the value in it."""
-        (line, column), excerpt, length = self.manifest.in_text(path)
-        return line, column, Excerpt(*excerpt), length
+            yield replace(self.located(Finding(USERS, self.users, path, "", "")), value=str(user))
 
 
 def evaluate(
@@ -149,25 +136,20 @@ def _severity_of_users(evaluator: Evaluator, namespace: str, verdict: Verdict) -
 
 def _subject(value: Members, namespace: str) -> Subject:
     metadata = members(value, "metadata", ())
-    own = text(metadata, "namespace", _METADATA)
-    name = text(metadata, "name", _METADATA)
-    stem = text(metadata, "generateName", _METADATA)
+    own, name, stem = [text(metadata, key, ("metadata",)) for key in ("namespace", "name", "generateName")]
     return Subject(_required(value, "apiVersion"), _required(value, "kind"), own or namespace, name or stem)
-
-
-_METADATA = ("metadata",)
 
 
 def _placed(subject: Subject, kinds: Kinds) -> tuple[Subject, str]:
     """The subject, and the namespace whose rules apply: none for a cluster-scoped object, even if it names one."""
     kind = kinds.get((group_of(subject.api_version), subject.kind))
     if kind is not None and not kind.namespaced:
-        return Subject(subject.api_version, subject.kind, "", subject.name), ""
+        return subject._replace(namespace=""), ""
     return subject, subject.namespace or DEFAULT_NAMESPACE
 
 
 def _required(value: Members, field: str) -> str:
-    """A required text of the object. Raises MalformedError if it is absent or empty."""
+    """A text of the object. Raises MalformedError if it is absent or empty."""
     found = text(value, field, ())
     if not found:
         raise MalformedError((field,), "text", value.get(field))

@@ -44,16 +44,9 @@ def settings_file(option: str | None) -> SettingsFile | None:
         return SettingsFile(option)
     if given := os.environ.get(VARIABLE):
         return SettingsFile(given, f"named by {VARIABLE}")
-    found = _of_repository(Path.cwd())
+    # Outside a repository only the folder itself counts: a file of another user in /tmp must not apply.
+    found = next((file for folder in up_to_root(Path.cwd()) if (file := folder / FILE).is_file()), None)
     return None if found is None else SettingsFile(os.path.relpath(found), "found in this repository")
-
-
-def _of_repository(start: Path) -> Path | None:
-    """Return the nearest settings file up to the root of the repository.
-
-    Outside a repository only the folder itself counts: a file of another user in /tmp must not apply.
-    """
-    return next((file for folder in up_to_root(start) if (file := folder / FILE).is_file()), None)
 
 
 def up_to_root(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, OfFile, Unread, listed
 from webhook.dryrun.files import standard_input
-from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, has_documents, is_pipe, objects, sources, whole
+from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, documents, is_pipe, objects, sources, whole
 
 
 class Inputs(NamedTuple):
@@ -37,20 +37,17 @@ Entry = TypeVar("Entry", bound=OfFile)
 _BATCH = 128 * 1024
 """Bytes of a batch: enough that a worker has more to compute than to receive, few enough that all workers get some."""
 
-_MOST = 500
-"""Inputs of a batch."""
+MOST = 500
+"""Inputs of a batch for a worker."""
 
 
 class Answer(NamedTuple, Generic[Entry]):
-    """What a section of an input holds. `is_empty`: no document, so that the input holds nothing as far as it is."""
+    """The entries of an input, or of a section of it. `is_empty`: it has no document; `is_first`: nothing before it."""
 
     file: str
-    is_first: bool
     entries: Sequence[Entry]
-    is_empty: bool
-
-
-Answers: TypeAlias = "list[Answer[Entry] | Unread | Diagnostic]"
+    is_empty: bool = True
+    is_first: bool = False
 
 
 def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | Unread]:
@@ -58,12 +55,9 @@ def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | 
 
     Kustomizations, and the files that they merge into objects, are left out: nothing applies them.
     """
-    given = map(_unless_part, found(inputs, whole, notify))
-    return entries(inputs, map(partial(answered, objects), one_by_one(given)))
-
-
-def _unless_part(one: Found) -> Found:
-    return Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one
+    given = found(inputs, whole, notify)
+    apart = (Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one for one in given)
+    return entries(inputs, map(partial(answered, objects), batches(apart, 1)))
 
 
 def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
@@ -71,36 +65,34 @@ def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
     return sources(inputs.names, standard_input(), notify, inputs.exclude, reading, as_in_folder=inputs.force_exclude)
 
 
-def one_by_one(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """Yield each input alone, so that it is reported before the next one is read."""
-    return ([one] for one in found)
-
-
-def batches(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """Yield inputs in batches for worker processes, in their order."""
+def batches(found: Iterable[Found], most: int) -> Iterator[list[Found]]:
+    """Yield inputs in batches, in their order. An input alone is reported before the next one is read."""
     batch: list[Found] = []
     size = 0
     for one in found:
         batch.append(one)
         size += len(one.data) if isinstance(one, Source) else 0
-        if size >= _BATCH or len(batch) == _MOST:
+        if size >= _BATCH or len(batch) == most:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
 
 
-def answered(read: Callable[[Source], Iterable[Entry]], batch: Sequence[Found]) -> Answers[Entry | Diagnostic]:
-    """Return what each input of a batch holds."""
-    return [_answer(read, one) if isinstance(one, Source) else one for one in batch]
+def answered(
+    read: Callable[[Source], Iterable[Entry]], batch: Sequence[Found]
+) -> list[Answer[Entry | Unread | Diagnostic]]:
+    """Return the entries of each input of a batch."""
+    return [_answer(read, one) if isinstance(one, Source) else Answer(one.file, (one,)) for one in batch]
 
 
-def _answer(read: Callable[[Source], Iterable[Entry]], source: Source) -> Answer[Entry | Diagnostic]:
+def _answer(read: Callable[[Source], Iterable[Entry]], source: Source) -> Answer[Entry | Unread | Diagnostic]:
     entries = list(listed(read(source)))
-    return Answer(source.file, source.first_line == 1, entries, not entries and not has_documents(source.data))
+    is_empty = not entries and next(documents("", source.data), None) is None
+    return Answer(source.file, entries, is_empty, is_first=source.first_line == 1)
 
 
-def entries(inputs: Inputs, batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
+def entries(inputs: Inputs, batches: Iterable[list[Answer[Entry]]]) -> Iterator[Entry | Diagnostic]:
     """Yield all entries in order, and at the end an error for each input that holds nothing and should.
 
     The output of another command without a document is an error, since the command has probably failed. A file or
@@ -111,12 +103,12 @@ def entries(inputs: Inputs, batches: Iterable[Answers[Entry]]) -> Iterator[Entry
     unread: Counter[str] = Counter()
     all_empty = True
     for answer in chain.from_iterable(batches):
-        if isinstance(answer, Answer) and answer.is_first and answer.is_empty:
+        if answer.is_first and answer.is_empty:
             empty.append(answer.file)
-        elif isinstance(answer, Answer) and not answer.is_empty and empty and empty[-1] == answer.file:
+        elif not answer.is_empty and empty and empty[-1] == answer.file:
             empty.pop()  # a later section holds something
-        all_empty = all_empty and (not isinstance(answer, Answer) or answer.is_empty or bool(answer.entries))
-        for one in answer.entries if isinstance(answer, Answer) else (answer,):
+        all_empty = all_empty and (answer.is_empty or bool(answer.entries))
+        for one in answer.entries:
             if isinstance(one, Unread):
                 unread[one.reason] += 1
             else:

@@ -7,12 +7,13 @@ named checks find about a value on that line. On the first line of an object it 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.comments import Comment
+from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
 from webhook.report.model import Result, Selection, Suppression, Suppressor
@@ -24,49 +25,44 @@ _MOST_NOTES = 20
 """Notes about the comments of one object."""
 
 
+@dataclass(slots=True)
 class _Ignore:
     """A code that a comment ignores, and how many findings it suppresses."""
 
-    __slots__ = ("code", "comment", "count", "reason")
-
-    def __init__(self, comment: Comment, code: str, reason: str) -> None:
-        self.comment = comment
-        self.code = code
-        self.reason = reason
-        self.count = 0
+    comment: Comment
+    code: str
+    reason: str
+    count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreComments:
-    """Suppresses what comments ignore, where the settings allow it. `known` are the codes of all checks."""
+def without_ignored(result: Result, selection: Selection, *, allowed: bool) -> Result:
+    """Return the result without the findings that its comments ignore, and with notes about comments without effect."""
+    if not allowed:
+        message = "the comment suppresses nothing: suppress.comments is off in the settings"
+        return _noted(result, (_note(result, one, message) for one in result.comments))
+    ignores = [ignore for comment in result.comments for ignore in _ignores(comment)]
+    applying: dict[tuple[int, str], _Ignore] = {}
+    for one in ignores:
+        applying.setdefault((one.comment.target, one.code), one)
+    suppressed = list(_suppressed(result, applying))
+    return _noted(result.without(suppressed), _notes(result, ignores, selection))
 
-    allowed: bool
-    known: Collection[str]
-    selection: Selection
 
-    def suppress(self, result: Result) -> Result:
-        """Return the result without the findings that its comments ignore, with notes about comments without effect."""
-        if not self.allowed:
-            return _noted(result, (_note(result, one, _NOT_ALLOWED) for one in result.comments))
-        ignores = [ignore for comment in result.comments for ignore in _ignores(comment)]
-        applying: dict[tuple[int, str], _Ignore] = {}
-        for one in ignores:
-            applying.setdefault((one.comment.target, one.code), one)
-        suppressed = list(_suppressed(result, applying))
-        return _noted(result.without(suppressed), self._notes(result, ignores))
+_CODES = sorted(check.code for check in CHECKS)
 
-    def _notes(self, result: Result, ignores: Sequence[_Ignore]) -> Iterator[Diagnostic]:
-        empty = {one.comment for one in ignores}
-        for comment in result.comments:
-            if comment not in empty:
-                yield _note(result, comment, "the comment names no check; name one, such as GPS001")
-        for one in ignores:
-            if one.code not in self.known:
-                hint = did_you_mean(one.code, sorted(self.known))
-                problem = f'the comment ignores "{printable(one.code)}", which is not a check'
-                yield _note(result, one.comment, f"{problem}; {hint}" if hint else problem)
-            elif not one.count and self.selection.includes(one.code):
-                yield _note(result, one.comment, f"the comment ignores {one.code}, which {_where(one)}; remove it")
+
+def _notes(result: Result, ignores: Sequence[_Ignore], selection: Selection) -> Iterator[Diagnostic]:
+    with_codes = {one.comment for one in ignores}
+    for comment in result.comments:
+        if comment not in with_codes:
+            yield _note(result, comment, "the comment names no check; name one, such as GPS001")
+    for one in ignores:
+        if one.code not in _CODES:
+            hint = did_you_mean(one.code, _CODES)
+            problem = f'the comment ignores "{printable(one.code)}", which is not a check'
+            yield _note(result, one.comment, f"{problem}; {hint}" if hint else problem)
+        elif not one.count and selection.includes(one.code):
+            yield _note(result, one.comment, f"the comment ignores {one.code}, which {_where(one)}; remove it")
 
 
 def _suppressed(result: Result, applying: dict[tuple[int, str], _Ignore]) -> Iterator[Suppression]:
@@ -94,9 +90,6 @@ def _where(ignore: _Ignore) -> str:
     if not ignore.comment.target:
         return "does not apply: the next line is blank"
     return f"finds nothing there (line {ignore.comment.target})"
-
-
-_NOT_ALLOWED = "the comment suppresses nothing: suppress.comments is off in the settings"
 
 
 def _note(result: Result, comment: Comment, message: str) -> Diagnostic:

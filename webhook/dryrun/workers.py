@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context, parent_process
 from threading import Thread
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.runtime.exceptions import DescribedError, reason
@@ -20,15 +20,12 @@ from webhook.runtime.exceptions import DescribedError, reason
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
-Map: TypeAlias = Callable[[Iterable[Task]], Iterator[Answer]]
-"""Computes the answers of tasks, in their order."""
-
 _AHEAD = 2
 """Tasks of each worker that wait or have an answer that no caller has taken."""
 
 
 @contextmanager
-def ordered(function: Callable[[Task], Answer], jobs: int) -> Iterator[Map[Task, Answer]]:
+def ordered(function: Callable[[Task], Answer], jobs: int) -> Iterator[Callable[[Iterable[Task]], Iterator[Answer]]]:
     """Yield the map of a function over worker processes, which start with the first task and end with the context.
 
     Tasks and answers are pickled, the function is not. The map raises DescribedError if the function fails, and
@@ -52,10 +49,8 @@ def _in_order(executor: ProcessPoolExecutor, most: int, tasks: Iterable[Task]) -
         while futures:
             yield _answer(futures.popleft())
     except BrokenProcessPool:
-        raise InputError([_KILLED]) from None
-
-
-_KILLED = Diagnostic("-j", 0, 0, "a worker process was killed, perhaps for lack of memory; use fewer processes")
+        message = "a worker process was killed, perhaps for lack of memory; use fewer processes"
+        raise InputError([Diagnostic("-j", 0, 0, message)]) from None
 
 
 def _answer(future: Future[Any]) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from webhook.manifests.files import Source
+from webhook.manifests.files import Source, whole
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
-from webhook.manifests.reader import documents, has_documents, read
+from webhook.manifests.reader import documents
 from webhook.manifests.recognition import Reason
-from webhook.manifests.sources import STDIN, Reading, in_sections, is_pipe, source, sources, whole
+from webhook.manifests.sources import STDIN, Reading, is_pipe, source, sources
+from webhook.manifests.stream import in_sections
 from webhook.manifests.text import Position
 
 __all__ = [
@@ -19,11 +20,9 @@ __all__ = [
     "Reason",
     "Source",
     "documents",
-    "has_documents",
     "in_sections",
     "is_pipe",
     "objects",
-    "read",
     "source",
     "sources",
     "whole",

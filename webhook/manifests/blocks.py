@@ -11,17 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from webhook.manifests import scalars
-
-
-class Plain(NamedTuple):
-    """The mapping of a document, and the character offset where it starts."""
-
-    value: dict[str, Any]
-    start: int
-
 
 # The root follows blank lines, comments and an indent.
 _ROOT = re.compile(r"^[ ]*+([^ #\n])", re.MULTILINE)
@@ -30,15 +22,16 @@ _BLOCK = 64 * 1024
 """Characters whose lines are held at once."""
 
 
-def read(content: str) -> Plain | None:
-    """Return the mapping of a document in plain block style; None for any other document."""
+def read(content: str) -> tuple[dict[str, Any], int] | None:
+    """Return the mapping of a document in plain block style and its offset; None for any other document."""
     if not _is_printable(content):
         return None
     try:
         root = _composed(chain.from_iterable(map(_entries_of, _lines(content))))
     except ValueError:
         return None
-    return Plain(root, _start(content)) if root.__class__ is dict else None
+    found = _ROOT.search(content)
+    return (root, found.start(1)) if found and root.__class__ is dict else None
 
 
 def _is_printable(content: str) -> bool:
@@ -76,7 +69,9 @@ def _composed(entries: Iterable[_Entry]) -> Any:
             is_due = False
             if at > column or (at == column and name is None and key is not None):
                 around.append((column, block))
-                column, block = at, _opened(block, key, name)
+                opened: Any = [] if name is None else {}
+                _put(block, key, opened)
+                column, block = at, opened
             else:
                 _put(block, key, None)
         while at < column:
@@ -96,13 +91,6 @@ def _composed(entries: Iterable[_Entry]) -> Any:
     return document[""]
 
 
-def _opened(block: Any, key: str | None, name: str | None) -> Any:
-    """Return a new list or mapping, whatever its first entry needs, that is the value of the key."""
-    value: Any = [] if name is None else {}
-    _put(block, key, value)
-    return value
-
-
 def _put(block: Any, key: str | None, value: Any) -> None:
     if key is None:
         block.append(value)
@@ -110,20 +98,11 @@ def _put(block: Any, key: str | None, value: Any) -> None:
         block[key] = value
 
 
-def _start(content: str) -> int:
-    """Return where the root starts."""
-    found = _ROOT.search(content)
-    return found.start(1) if found else 0
-
-
 _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,250}+"
 _KEY = rf'(?:{_NAME}|"{_NAME}")'
 
 _Entry: TypeAlias = tuple[int, str | None, Any]
-"""The column, the key (None for a list item) and the value.
-
-An item that is a mapping is followed by the first key of the mapping.
-"""
+"""The column, the key (None for an item) and the value. The first key of a mapping in a list follows its item."""
 
 _BELOW: Any = object()
 """The value of an entry that the following entries hold, if they are deeper."""

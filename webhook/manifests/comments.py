@@ -39,13 +39,12 @@ def find_comments(text: SourceText) -> tuple[Comment, ...]:
     if not found:
         return ()
     targets = _targets(text.content)
-    return tuple(_comment(text, one, targets) for one in _outside_values(text.content, found))
-
-
-def _comment(text: SourceText, found: re.Match[str], targets: list[int]) -> Comment:
-    line, column = text.position(found.start())
-    target = targets[line - text.first_line]
-    return Comment(line, column, target + text.first_line if target >= 0 else 0, found[1].strip())
+    comments = []
+    for one in _outside_values(text.content, found):
+        line, column = text.position(one.start())
+        target = targets[line - text.first_line]
+        comments.append(Comment(line, column, target + text.first_line if target >= 0 else 0, one[1].strip()))
+    return tuple(comments)
 
 
 def _targets(content: str) -> list[int]:

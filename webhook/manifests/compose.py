@@ -6,6 +6,7 @@ shared, not copied, so callers must not change a value."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from yaml import CBaseLoader, YAMLError
@@ -29,7 +30,7 @@ _ITEM: Any = object()
 _MERGE: Any = object()
 
 _NO_MERGE = 'the value of the merge key "<<" must be a mapping, an alias of one, or a list of these'
-_NUMBERS = frozenset((int, float))
+_NUMBERS: frozenset[Any] = frozenset((int, float))
 
 
 class _Anchored(NamedTuple):
@@ -107,56 +108,63 @@ class _Composer:
         plain = scalars.plain
         top = _Open([], 0, None, self)  # The root is the only item of an artificial list.
         self.stack.append(top)
-        while True:
-            event = next_event()
-            offset = event.start_mark.index
-            if event.__class__ is AliasEvent:
-                event = self._target(event.anchor, offset)
-            if event.__class__ is not ScalarEvent:
-                if event.__class__ is DocumentEndEvent:
-                    return top.value[0]
-                top = self._structure(event, offset, top)
-                continue
-            self.nodes += 1
-            value: Any = event.value
-            if event.tag is not None or event.anchor is not None:
-                value = self._marked(event, offset)
-            elif event.implicit[0]:
-                value = plain(value)
-            key = top.key
-            if key is None:
-                top.key = self._key(event, value, offset, top.keys)
-                continue
-            if value.__class__ in _NUMBERS:
-                value = _json_number(value, offset)
-            if key is _ITEM:
-                top.value.append(value)
-            elif key is _MERGE:
-                raise UnreadableError(_NO_MERGE, offset)
-            else:
-                top.value[key] = value
-                top.key = None
+        offset = 0
+        try:
+            while True:
+                event = next_event()
+                offset = event.start_mark.index
+                if event.__class__ is AliasEvent:
+                    event = self._target(event.anchor, offset)
+                if event.__class__ is not ScalarEvent:
+                    if event.__class__ is DocumentEndEvent:
+                        return top.value[0]
+                    top = self._structure(event, offset, top)
+                    continue
+                self.nodes += 1
+                value: Any = event.value
+                if event.tag is not None or event.anchor is not None:
+                    value = self._marked(event)
+                elif event.implicit[0]:
+                    value = plain(value)
+                key = top.key
+                if key is None:
+                    top.key = self._key(event, value, offset, top.keys)
+                    continue
+                if value.__class__ in _NUMBERS:
+                    value = scalars.json_number(value)
+                if key is _ITEM:
+                    top.value.append(value)
+                elif key is _MERGE:
+                    raise UnreadableError(_NO_MERGE, offset)
+                else:
+                    top.value[key] = value
+                    top.key = None
+        except ValueError as error:
+            raise UnreadableError(str(error), offset) from None
 
     def _structure(self, event: Any, offset: int, top: _Open) -> _Open:
         """Process the start or end of a mapping or list, or an alias of one. Return what to fill next."""
         kind = event.__class__
         if kind is MappingEndEvent or kind is SequenceEndEvent:
             return self._finish(top, offset)
-        if top.key is None:
+        key, is_alias = top.key, kind is _Anchored
+        if key is None:
             raise UnreadableError("a mapping or a list cannot be a mapping key", offset)
         self.nodes += 1
-        if kind is _Anchored:
-            _put_alias(top, event.value, offset)
-            return top
-        inner = _Open({} if kind is MappingStartEvent else [], offset, event.anchor, self)
-        if top.key is _ITEM:
-            top.value.append(inner.value)
-        elif top.key is not _MERGE:
-            top.value[top.key] = inner.value
-        self._descend(inner)
-        return inner
+        value: Any = event.value if is_alias else {} if kind is MappingStartEvent else []
+        if key is _ITEM:
+            top.value.append(value)
+        elif key is not _MERGE:
+            top.value[key] = value
+        elif is_alias:
+            _merge(top.value, value, offset)
+        if not is_alias:
+            return self._descend(_Open(value, offset, event.anchor, self))
+        if key is not _ITEM:
+            top.key = None
+        return top
 
-    def _descend(self, inner: _Open) -> None:
+    def _descend(self, inner: _Open) -> _Open:
         depth = len(self.stack)
         if depth > DEEPEST:
             raise UnreadableError(TOO_DEEP, inner.offset)
@@ -166,9 +174,9 @@ class _Composer:
             self.deepest = depth
         elif depth > self.deepest:
             self.deepest = depth
+        return inner
 
     def _finish(self, inner: _Open, end: int) -> _Open:
-        """Return what holds a mapping or list that ends."""
         self.stack.pop()
         if inner.anchor is not None:
             # A node inside may have taken over the anchor: then it keeps it, as in go-yaml.
@@ -210,48 +218,22 @@ class _Composer:
             raise UnreadableError("aliases expand to far more values than the document has", offset)
         return target
 
-    def _marked(self, event: ScalarEvent, offset: int) -> scalars.Scalar:
-        """Return the value of a scalar with an anchor or a tag."""
+    def _marked(self, event: ScalarEvent) -> Any:
         if event.anchor is not None:
             self.anchors[event.anchor] = event
-        try:
-            return scalars.meaning(event.value, event.tag, is_plain=event.implicit[0])
-        except ValueError as error:
-            raise UnreadableError(str(error), offset) from None
+        return scalars.meaning(event.value, event.tag, is_plain=event.implicit[0])
 
     def _key(self, event: ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[str, int]) -> Any:
         """Return the new pending key, recorded among the keys of its mapping, or the merge marker."""
         if value.__class__ is not str:
-            try:
-                value = scalars.key(value)
-            except ValueError as error:
-                raise UnreadableError(str(error), offset) from None
+            value = scalars.key(value)
         elif value == "<<" and (event.implicit[0] or event.tag == scalars.MERGE_TAG):
             return _MERGE
         name: Any = value
         if name in keys:
-            raise given_twice(name, self.text.line(keys[name]), offset)
+            raise given_twice(name, self.text.position(keys[name]).line, offset)
         keys[name] = offset
         return name
-
-
-def _json_number(value: Any, offset: int) -> int | float:
-    try:
-        return scalars.json_number(value)
-    except ValueError as error:
-        raise UnreadableError(str(error), offset) from None
-
-
-def _put_alias(top: _Open, value: Any, offset: int) -> None:
-    """Add the mapping or list of an alias."""
-    if top.key is _ITEM:
-        top.value.append(value)
-        return
-    if top.key is _MERGE:
-        _merge(top.value, value, offset)
-    else:
-        top.value[top.key] = value
-    top.key = None
 
 
 def _merge(mapping: dict[str, Any], merged: Any, offset: int) -> None:
@@ -269,11 +251,7 @@ _MOST_TEXT = 64 * 1024 * 1024
 
 def _unfolding_share(nodes: int) -> float:
     """Return the share of a document's values that may come from aliases: go-yaml's `allowedAliasRatio`."""
-    if nodes <= 400_000:
-        return 0.99
-    if nodes >= 4_000_000:
-        return 0.10
-    return 0.99 - 0.89 * (nodes - 400_000) / 3_600_000
+    return max(0.10, min(0.99, 0.99 - 0.89 * (nodes - 400_000) / 3_600_000))
 
 
 _LONGEST_PROBLEM = 200
@@ -312,7 +290,7 @@ _AT_BEGIN = frozenset(
 
 
 def unreadable_yaml(error: YAMLError, text: SourceText) -> UnreadableError:
-    """Return the error for a problem that libyaml found."""
+    """Return the error for a problem of libyaml."""
     if isinstance(error, ReaderError):
         return _unreadable_character(text)
     problem: str = getattr(error, "problem", None) or "not YAML"
@@ -324,31 +302,21 @@ def unreadable_yaml(error: YAMLError, text: SourceText) -> UnreadableError:
     if problem == "did not find expected <document start>" and text.content.lstrip().startswith("%"):
         return UnreadableError("directives (%YAML, %TAG) cannot be read by kubectl; remove the line", 0)
     if problem == "found character that cannot start any token":
-        return UnreadableError(_no_token(text.content[offset : offset + 1]), offset)
-    line = text.line(begin.index if begin is not None else offset)
+        character = text.content[offset : offset + 1]
+        instead = f"a value cannot start with {quoted(character)}; put it in quotes"
+        return UnreadableError(_TAB if character == "\t" else instead, offset)
+    line = text.position(begin.index if begin is not None else offset).line
     message = _PROBLEMS.get(problem) or printable(problem, _LONGEST_PROBLEM)
     return UnreadableError(message.replace("{line}", str(line)), offset)
 
 
-def _no_token(character: str) -> str:
-    if character == "\t":
-        return _TAB
-    return f"a value cannot start with {quoted(character)}; put it in quotes"
-
-
 def _unreadable_character(text: SourceText) -> UnreadableError:
     """Return the error for the first character that libyaml rejects: libyaml's own offset counts bytes."""
-    for offset, character in enumerate(text.content):
-        if not (character.isprintable() or _allowed(ord(character))):
-            return UnreadableError(f"control character U+{ord(character):04X}; YAML does not allow it", offset)
-    return UnreadableError("a character that YAML does not allow", 0)
+    found = _NOT_ALLOWED.search(text.content)
+    if found is None:
+        return UnreadableError("a character that YAML does not allow", 0)
+    return UnreadableError(f"control character U+{ord(found[0]):04X}; YAML does not allow it", found.start())
 
 
-def _allowed(code: int) -> bool:
-    """Return whether YAML 1.1 allows a character in a stream."""
-    return (
-        code in _BLANKS or 0x20 <= code <= 0x7E or 0xA0 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code > 0xFFFF
-    )
-
-
-_BLANKS = frozenset((0x09, 0x0A, 0x0D, 0x85))
+_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""A character that YAML 1.1 does not allow in a stream."""

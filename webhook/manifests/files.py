@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic
@@ -45,14 +46,15 @@ def read_file(path: str) -> bytes | Diagnostic:
             os.close(descriptor)
     except (OSError, ValueError) as error:
         return problem(path, reason_of(error))
-    return data if len(data) <= LARGEST else problem(path, _TOO_LARGE)
+    return data if len(data) <= LARGEST else problem(path, TOO_LARGE)
 
 
 NOT_REGULAR = "not a regular file"
+TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB"
 
 
 def _content(descriptor: int, size: int) -> bytes:
-    """Return what a file holds, up to one byte more than the limit."""
+    """Return the content of a file, up to one byte more than the limit."""
     data = os.read(descriptor, min(size, LARGEST) + 1) if size else b""
     if len(data) == size > 0:
         return data  # so it is for almost all files; a stream takes twice as many system calls
@@ -60,33 +62,26 @@ def _content(descriptor: int, size: int) -> bytes:
         return data + stream.read(LARGEST + 1 - len(data))
 
 
-def read_stream(name: str, stream: BinaryIO) -> bytes | Diagnostic:
-    """Return the content of a stream."""
+def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
+    """Read a stream at once."""
     expected = _expected(stream)
     try:
         data = stream.read(expected + 1)
         if len(data) > expected:
             data += stream.read(LARGEST + 1 - len(data))
     except (OSError, ValueError) as error:
-        return Diagnostic(name, 0, 0, reason_of(error))
-    return data if len(data) <= LARGEST else Diagnostic(name, 0, 0, _TOO_LARGE)
-
-
-_TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB"
+        yield Diagnostic(name, 0, 0, reason_of(error))
+        return
+    yield Source(name, data) if len(data) <= LARGEST else Diagnostic(name, 0, 0, TOO_LARGE)
 
 
 def _expected(stream: BinaryIO) -> int:
     """Return the size of a file. To read as much as the limit allows would reserve that much memory for each file."""
     try:
-        return min(_size(stream.fileno()), LARGEST) or LARGEST
+        status = os.fstat(stream.fileno())
     except (OSError, ValueError):
         return LARGEST  # no file
-
-
-def _size(descriptor: int) -> int:
-    """Return the size of a file; 0 for what has no size, such as a pipe."""
-    status = os.fstat(descriptor)
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return min(status.st_size, LARGEST) or LARGEST if stat.S_ISREG(status.st_mode) else LARGEST
 
 
 def problem(path: str, message: str) -> Diagnostic:

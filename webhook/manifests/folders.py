@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from posixpath import basename, normpath, split
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, reason_of, shown
 from webhook.manifests.git import Ignored, WorkTrees
 from webhook.manifests.ignore import Patterns
-from webhook.manifests.manifest import Document
 from webhook.manifests.reader import documents
 from webhook.manifests.recognition import (
     CHART_FILE,
@@ -64,8 +63,6 @@ def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
 class NamedFiles:
     """Files that are named but treated as those of a folder: the working directory, or their own outside it."""
 
-    __slots__ = ("_exclude", "_places", "_trees")
-
     def __init__(self, exclude: Sequence[str], trees: WorkTrees) -> None:
         self._exclude = Patterns(exclude) if exclude else None
         self._trees = trees
@@ -81,32 +78,26 @@ class NamedFiles:
 
     def _found(self, name: str) -> _FoundFile | Reason:
         *folders, file = _path(name)
-        top = "." if folders else os.path.split(name)[0] or "."
-        folder = top
-        if _is_of_chart(folder):
+        top = folder = "." if folders else os.path.split(name)[0] or "."
+        if _is_of_chart(top):
             return Reason.CHART
-        place = self._places.get(top) or self._places.setdefault(top, _top_place(top, self._trees, _markers(top, top)))
+        place = self._known_place(None, top, top)
         for one in folders:
-            reason = place.reason(one, self._exclude, is_folder=True)
-            if reason is not None:
+            if reason := place.reason(one, self._exclude, is_folder=True):
                 return reason
             folder = f"{folder}/{one}"
-            place = self._places.get(folder) or self._places.setdefault(
-                folder, _inner_place(place, folder, one, self._trees, _markers(folder, top))
-            )
-        return (
-            place.reason(file, self._exclude, is_folder=False)
-            or _reason_of_file(name, top)
-            or _FoundFile(name, place.is_part(file))
-        )
+            place = self._known_place(place, folder, top)
+        if reason := place.reason(file, self._exclude, is_folder=False):
+            return reason
+        if leaves(name, top):
+            return Reason.OUTSIDE
+        mode = mode_of(name)  # a missing file is not skipped, but an error
+        return Reason.IRREGULAR if mode and not stat.S_ISREG(mode) else _FoundFile(name, place.is_part(file))
 
-
-def _reason_of_file(name: str, top: str) -> Reason | None:
-    """Return why a file is skipped because of what it is. One that is missing is not skipped, but an error."""
-    if leaves(name, top):
-        return Reason.OUTSIDE
-    mode = mode_of(name)
-    return Reason.IRREGULAR if mode and not stat.S_ISREG(mode) else None
+    def _known_place(self, outer: _Place | None, folder: str, top: str) -> _Place:
+        if folder not in self._places:
+            self._places[folder] = _place(outer, folder, self._trees, _markers(folder, top))
+        return self._places[folder]
 
 
 def _path(name: str) -> list[str]:
@@ -193,14 +184,6 @@ class _FoundFile(NamedTuple):
         return basename(self.path) in KUSTOMIZATION_FILES
 
 
-class _Folder(NamedTuple):
-    """A folder during a walk: its level below the top, and the entries that remain."""
-
-    level: int
-    place: _Place
-    entries: Iterator[os.DirEntry[str]]
-
-
 def _walk(search: _Search) -> Iterator[_FoundFile | Unread | Diagnostic]:
     """Yield the files to read, sorted in each folder, and what is skipped.
 
@@ -209,26 +192,30 @@ def _walk(search: _Search) -> Iterator[_FoundFile | Unread | Diagnostic]:
     if _is_of_chart(search.top):
         yield Reason.CHART.skips(shown(search.top))
         return
-    pending: list[_Folder] = []
-    yield from _open(pending, search, search.top, "")
+    pending: list[_Pending] = []
+    yield from _open(pending, search, search.top)
     while pending:
-        folder = pending[-1]
-        entry = next(folder.entries, None)
+        place, entries = pending[-1]
+        entry = next(entries, None)
         if entry is None:
             pending.pop()
         elif not entry.is_dir(follow_symlinks=False):
-            found = _file(folder, entry, search)
+            found = _file(place, entry, search)
             if found is not None:
                 yield found
-        elif folder.level < search.levels and entry.name != ".git":
-            reason = folder.place.reason(entry.name, search.exclude, is_folder=True)
+        elif place.level < search.levels and entry.name != ".git":
+            reason = place.reason(entry.name, search.exclude, is_folder=True)
             if reason is None:
-                yield from _open(pending, search, entry.path, entry.name)
+                yield from _open(pending, search, entry.path)
             else:
                 yield reason.skips(f"{shown(entry.path)}/")
 
 
-def _open(pending: list[_Folder], search: _Search, path: str, name: str) -> Iterator[Diagnostic]:
+_Pending: TypeAlias = "tuple[_Place, Iterator[os.DirEntry[str]]]"
+"""A folder during a walk, and the entries that remain."""
+
+
+def _open(pending: list[_Pending], search: _Search, path: str) -> Iterator[Diagnostic]:
     """Add a folder to those that are pending: the top, or a folder in the last one."""
     try:
         with os.scandir(path) as found:
@@ -237,34 +224,34 @@ def _open(pending: list[_Folder], search: _Search, path: str, name: str) -> Iter
         yield problem(path, reason_of(error))
         return
     names = {entry.name for entry in entries if entry.name not in KUSTOMIZATION_FILES or not _leaves(entry, search)}
-    trees = search.trees
-    place = _inner_place(pending[-1].place, path, name, trees, names) if pending else _top_place(path, trees, names)
-    pending.append(_Folder(len(pending), place, iter(entries)))
+    place = _place(pending[-1][0] if pending else None, path, search.trees, names)
+    pending.append((place, iter(entries)))
 
 
 def _leaves(entry: os.DirEntry[str], search: _Search) -> bool:
     return entry.is_symlink() and leaves(entry.path, search.top)
 
 
-def _file(folder: _Folder, entry: os.DirEntry[str], search: _Search) -> _FoundFile | Unread | Diagnostic | None:
-    """Return a file to read, or why it is not read; None for what is not looked for."""
+def _file(place: _Place, entry: os.DirEntry[str], search: _Search) -> _FoundFile | Unread | Diagnostic | None:
+    """Return a file to read, or why it is not read; None for other files."""
     if entry.is_symlink() and is_folder(entry.path):
-        return _link_to_folder(folder, entry, search)
+        if place.level == search.levels:
+            return None
+        reason = place.reason(entry.name, search.exclude, is_folder=True) or Reason.LINK
+        return reason.skips(f"{shown(entry.path)}/")
     if not entry.name.endswith(EXTENSIONS) and entry.name not in KUSTOMIZATION_FILES:
         return None
-    if search.only is not None and not _is_selected(search.only, folder.place.below, entry.name):
+    if search.only is not None and not _is_selected(search.only, place.below, entry.name):
         return None
-    reason = folder.place.reason(entry.name, search.exclude, is_folder=False)
-    if reason is None and _leaves(entry, search):
-        reason = Reason.OUTSIDE
+    skipped = place.reason(entry.name, search.exclude, is_folder=False)
+    if skipped is None and _leaves(entry, search):
+        skipped = Reason.OUTSIDE
     try:
-        if reason is None and not stat.S_ISREG(_type(entry)):
-            reason = Reason.IRREGULAR
+        if skipped is None and not _is_regular(entry):
+            skipped = Reason.IRREGULAR
     except OSError as error:
         return problem(entry.path, reason_of(error))
-    return (
-        _FoundFile(entry.path, folder.place.is_part(entry.name)) if reason is None else reason.skips(shown(entry.path))
-    )
+    return _FoundFile(entry.path, place.is_part(entry.name)) if skipped is None else skipped.skips(shown(entry.path))
 
 
 def _is_selected(only: Patterns, below: str, name: str) -> bool:
@@ -273,17 +260,9 @@ def _is_selected(only: Patterns, below: str, name: str) -> bool:
     return any(only.match(below + one) for one in names)
 
 
-def _type(entry: os.DirEntry[str]) -> int:
-    """Return the type of what an entry leads to. For a regular file, the folder says so: no system call is needed."""
-    return stat.S_IFREG if entry.is_file(follow_symlinks=False) else entry.stat().st_mode
-
-
-def _link_to_folder(folder: _Folder, entry: os.DirEntry[str], search: _Search) -> Unread | None:
-    """Return why a link is not followed; None where no folder is looked at."""
-    if folder.level == search.levels:
-        return None
-    reason = folder.place.reason(entry.name, search.exclude, is_folder=True) or Reason.LINK
-    return reason.skips(f"{shown(entry.path)}/")
+def _is_regular(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry leads to a regular file. The folder says so of most: no system call is needed."""
+    return entry.is_file(follow_symlinks=False) or stat.S_ISREG(entry.stat().st_mode)
 
 
 _MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)
@@ -301,6 +280,11 @@ class _Place(NamedTuple):
     ignored: Ignored
     parts: tuple[frozenset[str], ...]
     is_chart: bool
+
+    @property
+    def level(self) -> int:
+        """The number of folders from the top to this one."""
+        return self.below.count("/")
 
     def reason(self, name: str, exclude: Patterns | None, *, is_folder: bool) -> Reason | None:
         """Return why a file or folder in this folder is skipped; None where it is read."""
@@ -321,15 +305,17 @@ class _Place(NamedTuple):
         return name in KUSTOMIZATION_FILES or any(below in parts for parts in self.parts)
 
 
-def _top_place(path: str, trees: WorkTrees, names: Collection[str]) -> _Place:
-    """Return the place of the top of a search. `names` holds at least the markers of the folder."""
-    return _place(path, "", trees.of(path), (), names)
-
-
-def _inner_place(outer: _Place, path: str, name: str, trees: WorkTrees, names: Collection[str]) -> _Place:
-    """Return the place of a folder in a folder; `path` is its whole path."""
-    ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
-    return _place(path, f"{outer.below}{name}/", ignored, outer.parts, names)
+def _place(outer: _Place | None, path: str, trees: WorkTrees, names: Collection[str]) -> _Place:
+    """Return the place of a folder in an outer one, or of the top. `names` holds at least the markers of the folder."""
+    parts: tuple[frozenset[str], ...] = ()
+    if outer is None:
+        below, ignored = "", trees.of(path)
+    else:
+        name = basename(path)
+        below, parts = f"{outer.below}{name}/", outer.parts
+        ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
+    found = _parts_of(path, below, names)
+    return _Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
 
 
 def _markers(path: str, top: str) -> set[str]:
@@ -346,13 +332,6 @@ def _is_of_chart(folder: str) -> bool:
             return True
         parent, name = split(parent)
     return False
-
-
-def _place(
-    path: str, below: str, ignored: Ignored, parts: tuple[frozenset[str], ...], names: Collection[str]
-) -> _Place:
-    found = _parts_of(path, below, names)
-    return _Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
 
 
 _WITH_PATH = ("patches", "patchesJson6902", "replacements")
@@ -379,28 +358,19 @@ def used_files(file: str, data: bytes, folder: str) -> frozenset[str] | Diagnost
     for found in documents(file, data):
         if isinstance(found, Diagnostic):
             return found
-        used |= _used(found)
+        if isinstance(value := found.value, dict):
+            used |= set(_names(value)).difference(_texts(value.get("resources")), _texts(value.get("bases")))
     return frozenset(normpath(folder + name) for name in used)
-
-
-def _used(document: Document) -> set[str]:
-    value = document.value
-    if not isinstance(value, dict):
-        return set()
-    return set(_names(value)).difference(_texts(value.get("resources")), _texts(value.get("bases")))
 
 
 def _names(value: dict[str, object]) -> Iterator[str]:
     yield from _texts(value.get("patchesStrategicMerge"))
     for field in _WITH_PATH:
         items = value.get(field)
-        for item in items if isinstance(items, list) else ():
-            if isinstance(item, dict):
-                yield from _texts([item.get("path")])
+        if isinstance(items, list):
+            yield from _texts([item.get("path") for item in items if isinstance(item, dict)])
 
 
-def _texts(value: object) -> Iterator[str]:
-    """Yield the names in a list; text over several lines is a patch itself."""
-    return (
-        (item for item in value if isinstance(item, str) and "\n" not in item) if isinstance(value, list) else iter(())
-    )
+def _texts(value: object) -> list[str]:
+    """Return the names in a list; text over several lines is a patch itself."""
+    return [one for one in value if isinstance(one, str) and "\n" not in one] if isinstance(value, list) else []

@@ -14,16 +14,13 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from posixpath import dirname
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeVar
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.files import problem
 from webhook.policy.messages import printable
 
 Answer = TypeVar("Answer")
-
-Tell: TypeAlias = Callable[[Diagnostic], object]
-"""Says what a user should know about an input that is no error of it."""
 
 _MOST = 20
 """Work trees for which git may fail. An archive may hold any number of folders called `.git`."""
@@ -54,17 +51,14 @@ class Ignored(NamedTuple):
         return self.paths[place] if place < len(self.paths) else ""
 
     def below(self, name: str) -> Ignored:
-        """Return what git ignores in a folder in this folder."""
         return self._replace(inside=f"{self.inside}{name}/")
 
 
 class WorkTrees:
     """The work trees of a run. git is asked once for each; where it does not answer, nothing is ignored."""
 
-    __slots__ = ("_failures", "_git", "_paths", "_tell")
-
-    def __init__(self, tell: Tell) -> None:
-        self._git = Git()
+    def __init__(self, tell: Callable[[Diagnostic], object]) -> None:
+        self._left = SECONDS
         self._tell = tell
         self._paths: dict[str, Sequence[str]] = {}
         self._failures = 0
@@ -80,7 +74,7 @@ class WorkTrees:
             return Ignored()
         ignored = Ignored(self._below(root, folder), "" if place == root else f"{os.path.relpath(place, root)}/")
         if ignored.inside and ignored.concerns():
-            return Ignored() if self._asked(folder, lambda: self._git.ignores(root, place), True) else ignored
+            return Ignored() if self._asked(folder, lambda: self._ignores(root, place), True) else ignored
         return ignored
 
     def within(self, folder: str) -> Ignored:
@@ -89,7 +83,7 @@ class WorkTrees:
 
     def _below(self, root: str, folder: str) -> Sequence[str]:
         if root not in self._paths:
-            self._paths[root] = self._asked(folder, lambda: self._git.ignored(root), [])
+            self._paths[root] = self._asked(folder, lambda: self._ignored(root), [])
         return self._paths[root]
 
     def _asked(self, folder: str, ask: Callable[[], Answer], otherwise: Answer) -> Answer:
@@ -105,54 +99,7 @@ class WorkTrees:
             self._tell(problem(folder, message))
             return otherwise
 
-
-def _root(folder: str) -> str | None:
-    """Return the root of the work tree that holds a folder; None outside one."""
-    while not os.path.lexists(f"{folder}/.git"):
-        parent = dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-    return folder
-
-
-SECONDS = 15.0
-"""The time that git gets in a run, for all work trees together: it waits forever for a `.gitignore` that is a pipe."""
-
-_LARGEST: Final = 64 * 1024 * 1024
-"""Bytes of an answer."""
-
-_SAID: Final = 4096
-"""Bytes of messages that are kept."""
-
-_OPTIONS: Final = (
-    # Programs that the settings of a repository may name, and settings that lie in a folder of a change.
-    *("-c", "core.fsmonitor=false"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "safe.bareRepository=explicit"),
-)
-_VARIABLES: Final = {
-    # In a partial clone, git fetches a missing .gitignore from where the settings say, with the command that they name.
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "LC_ALL": "C",
-}
-
-
-class GitError(Exception):
-    """git does not answer. The text says why."""
-
-
-class Git:
-    """The git of the user, with the time that remains for it."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self) -> None:
-        self._left = SECONDS
-
-    def ignored(self, root: str) -> list[str]:
+    def _ignored(self, root: str) -> list[str]:
         """Return the paths in a work tree that are ignored, from its root and in order; a folder's ends with a slash.
 
         A folder that is ignored as a whole stands for its content. A tracked file is never ignored, and a folder with
@@ -168,7 +115,7 @@ class Git:
         # A folder whose files are all ignored one by one is listed beside them.
         return sorted(paths - {f"{dirname(path.removesuffix('/'))}/" for path in paths})
 
-    def ignores(self, root: str, folder: str) -> bool:
+    def _ignores(self, root: str, folder: str) -> bool:
         """Return whether a folder of a work tree is ignored, itself or with one above it. Raises GitError."""
         status, _ = self._run(root, "check-ignore", "--quiet", "--no-index", "--", folder)
         return status == 0
@@ -178,12 +125,51 @@ class Git:
         start = time.monotonic()
         try:
             environment = _environment()
-            command = [_program(environment["PATH"]), *_OPTIONS, "-C", root, *arguments]
-            return _answer(command, environment, start + self._left)
+            program = shutil.which("git", path=environment["PATH"])
+            if program is None:
+                raise GitError("there is no git on the PATH")
+            return _answer([program, *_OPTIONS, "-C", root, *arguments], environment, start + self._left)
         except OSError as error:
             raise GitError(f"it cannot be started: {error.strerror}") from None
         finally:
             self._left -= time.monotonic() - start
+
+
+def _root(folder: str) -> str | None:
+    while not os.path.lexists(f"{folder}/.git"):
+        parent = dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
+
+
+SECONDS = 15.0
+"""The time that git gets in a run, for all work trees together: it waits forever for a `.gitignore` that is a pipe."""
+
+_LARGEST = 64 * 1024 * 1024
+"""Bytes of an answer."""
+
+_SAID = 4096
+"""Bytes of messages that are kept."""
+
+_OPTIONS = (
+    # Programs that the settings of a repository may name, and settings that lie in a folder of a change.
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "safe.bareRepository=explicit"),
+)
+_VARIABLES = {
+    # In a partial clone, git fetches a missing .gitignore from where the settings say, with the command that they name.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
+
+
+class GitError(Exception):
+    """git does not answer. The text says why."""
 
 
 def _environment() -> dict[str, str]:
@@ -191,14 +177,6 @@ def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     folders = [folder for folder in os.get_exec_path() if folder.startswith("/")]
     return kept | _VARIABLES | {"PATH": os.pathsep.join(folders)}
-
-
-def _program(path: str) -> str:
-    """Return the path of git. Raises GitError."""
-    program = shutil.which("git", path=path)
-    if program is None:
-        raise GitError("there is no git on the PATH")
-    return program
 
 
 def _answer(command: list[str], environment: dict[str, str], end: float) -> tuple[int, bytes]:

@@ -37,8 +37,6 @@ class Patterns:
     `above` leads from where the patterns begin to where the paths begin; it ends with a slash unless it is empty.
     """
 
-    __slots__ = ("_above", "_groups")
-
     def __init__(self, lines: Iterable[str], above: str = "") -> None:
         self._above = above
         rules = [rule for rule in map(_rule, lines) if rule is not None]

@@ -40,10 +40,7 @@ class _NoJsonError(Exception):
 
 
 def values(text: SourceText) -> Iterator[tuple[object, int, int]]:
-    """Yield each value of a stream with its start and end; in place of a rejected value, an UnreadableError.
-
-    Raises JsonSyntaxError where the stream stops being JSON.
-    """
+    """Yield each value, or its UnreadableError, with its start and end. Raises JsonSyntaxError where JSON ends."""
     content = _without_lone_surrogates(text.content)
     # The decoder recurses, so it must never see values nested too deep: their places are found first.
     too_deep = _too_deep(content, 0) if _is_deep(content) else None
@@ -89,7 +86,7 @@ def _refused(text: SourceText, start: int) -> UnreadableError:
             keys = outer.pop()
         elif is_key and keys is not None:
             if (key := string(word)) in keys:
-                return given_twice(key, text.line(keys[key]), offset)
+                return given_twice(key, text.position(keys[key]).line, offset)
             keys[key] = offset
         elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
             return UnreadableError("this number exceeds the range of 64-bit floats", offset)

@@ -4,51 +4,50 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.comments import Comment, find_comments
-from webhook.manifests.text import Position, SourceText
+from webhook.manifests.text import Excerpt, Position, SourceText
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
-    from webhook.manifests.marks import Mark, Marks, ScalarMark
+    from webhook.manifests.marks import Mark, Marks
 
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
+_PLACE = attrgetter("place")
 _ABOVE = 4096
 """Characters above a document that may hold the comment of Helm: it, and the licence of a template."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Document:
     """The value of one document. Its marks are found as far as they are used: most values have no finding.
 
     `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
+    `key` is that of a mapping that the text lacks, and that holds the value of the text.
     """
 
-    __slots__ = ("_comments", "_end", "_key", "_marks", "number", "raw", "start", "text", "value")
-
-    def __init__(self, number: int, text: SourceText, value: object, start: int, end: int | None = None) -> None:
-        self.number = number
-        self.text = text
-        self.value = value
-        self.start = start
-        self._end = end
-        self._key: str | None = None
-        self._marks: Marks | None = None
-        self._comments: tuple[Comment, ...] | None = None
-        self.raw = b""
+    number: int
+    text: SourceText
+    value: object
+    start: int
+    end: int | None = None
+    raw: bytes = b""
+    key: str | None = None
+    _marks: Marks | None = None
+    _comments: tuple[Comment, ...] | None = None
 
     def held_by(self, value: dict[str, object], key: str) -> Document:
         """Return the document of a mapping that holds the value of this one at a key, with the same positions."""
-        held = Document(self.number, self.text, value, self.start, self._end)
-        held.raw = self.raw
-        held._key = key
-        return held
+        return Document(self.number, self.text, value, self.start, self.end, self.raw, key)
 
     @property
     def is_json(self) -> bool:
         """Whether the document was read as JSON: it may then be a part of `text`."""
-        return self._end is not None
+        return self.end is not None
 
     @property
     def comments(self) -> tuple[Comment, ...]:
@@ -60,8 +59,8 @@ class Document:
     @property
     def extent(self) -> tuple[Position, Position]:
         """The positions where the text of the document begins and ends."""
-        if self._end is not None:
-            return self.text.position(self.start), self.text.position(self._end)
+        if self.end is not None:
+            return self.text.position(self.start), self.text.position(self.end)
         first = self.text.first_line
         # A part of a stream ends with a line break.
         return Position(first, self.text.indent + 1), Position(first + self.text.content.count("\n"), 1)
@@ -71,22 +70,16 @@ class Document:
         return self.text.position(self.offset(path))
 
     def offset(self, path: Path) -> int:
-        """Return the character offset of the value at a path, or of its nearest ancestor."""
         return self.mark(path).start if path else self.start
 
     def mark(self, path: Path) -> Mark:
-        """Return the mark of the value at a path, or of its nearest ancestor."""
-        return self.marks.nearest(self._in_text(path))
+        return self.marks.nearest(self.path_in_text(path))
 
-    def only_mark(self, path: Path) -> ScalarMark | None:
-        """Return the mark of the scalar at a path; None if other values may share its text."""
-        return self.marks.only(self._in_text(path))
-
-    def _in_text(self, path: Path) -> Path:
+    def path_in_text(self, path: Path) -> Path:
         """Return a path from the value that the text holds."""
-        if self._key is None:
+        if self.key is None:
             return path
-        return path[1:] if path[:1] == (self._key,) else ()
+        return path[1:] if path[:1] == (self.key,) else ()
 
     @property
     def marks(self) -> Marks:
@@ -97,13 +90,8 @@ class Document:
             self._marks = Marks(self.text.content, self.start, is_json=self.is_json)
         return self._marks
 
-    @property
-    def source(self) -> str:
-        """What the last comment `# Source:` above the document names, which Helm writes; empty without one."""
-        above = _SOURCE.findall(self.text.content, max(0, self.start - _ABOVE), self.start)
-        return str(above[-1]).strip() if above else ""
 
-
+@dataclass(eq=False, repr=False, slots=True)
 class Manifest:
     """One object of a file: a document, an item of a list document, or the object of an AdmissionReview.
 
@@ -112,14 +100,11 @@ class Manifest:
     `namespace` is that of the review; empty without.
     """
 
-    __slots__ = ("file", "namespace", "path", "value", "within")
-
-    def __init__(self, file: str, within: Document, path: Path, value: dict[str, Any], namespace: str = "") -> None:
-        self.file = file
-        self.value = value
-        self.namespace = namespace
-        self.within = within
-        self.path = path
+    file: str
+    within: Document
+    path: Path
+    value: dict[str, Any]
+    namespace: str = ""
 
     @property
     def document(self) -> int:
@@ -128,8 +113,10 @@ class Manifest:
 
     @property
     def source(self) -> str:
-        """The template of a chart that gave the object; empty if no comment of Helm names one."""
-        return self.within.source
+        """The template of a chart that gave the object, as the last comment above it says; empty without a comment."""
+        start = self.within.start
+        above = _SOURCE.findall(self.within.text.content, max(0, start - _ABOVE), start)
+        return str(above[-1]).strip() if above else ""
 
     def unshared(self) -> Any:
         """Return a copy of `value` that may be changed: each dict and list occurs in it once.
@@ -160,8 +147,8 @@ class Manifest:
             return ()
         first = self.line if self.path and self.path[-1] != 0 else 0
         after = self._next_line()
-        start = bisect_left(every, first, key=_place)
-        return every[start:] if after is None else every[start : bisect_left(every, after, key=_place)]
+        start = bisect_left(every, first, key=_PLACE)
+        return every[start:] if after is None else every[start : bisect_left(every, after, key=_PLACE)]
 
     def _next_line(self) -> int | None:
         """The first line of the next item of the list; None after the last one, and without a list."""
@@ -169,17 +156,16 @@ class Manifest:
         if not isinstance(last, int):
             return None
         following = self.within.offset((*holder, last + 1))
-        return self.within.text.line(following) if following > self.within.offset(self.path) else None
+        return self.within.text.position(following).line if following > self.within.offset(self.path) else None
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self.within.locate(self.path + path)
 
-    def in_text(self, path: Path) -> tuple[Position, tuple[str, int], int]:
+    def in_text(self, path: Path) -> tuple[Position, Excerpt, int]:
         """Return the position of the value at a path in the object, or of the nearest ancestor, its line, its length.
 
-        Of a long line, the part around the value, with the column of this part. The length, in characters, is 0 for a
-        value that is not a scalar of one line.
+        The length, in characters, is 0 for a value that is not a scalar of one line.
         """
         within, value = self.within, self.at(path)
         mark = within.mark(self.path + path)
@@ -189,7 +175,7 @@ class Manifest:
     def only_scalar(self, path: Path) -> tuple[Position, str] | None:
         """Return the position and the text of a scalar of one line; None if other values may share this text."""
         text, marks = self.within.text, self.within.marks
-        mark = self.within.only_mark(self.path + path)
+        mark = marks.only(self.within.path_in_text(self.path + path))
         length = 0 if mark is None else marks.length(mark, self.at(path))
         if mark is None or not length:
             return None
@@ -198,10 +184,6 @@ class Manifest:
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""
         return Diagnostic(self.file, *self.locate(path), message)
-
-
-def _place(comment: Comment) -> int:
-    return comment.place
 
 
 def _copied(value: Any) -> Any:

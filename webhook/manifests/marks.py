@@ -179,14 +179,11 @@ class Marks:
 
     def length(self, mark: Mark, value: object) -> int:
         """Return the characters of a scalar that stands on one line as it is; 0 for any other value, and a long one."""
-        if not isinstance(mark, ScalarMark) or self.content.startswith(_NOT_PLAIN, mark.start):
-            return 0
-        if mark.end - mark.start > EXCERPT:
+        if not isinstance(mark, ScalarMark) or mark.end - mark.start > EXCERPT:
             return 0
         text = self.content[mark.start : mark.end]
-        if "\n" in text or (not mark.style and isinstance(value, str) and text != value):
-            return 0
-        return len(text)
+        is_other = not mark.style and isinstance(value, str) and text != value
+        return 0 if is_other or "\n" in text or text.startswith(_NOT_PLAIN) else len(text)
 
 
 _NOT_PLAIN = ("&", "!", *BELOW)
@@ -206,16 +203,13 @@ def end_of(mark: ScalarMark | AliasMark, content: str) -> int:
 def scalar_spans(content: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each scalar of YAML, keys included. A comment may follow `|`, before the text."""
     next_event: Any = CBaseLoader(content).get_event
-    event: Any = next_event()
-    while event.__class__ is not DocumentEndEvent:
-        if isinstance(event, ScalarEvent):
-            yield _span(event, content)
-        event = next_event()
-
-
-def _span(scalar: Any, content: str) -> tuple[int, int]:
-    start, end = scalar.start_mark.index, scalar.end_mark.index
-    return content.find("\n", start, end) if scalar.style in BELOW else start, end
+    for event in iter(next_event, None):
+        kind = event.__class__
+        if kind is DocumentEndEvent:
+            return
+        if kind is ScalarEvent:
+            start, end = event.start_mark.index, event.end_mark.index
+            yield content.find("\n", start, end) if event.style in BELOW else start, end
 
 
 _ITEM: Any = object()
@@ -228,21 +222,6 @@ class _Growing:
 
     `latest` is the last scalar or alias, or where the last collection ended.
     """
-
-    __slots__ = (
-        "aliases",
-        "anchors",
-        "collection",
-        "content",
-        "has_anchors",
-        "has_merges",
-        "indents",
-        "key",
-        "latest",
-        "place",
-        "stack",
-        "top",
-    )
 
     def __init__(self, content: str) -> None:
         self.content = content
@@ -259,7 +238,6 @@ class _Growing:
         self.latest: Any = None
 
     def put(self, mark: Mark) -> None:
-        """Add the mark of a value."""
         key, collection = self.key, self.collection
         if key is _ITEM:
             collection.inside.append(mark)
@@ -271,7 +249,6 @@ class _Growing:
                 collection.merged.pop(key, None)
 
     def open(self, collection: CollectionMark) -> None:
-        """Add the mark of a mapping or list whose values follow."""
         place = self.inner_place() if self.has_anchors else None
         self.stack.append((self.collection, self.key, self.place))
         self.place = place
@@ -347,7 +324,9 @@ def _yaml(growing: _Growing) -> Iterator[None]:
             else:
                 end = event.end_mark.index
                 if start == end and growing.key is not _ITEM:
-                    end = _after_colon(growing.content, before.end_mark.index)
+                    after_key = before.end_mark.index
+                    colon = _COLON.match(growing.content, after_key)
+                    end = after_key if colon is None else colon.end()
                 growing.latest = mark = ScalarMark(start, end, event.style)
                 growing.put(mark)
         elif kind is MappingStartEvent:
@@ -387,11 +366,6 @@ def _add_alias(growing: _Growing, event: Any, named: dict[str, Any]) -> None:
         growing.alias(event.anchor, start, event.end_mark.index)
 
 
-def _after_colon(content: str, offset: int) -> int:
-    colon = _COLON.match(content, offset)
-    return offset if colon is None else colon.end()
-
-
 _COLON = re.compile(r"\s*:")
 
 
@@ -410,7 +384,6 @@ def _add_collection(growing: _Growing, event: Any, inside: Any) -> None:
 
 
 def _json(growing: _Growing, start: int) -> Iterator[None]:
-    """Grow the tree of the JSON value at an offset."""
     for number, token in enumerate(TOKENS.finditer(growing.content, start), 1):
         offset, word = token.start(), token[0]
         if word in "[{":

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain
 from posixpath import basename
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
-from webhook.manifests.reader import documents, flattened
+from webhook.manifests.reader import documents
 from webhook.manifests.recognition import (
     KUSTOMIZATION_FILES,
     Reason,
@@ -43,10 +42,8 @@ def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
         if isinstance(found, Diagnostic):
             errors += found.errors == 1  # a count of others comes at the end of the input
             if errors >= MOST_ERRORS:
-                message = (
-                    f"{errors} errors in what is above: some of the documents below are not read; correct the errors"
-                )
-                yield Diagnostic(found.file, found.line, found.column, message, errors=0)
+                message = f"{errors} errors in what is above: some of the documents below are not read"
+                yield Diagnostic(found.file, found.line, found.column, f"{message}; correct the errors", errors=0)
                 return
 
 
@@ -69,7 +66,7 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
 
 def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     file, data = source.file, source.data
-    if not source.is_part and not _may_hold_objects(data):
+    if not source.is_part and not _MARK.search(data):
         reason = _reason(file, data)
         if reason is not None:
             yield reason.skips(file)
@@ -108,13 +105,7 @@ def _about(file: str, document: Document, stranger: Stranger) -> Diagnostic:
 _HEADER = ("kind", "apiVersion")
 _NO_NAME = (None, "")
 _MARK = re.compile(rb"kind|apiVersion|[\\!\0]")
-"""A key of an object, or what can spell one in another way: escapes, tags such as `!!binary`, and UTF-16."""
-
-
-def _may_hold_objects(data: bytes) -> bool:
-    """Return whether a file can hold an object at all. What is wrong with another file is no error of a manifest."""
-    return _MARK.search(data) is not None
-
+"""A key of an object, or what may spell it: escapes, tags such as `!!binary`, UTF-16. No other file holds objects."""
 
 _LARGE = 64 * 1024
 """Bytes of a file that cannot hold objects and is not parsed either."""
@@ -145,22 +136,57 @@ def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Di
     if isinstance(value, dict) and "items" not in value:  # most documents, for which generators cost too much
         manifest = Manifest(file, document, (), value)
         return (manifest if _is_complete(manifest) else _incomplete(manifest),)
-    return _complete(chain(_dropped(file, document), flattened(file, document)))
+    return _complete(items_of(file, document))
 
 
 _OF_LIST = frozenset((*_HEADER, "metadata", "items"))
 """The fields of a list of Kubernetes."""
 
 
-def _dropped(file: str, document: Document) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for an object that kubectl takes for a list by its "items". Argo CD, for one, applies it."""
+def items_of(file: str, document: Document) -> Iterator[Manifest | Diagnostic]:
+    """Yield the items of a list: an object with "items", as in kubectl (`UnstructuredJSONScheme`, k8s.io/apimachinery).
+
+    If it has other fields, kubectl drops them, while Argo CD, for one, applies the object.
+    """
     value = document.value
-    if not isinstance(value, dict) or value.keys() <= _OF_LIST:
+    if not isinstance(value, dict):
+        message = f"a document must be a mapping with apiVersion and kind, not {type_of(value)}"
+        yield Diagnostic(file, *document.locate(()), message)
         return
-    kind = value.get("kind")
-    if isinstance(kind, str) and not kind.endswith("List"):
+    kind, items = value.get("kind"), value["items"]
+    if not value.keys() <= _OF_LIST and isinstance(kind, str) and not kind.endswith("List"):
         message = f'kubectl takes a {printable(kind)} with "items" for a list and drops the rest; remove "items"'
         yield Diagnostic(file, *document.locate(("items",)), message)
+    if items is not None and not isinstance(items, list):
+        yield Diagnostic(file, *document.locate(("items",)), f'"items" must be a list, not {type_of(items)}')
+        return
+    # The API server omits the kind and the apiVersion that a list implies to its items.
+    implied = {"apiVersion": _name(value, "apiVersion"), "kind": _name(value, "kind").removesuffix("List")}
+    listing = Listing()
+    for index, item in enumerate(items or ()):
+        if isinstance(item, dict) and item.get("items") is None:
+            is_named = _name(item, "kind") or _name(item, "apiVersion")
+            yield Manifest(file, document, ("items", index), item if is_named else {**item, **implied})
+        else:
+            yield from listing.refuse(file, partial(_no_item, file, document, index, item))
+    yield from listing.end()
+
+
+def _name(value: dict[str, object], key: str) -> str:
+    name = value.get(key)
+    return name if isinstance(name, str) else ""
+
+
+def _no_item(file: str, document: Document, index: int, item: object) -> Diagnostic:
+    path: Path = ("items", index)
+    if not isinstance(item, dict):
+        message = f"item {index} of the list must be a mapping with apiVersion and kind, not {type_of(item)}"
+    elif isinstance(items := item["items"], list):
+        message = "a list inside a list, which kubectl rejects; move its items up"
+    else:
+        path = (*path, "items")
+        message = f'"items" must be a list, not {type_of(items)}'
+    return Diagnostic(file, *document.locate(path), message)
 
 
 def _complete(found: Iterable[Manifest | Diagnostic]) -> Iterator[Manifest | Diagnostic]:

@@ -1,110 +1,30 @@
-"""Read all manifests of one input, and report the documents that cannot be read."""
+"""Read the documents of one input, and report those that cannot be read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
-from webhook.diagnostics import Diagnostic, Listing
+from webhook.diagnostics import Diagnostic
 from webhook.manifests import blocks
-from webhook.manifests.manifest import Document, Manifest
+from webhook.manifests.manifest import Document
 from webhook.manifests.recognition import template
-from webhook.manifests.stream import Part, is_gzip, is_json, is_utf16, normal, parts
+from webhook.manifests.stream import GZIP, UTF16, Part, is_json, normal, parts
 from webhook.manifests.text import SourceText, UnreadableError, quoted
-from webhook.policy.pods.reading import type_of
-from webhook.policy.verdict import Path
-
-
-def read(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Manifest | Diagnostic]:
-    """Yield the objects of one input in order, and a diagnostic for each document that cannot be read.
-
-    Empty documents are skipped but counted. The items of a list become separate objects. A section of an input has its
-    first line, and the number of documents before it.
-    """
-    for found in documents(file, data, first_line, number):
-        if isinstance(found, Document):
-            yield from flattened(file, found)
-        else:
-            yield found
-
-
-def flattened(file: str, document: Document) -> Iterator[Manifest | Diagnostic]:
-    """Yield the object of a document, or the items of a list.
-
-    A list is an object with `items`, as in kubectl (`UnstructuredJSONScheme` in k8s.io/apimachinery).
-    """
-    value = document.value
-    if not isinstance(value, dict):
-        message = f"a document must be a mapping with apiVersion and kind, not {type_of(value)}"
-        yield Diagnostic(file, *document.locate(()), message)
-    elif "items" not in value:
-        yield Manifest(file, document, (), value)
-    elif isinstance(items := value["items"], list):
-        yield from _items(file, document, items, _implied(value))
-    elif items is not None:
-        yield Diagnostic(file, *document.locate(("items",)), f'"items" must be a list, not {type_of(items)}')
-
-
-def has_documents(data: bytes) -> bool:
-    """Return whether an input holds a document that is not empty. A list without items counts."""
-    return any(True for _ in documents("", data))
-
-
-def _items(
-    file: str, document: Document, items: Sequence[object], implied: dict[str, object]
-) -> Iterator[Manifest | Diagnostic]:
-    listing = Listing()
-    for index, item in enumerate(items):
-        if isinstance(item, dict) and item.get("items") is None:
-            value = item if _name(item, "kind") or _name(item, "apiVersion") else {**item, **implied}
-            yield Manifest(file, document, ("items", index), value)
-        else:
-            yield from listing.refuse(file, partial(_no_item, file, document, index, item))
-    yield from listing.end()
-
-
-def _implied(parent: dict[str, object]) -> dict[str, object]:
-    """Return the kind and apiVersion that a list implies to an item without them. The API server omits them."""
-    return {"apiVersion": _name(parent, "apiVersion"), "kind": _name(parent, "kind").removesuffix("List")}
-
-
-def _name(value: dict[str, object], key: str) -> str:
-    name = value.get(key)
-    return name if isinstance(name, str) else ""
-
-
-def _no_item(file: str, document: Document, index: int, item: object) -> Diagnostic:
-    """Return the diagnostic for an item that is no object."""
-    path: Path = ("items", index)
-    if not isinstance(item, dict):
-        message = f"item {index} of the list must be a mapping with apiVersion and kind, not {type_of(item)}"
-    elif isinstance(items := item["items"], list):
-        message = "a list inside a list, which kubectl rejects; move its items up"
-    else:
-        path = (*path, "items")
-        message = f'"items" must be a list, not {type_of(items)}'
-    return Diagnostic(file, *document.locate(path), message)
 
 
 def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
-    for found in _documents(file, data, first_line, number):
+    if data.startswith(UTF16):
+        yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
+        return
+    if data.startswith(GZIP):
+        yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
+        return
+    text = normal(data)
+    for found in _json_or_yaml(file, text) if is_json(data) else _yaml(file, text, first_line, number=number):
         if isinstance(found, Document):
             found.raw = data
         yield found
-
-
-def _documents(file: str, data: bytes, first_line: int, number: int) -> Iterator[Document | Diagnostic]:
-    if is_utf16(data):
-        yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
-        return
-    if is_gzip(data):
-        yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
-        return
-    if is_json(data):
-        yield from _json_or_yaml(file, normal(data))
-    else:
-        yield from _yaml(file, normal(data), first_line, number=number)
 
 
 def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
@@ -156,21 +76,13 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
     except UnicodeDecodeError as error:
         before = SourceText(part.data[: error.start].decode(), part.first_line, indent)
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
-    plain = blocks.read(text.content)
-    if plain is not None:
-        return Document(part.number, text, plain.value, plain.start)
-    return _composed(file, part.number, text)
+    found: tuple[object, int] | None = blocks.read(text.content)
+    if found is None:
+        from webhook.manifests.compose import compose  # most documents do not need libyaml
 
-
-def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic | None:
-    """Read a document of any style; None where it is empty."""
-    from webhook.manifests.compose import compose  # most documents do not need libyaml
-
-    try:
-        composed = compose(text)
-    except UnreadableError as error:
-        unrendered = template(file, text, error.offset)
-        return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
-    if composed is None or composed[0] is None:
-        return None
-    return Document(number, text, *composed)
+        try:
+            found = compose(text)
+        except UnreadableError as error:
+            unrendered = template(file, text, error.offset)
+            return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
+    return None if found is None or found[0] is None else Document(part.number, text, *found)

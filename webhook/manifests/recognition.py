@@ -98,14 +98,17 @@ def recognized(file: str, value: object) -> Stranger | None:
     if not isinstance(value, dict):
         if isinstance(value, list) and any(map(_has_header, value)):
             return None  # A list of objects is a mistake.
-        what = f"a document must be a mapping with apiVersion and kind, not {type_of(value)}"
-        return Stranger(Reason.OTHER, what)
+        return Stranger(Reason.OTHER, f"a document must be a mapping with apiVersion and kind, not {type_of(value)}")
     version, kind = value.get("apiVersion"), value.get("kind")
-    if isinstance(version, str):
-        return _of_version(file, version, kind, value)
-    # Tools number the versions of their files, and have kinds such as `pipeline`; those of Kubernetes are capitalized.
-    is_kind = isinstance(kind, str) and not kind[:1].islower()
-    return None if is_kind else _without_header(file, value)
+    if not isinstance(version, str):
+        # Tools number the versions of their files, and have kinds such as `pipeline`; Kubernetes capitalizes its kinds.
+        is_kind = isinstance(kind, str) and not kind[:1].islower()
+        return None if is_kind else _without_header(file, value)
+    if version.startswith(OUR_GROUP) and "items" not in value:
+        return _ours(kind)
+    if kind is None and "name" in value and basename(file) == CHART_FILE:
+        return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
+    return None
 
 
 def is_review(value: object) -> bool:
@@ -120,17 +123,10 @@ def _has_header(item: object) -> bool:
     return isinstance(item, dict) and isinstance(item.get("apiVersion"), str) and isinstance(item.get("kind"), str)
 
 
-def _of_version(file: str, version: str, kind: object, value: dict[str, object]) -> Stranger | None:
-    if version.startswith(OUR_GROUP) and "items" not in value:
-        return _ours(kind)
-    if kind is None and "name" in value and basename(file) == CHART_FILE:
-        return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
-    return None
-
-
 def _without_header(file: str, value: dict[str, object]) -> Stranger:
     if basename(file) in KUSTOMIZATION_FILES:
-        return _kustomization(file)
+        folder = dirname(file) or "."
+        return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `kubectl kustomize {folder}` and name -")
     if basename(file) == OUR_FILE:
         return _ours("Settings")
     config = value.get("config")
@@ -147,22 +143,16 @@ def _without_header(file: str, value: dict[str, object]) -> Stranger:
     return Stranger(Reason.OTHER, "no `kind` and no `apiVersion`: not a Kubernetes object")
 
 
+_OURS = {
+    "Settings": "settings of gpushare-webhook; pass them with --config",
+    "Facts": "facts of gpushare-webhook; pass them with --facts",
+    "Baseline": "a baseline of gpushare-webhook; pass it with --baseline",
+}
+
+
 def _ours(kind: object) -> Stranger:
-    match kind:
-        case "Settings":
-            what = "settings of gpushare-webhook; pass them with --config"
-        case "Facts":
-            what = "facts of gpushare-webhook; pass them with --facts"
-        case "Baseline":
-            what = "a baseline of gpushare-webhook; pass it with --baseline"
-        case _:
-            what = "a file of gpushare-webhook, not a Kubernetes object"
-    return Stranger(Reason.OURS, what)
-
-
-def _kustomization(file: str) -> Stranger:
-    folder = dirname(file) or "."
-    return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `kubectl kustomize {folder}` and name -")
+    message = _OURS.get(kind) if isinstance(kind, str) else None
+    return Stranger(Reason.OURS, message or "a file of gpushare-webhook, not a Kubernetes object")
 
 
 def unbuilt(file: str) -> Unread:
@@ -173,8 +163,6 @@ def unbuilt(file: str) -> Unread:
 
 class UnrenderedTemplate(Diagnostic):
     """A document that cannot be read because of a placeholder of a template."""
-
-    __slots__ = ()
 
 
 # At the start of a line, of a value, or of an item, YAML takes a placeholder for something else: {{ .Values.x }},

@@ -93,21 +93,18 @@ def is_int64(value: int) -> bool:
 
 
 def meaning(text: str, tag: str | None, *, is_plain: bool) -> Scalar:
-    """Return the meaning of a scalar with the tag that it has."""
-    if tag is not None:
-        return tagged(tag, text)
-    return plain(text) if is_plain else text
-
-
-def tagged(tag: str, text: str) -> Scalar:
-    """Return the meaning of a scalar with an explicit tag: the text itself for a tag that kubectl does not know."""
+    """Return the meaning of a scalar, with a tag perhaps: the text itself for a tag that kubectl does not know."""
+    if tag is None:
+        return plain(text) if is_plain else text
     name = tag.removeprefix(TAG)
-    if name == tag or name not in _TAGS:
-        return text
-    if name == "str":
+    if name == tag or name not in _TYPES:
         return text
     if name == "binary":
-        return _binary(text)
+        try:
+            data = binascii.a2b_base64(text.replace("\r", "").replace("\n", ""), strict_mode=True)
+        except ValueError:
+            raise ValueError("this is not base64, as its tag !!binary says") from None
+        return data.decode("utf-8", "replace")
     if name == "timestamp":
         if _TIMESTAMP.fullmatch(text):
             return text
@@ -115,28 +112,13 @@ def tagged(tag: str, text: str) -> Scalar:
     value = plain(text)
     if name == "float" and type(value) is int and is_int64(value):
         return float(value)
-    if type(value) is not _TAGS[name]:
+    if type(value) is not _TYPES[name]:
         raise ValueError(f"this is not what its tag !!{name} says")
     return value
 
 
-_TAGS = {
-    "str": str,
-    "binary": str,
-    "timestamp": str,
-    "null": type(None),
-    "bool": bool,
-    "int": int,
-    "float": float,
-}
-
-
-def _binary(text: str) -> str:
-    try:
-        data = binascii.a2b_base64(text.replace("\r", "").replace("\n", ""), strict_mode=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("this is not base64, as its tag !!binary says") from None
-    return data.decode("utf-8", "replace")
+_TYPES = {"binary": str, "timestamp": str, "null": type(None), "bool": bool, "int": int, "float": float}
+"""The types of values by tag. The tag `str` changes nothing."""
 
 
 def json_number(value: int | float) -> int | float:

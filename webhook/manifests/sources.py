@@ -8,31 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import LARGEST, Source, is_folder, mode_of, problem, read_stream, reason_of, shown
-from webhook.manifests.stream import TooLargeError, sections
+from webhook.manifests.files import Source, is_folder, mode_of, problem, reason_of, shown, whole
 
 STDIN = "<stdin>"
 
 Reading: TypeAlias = Callable[[str, BinaryIO], Iterator[Source | Diagnostic]]
 """Reads the stream of an input that has a name."""
-
-
-def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
-    """Read a stream at once."""
-    data = read_stream(name, stream)
-    yield data if isinstance(data, Diagnostic) else Source(name, data)
-
-
-def in_sections(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
-    """Read a stream in sections, so that memory depends on its largest document."""
-    try:
-        for section in sections(stream):
-            yield Source(name, section.data, first_line=section.first_line, number=section.number)
-    except TooLargeError as error:
-        what = "a document larger" if error.line else "larger"
-        yield Diagnostic(name, error.line, min(error.line, 1), f"{what} than {LARGEST // 1024**2} MiB")
-    except (OSError, ValueError) as error:
-        yield Diagnostic(name, 0, 0, reason_of(error))
 
 
 def sources(
@@ -47,9 +28,8 @@ def sources(
     """Yield each input in the order given: files, `-` for standard input, the files of folders and of patterns.
 
     A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
-    directory; for paths outside it, to the folder that is named. Files of folders and of patterns are read at once, and
-    so are, with `as_in_folder`, named files, which are then treated like those that are found in a folder. `tell` gets
-    what a user should know, although it is no error of an input.
+    directory; for paths outside it, to the folder that is named. With `as_in_folder`, named files are treated like
+    those of folders and of patterns, which are read at once. `tell` gets remarks that are no errors of an input.
     """
     trees: WorkTrees | None = None
     named_files: NamedFiles | None = None
@@ -66,7 +46,7 @@ def sources(
             yield from folder(name, exclude, trees)
         elif _is_pattern(name):
             yield from matches(name, exclude, trees)
-        elif as_in_folder and not _is_no_file(name):
+        elif as_in_folder and _SCHEME not in name and not name.startswith(_STREAMS):
             named_files = named_files or NamedFiles(exclude, trees)
             yield from named_files.read(name)
         elif (excluded := excluded_file(name, exclude)) is not None:
@@ -78,11 +58,7 @@ def sources(
 _NO_PATH = ("-", "")
 _SCHEME = "://"
 _STREAMS = ("/dev/fd/", "/proc/self/fd/")
-"""What names the output of another command, `<(helm template …)`, in bash and zsh."""
-
-
-def _is_no_file(name: str) -> bool:
-    return _SCHEME in name or name.startswith(_STREAMS)
+"""The names of the output of another command, `<(helm template …)`, begin so in bash and zsh."""
 
 
 def _is_pattern(name: str) -> bool:

@@ -10,9 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from webhook.manifests.files import LARGEST
+from webhook.diagnostics import Diagnostic
+from webhook.manifests.files import LARGEST, TOO_LARGE, Source, reason_of
 
 BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+GZIP = b"\x1f\x8b"
 _SEPARATOR = b"\n---"
 _BLANKS = b" \t\r\n\v\f"
 # In YAML a comment also ends at a carriage return and at a line break of Unicode.
@@ -39,39 +42,13 @@ def normal(data: bytes) -> bytes:
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 
-def is_blank(data: bytes) -> bool:
-    """Return whether the start of a stream does not show yet what the stream holds."""
-    return not data.removeprefix(BOM).lstrip(_BLANKS)
-
-
 def is_json(data: bytes) -> bool:
     """Return whether kubectl takes a stream that begins with these bytes for JSON."""
-    return data.removeprefix(BOM).lstrip(_BLANKS).startswith(b"{")
+    return _without_blanks(data).startswith(b"{")
 
 
-def is_utf16(data: bytes) -> bool:
-    """Return whether a stream that begins with these bytes is UTF-16 text."""
-    return data.startswith((b"\xff\xfe", b"\xfe\xff"))
-
-
-def is_gzip(data: bytes) -> bool:
-    """Return whether a stream that begins with these bytes is compressed."""
-    return data.startswith(b"\x1f\x8b")
-
-
-def is_yaml(data: bytes) -> bool:
-    """Return whether a stream that begins with these bytes is read as YAML, document by document."""
-    return not (is_json(data) or is_utf16(data) or is_gzip(data))
-
-
-def count(data: bytes, *, is_start: bool) -> int:
-    """Return the number of documents in bytes that end where a `---` line begins, as `parts` numbers them.
-
-    Bytes that are not the start of a stream begin with such a line.
-    """
-    data = normal(data) if is_start else data
-    first = _first(data)
-    return bool(_CONTENT.search(data, 0, first)) + (first < len(data)) + data.count(_SEPARATOR, first)
+def _without_blanks(data: bytes) -> bytes:
+    return data.removeprefix(BOM).lstrip(_BLANKS)
 
 
 def parts(data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Part]:
@@ -98,7 +75,7 @@ def parts(data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Part]:
 
 
 def _beside(text: bytes) -> str:
-    """Return what stands after the `---` of a line, unless it is a space and a comment."""
+    """Return the text after the `---` of a line, unless it is a space and a comment."""
     stripped = text.strip()
     # kubectl takes `---#` for a separator after a document and for text at the start; to YAML it is always text.
     is_comment = stripped.startswith(b"#") and not text.startswith(b"#")
@@ -114,33 +91,25 @@ BLOCK = 128 * 1024
 """Bytes that are read at once. A section has about as many, unless a document is larger."""
 
 
-class Section(NamedTuple):
-    """Documents of a stream that follow each other: their bytes, their first line, the number of documents before."""
+def in_sections(name: str, stream: BinaryIO, block: int = BLOCK) -> Iterator[Source | Diagnostic]:
+    """Read a stream in sections of whole documents, at least one, so that memory depends on its largest document.
 
-    data: bytes
-    first_line: int = 1
-    number: int = 0
-
-
-class TooLargeError(Exception):
-    """A document is too large. `line` is its first line; 0 if the whole input counts as one."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__(line)
-        self.line = line
-
-
-def sections(stream: BinaryIO, block: int = BLOCK) -> Iterator[Section]:
-    """Yield the sections of a stream, at least one. Raises TooLargeError, OSError and ValueError.
-
-    Only a line that begins with `---` ends a document, whatever the YAML around it means: see `stream`. JSON, and what
-    is no text, is one section.
+    Only a line that begins with `---` ends a document, whatever the YAML around it means. JSON, and bytes that are no
+    text, are one section.
     """
+    try:
+        yield from _sections(name, stream, block)
+    except (OSError, ValueError) as error:
+        yield Diagnostic(name, 0, 0, reason_of(error))
+
+
+def _sections(name: str, stream: BinaryIO, block: int) -> Iterator[Source | Diagnostic]:
     data = stream.read(block)
-    while is_blank(data) and len(data) <= LARGEST and (more := stream.read(block + len(data))):
+    while not _without_blanks(data) and len(data) <= LARGEST and (more := stream.read(block + len(data))):
         data += more
-    if len(data) < block or not is_yaml(data):
-        yield Section(_whole(data, stream))
+    if len(data) < block or is_json(data) or data.startswith((*UTF16, GZIP)):
+        data += stream.read(max(0, LARGEST + 1 - len(data)))
+        yield Source(name, data) if len(data) <= LARGEST else Diagnostic(name, 0, 0, TOO_LARGE)
         return
     pending = bytearray()
     line, number = 1, 0
@@ -150,18 +119,18 @@ def sections(stream: BinaryIO, block: int = BLOCK) -> Iterator[Section]:
         if end := pending.rfind(_SEPARATOR, searched) + 1:
             whole = bytes(pending[:end])
             del pending[:end]
-            yield Section(whole, line, number)
-            number += count(whole, is_start=line == 1)
+            yield Source(name, whole, first_line=line, number=number)
+            number += _count(normal(whole) if line == 1 else whole)
             line += whole.count(b"\n")
         if len(pending) > LARGEST:
-            raise TooLargeError(line)
+            yield Diagnostic(name, line, 1, f"a document {TOO_LARGE}")
+            return
         data = stream.read(block)
     if pending or line == 1:
-        yield Section(bytes(pending), line, number)
+        yield Source(name, bytes(pending), first_line=line, number=number)
 
 
-def _whole(data: bytes, stream: BinaryIO) -> bytes:
-    data += stream.read(max(0, LARGEST + 1 - len(data)))
-    if len(data) > LARGEST:
-        raise TooLargeError(0)
-    return data
+def _count(data: bytes) -> int:
+    """Return the number of documents in bytes that end where a `---` line begins, as `parts` numbers them."""
+    first = _first(data)
+    return bool(_CONTENT.search(data, 0, first)) + (first < len(data)) + data.count(_SEPARATOR, first)

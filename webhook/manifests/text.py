@@ -20,6 +20,13 @@ class Position(NamedTuple):
     column: int
 
 
+class Excerpt(NamedTuple):
+    """A line of a file, or the part of a long line around a value. `column` is that of its first character, from 1."""
+
+    text: str
+    column: int
+
+
 class SourceText:
     """A part of a file that starts `indent` characters into `first_line`. Lines end with `\\n`, as in editors."""
 
@@ -47,23 +54,12 @@ class SourceText:
         last = self.content.rfind("\n", begin, offset)
         return (lines, start) if last < 0 else (lines + self.content.count("\n", begin, last + 1), last + 1)
 
-    def around(self, offset: int, most: int) -> str:
-        """Return the line of a character offset, up to some characters before and after it."""
-        start, end = self._line(offset, most)
-        return self.content[start:end]
-
-    def excerpt(self, offset: int) -> tuple[str, int]:
-        """Return the line of a character offset, or the part of a long line around it, and the column of that part."""
-        start, end = self._line(offset, EXCERPT)
-        return self.content[start:end], self.position(start).column
-
-    def _line(self, offset: int, most: int) -> tuple[int, int]:
-        before = self.content.rfind("\n", max(0, offset - most), offset)
-        end = self.content.find("\n", offset, offset + most)
-        return before + 1 if before >= 0 else max(0, offset - most), end if end >= 0 else offset + most
-
-    def line(self, offset: int) -> int:
-        return self.position(offset).line
+    def excerpt(self, offset: int) -> Excerpt:
+        """Return the line of a character offset, or the part of a long line around it."""
+        first = max(0, offset - EXCERPT)
+        start = self.content.rfind("\n", first, offset) + 1 or first
+        end = self.content.find("\n", offset, offset + EXCERPT)
+        return Excerpt(self.content[start : end if end >= 0 else offset + EXCERPT], self.position(start).column)
 
 
 DEEPEST = 256

@@ -7,9 +7,10 @@ written as escapes of the format.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, assert_never
+from typing import Any
 
 import msgspec
 import yaml
@@ -34,23 +35,37 @@ class DataFormat(Enum):
     JSON = "json"
 
     def to_format(self) -> Callable[[object], str]:
-        """Return the function that writes a value in this format."""
-        match self:
-            case DataFormat.YAML:
-                return yaml_text
-            case DataFormat.JSON:
-                return json_text
-            case _:
-                assert_never(self)
+        return yaml_text if self is DataFormat.YAML else json_text
 
 
 def json_text(value: object) -> str:
     """Return the value as indented JSON with a final line break. Printable text beyond ASCII is not escaped."""
-    return _safe_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n"
+    return json_line(value, indent=2) + "\n"
 
 
-def _safe_json(written: str) -> str:
+def json_line(value: object, indent: int = 0) -> str:
+    """Return the value as JSON without a final line break, on one line unless there is an indent."""
+    written = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
     return COMMAND_ANYWHERE.sub(r"#\\u0023", _UNUSUAL.sub(_escaped, written))
+
+
+class JsonItems:
+    """The items of a JSON list, written one by one. `head` is the text before them, with the opening bracket."""
+
+    def __init__(self, head: str, indent: int) -> None:
+        self._head = head
+        self._indent = " " * indent
+        self._before = f"{head}\n"
+
+    def add(self, item: object) -> str:
+        """Return the text for an item, after the head or a comma."""
+        text = self._before + textwrap.indent(json_line(item, indent=2), self._indent)
+        self._before = ",\n"
+        return text
+
+    def end(self) -> str:
+        """Return the closing bracket, after the head if there are no items."""
+        return f"\n{self._indent[2:]}]" if self._before == ",\n" else f"{self._head}]"
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -62,36 +77,21 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(rf"\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
-def json_line(value: object) -> str:
-    """Return the value as JSON on one line, without a line break."""
-    return _safe_json(msgspec.json.format(msgspec.json.encode(value), indent=0).decode())
-
-
-def yaml_text(value: object) -> str:
-    """Return the value as YAML in block style, without anchors and aliases."""
-    return _safe_yaml(value, flow=False)
-
-
-def yaml_line(value: object) -> str:
-    """Return the value as YAML in flow style on one line, without a line break, anchors and aliases."""
-    written = _safe_yaml([value], flow=True)[1:-2]
-    # Text with line breaks spans lines in YAML. JSON is YAML too, and escapes them.
-    return json_line(value) if "\n" in written else written
-
-
-def _safe_yaml(value: object, *, flow: bool) -> str:
-    written = _dumped(value, flow=flow, unicode=True)
+def yaml_text(value: object, *, flow: bool = False) -> str:
+    """Return the value as YAML in block style, or in flow style, without anchors and aliases."""
+    options: dict[str, Any] = {"Dumper": _Dumper, "sort_keys": False, "default_flow_style": flow, "width": _WIDEST}
+    written: str = yaml.dump(value, allow_unicode=True, **options)
     if any(not found[0].isprintable() for found in _UNUSUAL.finditer(written)):
-        written = _dumped(value, flow=flow, unicode=False)
+        written = yaml.dump(value, allow_unicode=False, **options)
     # Only quoted text contains it: see `_text`.
     return COMMAND_ANYWHERE.sub(r"#\\x23", written)
 
 
-def _dumped(value: object, *, flow: bool, unicode: bool) -> str:
-    written: str = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, default_flow_style=flow, width=_WIDEST
-    )
-    return written
+def yaml_line(value: object) -> str:
+    """Return the value as YAML in flow style on one line, without a line break, anchors and aliases."""
+    written = yaml_text([value], flow=True)[1:-2]
+    # Text with line breaks spans lines in YAML. JSON is YAML too, and escapes them.
+    return json_line(value) if "\n" in written else written
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -18,7 +18,6 @@ class ExitCode(IntEnum):
     meaning: str
 
     def __new__(cls, code: int, meaning: str) -> ExitCode:
-        """Make a member of its number and its meaning."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.meaning = meaning

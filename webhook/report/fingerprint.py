@@ -1,12 +1,14 @@
-"""The identity of a finding from one run to the next: independent of lines, messages and the order of objects."""
+"""The identity of a finding from one run to the next, as in a baseline: independent of lines, messages and order."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from posixpath import normpath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.model import Located, Result
 
@@ -30,10 +32,6 @@ class Place(NamedTuple):
     value: str
 
 
-FIELDS = ("group", "kind", "namespace", "name", "code", "path", "value")
-"""The fields of a place, in order."""
-
-
 def place(result: Result, located: Located) -> Place:
     """Return the place of a finding of a result."""
     return place_in(result, located.finding.code, located.pointer, located.value)
@@ -45,6 +43,37 @@ def place_in(result: Result, code: str, path: str = "", value: str = "") -> Plac
     return Place(group_of(subject.api_version), subject.kind, subject.namespace, subject.name, code, path, value)
 
 
+class Accepted(NamedTuple):
+    """A finding in a file of a baseline, or with `further` those of a code that are not listed and have no path."""
+
+    file: str
+    place: Place
+    further: bool = False
+
+    def __str__(self) -> str:
+        group, kind, namespace, name, code, path, _ = map(printable, self.place)
+        named = f"{namespace}/{name}" if namespace else name
+        where = "not listed" if self.further else path or "/"
+        return f"{printable(self.file)}: {code} {f'{kind}.{group}' if group else kind} {named} {where}"
+
+    def as_data(self, count: int = 1) -> dict[str, Any]:
+        """Return the entry of the baseline. Empty fields are left out, and a count of 1."""
+        entry = {"file": self.file, **{key: one for key, one in self.place._asdict().items() if one}}
+        if self.further:
+            return {**entry, "further": count}
+        entry["path"] = self.place.path
+        return {**entry, "count": count} if count > 1 else entry
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineUse:
+    """The baseline of a run: its file, whether the run writes it, and the entries that no longer occur."""
+
+    file: str
+    is_written: bool = False
+    stale: tuple[Accepted, ...] = ()
+
+
 class Fingerprints:
     """The fingerprints of the findings of a run: digests of 64 hexadecimal digits.
 
@@ -52,8 +81,6 @@ class Fingerprints:
     findings of one file, such as those of two objects without a name, are numbered: GitLab shows one finding of each
     fingerprint. Keeps a number for each finding of the last file.
     """
-
-    __slots__ = ("_file", "_seen")
 
     def __init__(self) -> None:
         self._file = ""

@@ -18,18 +18,14 @@ def text_edits(manifest: Manifest, fix: tuple[Replacement, ...]) -> tuple[TextEd
 
     What Helm has rendered has none: the next rendering would undo them.
     """
-    if manifest.source:
-        return ()
-    edits = tuple(_edit(manifest, one) for one in fix)
-    return tuple(edit for edit in edits if edit is not None) if None not in edits else ()
-
-
-def _edit(manifest: Manifest, replacement: Replacement) -> TextEdit | None:
-    found = manifest.only_scalar(replacement.path)
-    if found is None:
-        return None
-    (line, column), text = found
-    return TextEdit(replacement.path, line, column, len(text), spelled(replacement.value, text), replacement.value)
+    edits: list[TextEdit] = []
+    for path, value in () if manifest.source else fix:
+        found = manifest.only_scalar(path)
+        if found is None:
+            return ()
+        (line, column), text = found
+        edits.append(TextEdit(path, line, column, len(text), spelled(value, text), value))
+    return tuple(edits)
 
 
 def spelled(value: str | int, instead_of: str) -> str:

@@ -75,7 +75,6 @@ def hanging(head: str, text: str, most: int | None, indent: str) -> Iterator[str
 
 
 def _pieces(word: str, room: int) -> list[str]:
-    """Return a word in pieces of at most some columns."""
     if columns(word) <= room:
         return [word]
     pieces, piece, left = [], "", room

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.manifests.comments import Comment
+from webhook.manifests.text import Excerpt
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
@@ -35,15 +36,7 @@ class Subject(NamedTuple):
         return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()
 
     def as_data(self) -> dict[str, str]:
-        """Return the object's identity with the keys that machine-readable formats use."""
         return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
-
-
-class Excerpt(NamedTuple):
-    """A line of a file, or the part of a long line around a value. `column` is that of its first character, from 1."""
-
-    text: str
-    column: int
 
 
 NO_EXCERPT = Excerpt("", 1)
@@ -79,7 +72,6 @@ class Located:
 
     @property
     def pointer(self) -> str:
-        """The JSON pointer that leads from the object to the value."""
         return pointer(self.finding.path)
 
     def __str__(self) -> str:
@@ -88,22 +80,6 @@ class Located:
     def at(self, file: str) -> str:
         """Return the position in a file as compilers write it."""
         return printable(f"{file}:{self.line}:{self.column}", LINE)
-
-
-class LocatedUser(NamedTuple):
-    """A user with which a container uses MPS, where the object sets it, and how severe it is to differ from others."""
-
-    user: int
-    severity: Severity
-    path: Path
-    line: int
-    column: int
-    excerpt: Excerpt
-    length: int
-
-    def located(self, code: str, message: str, remedy: str) -> Located:
-        finding = Finding(code, self.severity, self.path, message, remedy)
-        return Located(finding, self.line, self.column, self.excerpt, self.length, str(self.user))
 
 
 class Suppressor(Enum):
@@ -116,10 +92,7 @@ class Suppressor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """A finding that the report leaves out, or the findings of a code that are counted but not listed.
-
-    `reason` is what the author of a comment gives as the reason.
-    """
+    """A finding that the report leaves out, or the number of those of a code. `reason` is that of a comment."""
 
     code: str
     by: Suppressor
@@ -138,8 +111,8 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     are not listed, and `omitted_severities` holds the highest severity among them. `reason` says why the object is
     exempt or skipped, or why its pods get their nodes later. `source` is the file that a renderer names as the origin
     of the object. `users` are the users with which the object uses MPS, as far as they are to be compared with those of
-    other objects. The decision leaves out what is `suppressed`. `notes` are remarks about suppression, such as that
-    a comment has no effect. `comments` are those of the object that ignore findings.
+    other objects, as findings without a message yet. The decision leaves out what is `suppressed`. `notes` are remarks
+    about suppression, such as that a comment has no effect. `comments` are those of the object that ignore findings.
     """
 
     file: str
@@ -152,7 +125,7 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     omitted: Mapping[str, int] = _NOTHING
     reason: str = ""
     source: str = ""
-    users: tuple[LocatedUser, ...] = ()
+    users: tuple[Located, ...] = ()
     omitted_severities: Mapping[str, Severity] = _NOTHING
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
@@ -184,17 +157,8 @@ SKIPPED = "skipped"
 DECISIONS = ("allowed", "warned", "denied", SKIPPED)
 
 
-def decision_with(decision: str, severity: Severity) -> str:
-    """Return the decision about an object that gets another finding of a severity."""
-    most = max(Decision[decision.upper()], POLICY_DECISIONS[severity])
-    return most.label
-
-
 class Selection(NamedTuple):
-    """The codes of the checks that options leave out, and of those that remain.
-
-    `options` names the options; it is empty where all checks remain.
-    """
+    """The codes of the checks that options leave out, and of those that remain. Without `options`, all remain."""
 
     left_out: tuple[str, ...] = ()
     remaining: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.patch import pointer
-from webhook.report.baseline import BaselineUse
+from webhook.report.fingerprint import BaselineUse
 from webhook.report.model import Located, Result, Suppression, Suppressor, TextEdit
 from webhook.report.tally import Tally
 
@@ -15,8 +15,6 @@ HEAD = {"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}
 
 class Rest:
     """What follows the results of a report: the errors and the unread files, then the summary."""
-
-    __slots__ = ("_errors", "_unread")
 
     def __init__(self) -> None:
         self._errors: list[dict[str, Any]] = []
@@ -30,13 +28,13 @@ class Rest:
             self._errors.append(_diagnostic(entry))
 
     def data(self, tally: Tally) -> dict[str, Any]:
-        """Return the members of the report that follow the results."""
+        suppressed = {one.value: count for one in Suppressor if (count := tally.suppressed_by(one))}
         return {
             "errors": self._errors,
             **({"unread": self._unread} if self._unread else {}),
             **({"settings": tally.settings} if tally.settings else {}),
             **({"notChecked": list(tally.selection.left_out)} if tally.selection.left_out else {}),
-            **({"suppressed": suppressed} if (suppressed := _by_suppressor(tally)) else {}),
+            **({"suppressed": suppressed} if suppressed else {}),
             **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
             "summary": tally.summary(),
         }
@@ -92,10 +90,5 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
     return {**place, "message": diagnostic.message}
 
 
-def _by_suppressor(tally: Tally) -> dict[str, int]:
-    return {one.value: count for one in Suppressor if (count := tally.suppressed_by(one))}
-
-
 def _baseline(baseline: BaselineUse) -> dict[str, Any]:
-    """The baseline, with the entries that no longer occur."""
     return {"file": baseline.file, "written": baseline.is_written, "stale": [one.as_data() for one in baseline.stale]}

@@ -15,6 +15,7 @@ from webhook.policy.rules import ContainerLimits
 from webhook.policy.settings.settings import Limits
 from webhook.policy.verdict import Path
 from webhook.report.data import yaml_text
+from webhook.report.lines import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,7 @@ _STRATEGIES = {"none": "whole cards", "mps": "MPS", "time-slicing": "time-slicin
 
 
 def plugin_limits(limits: Limits, facts: Facts) -> Iterator[str]:
-    """Yield the limits per container by configuration, with the number of its nodes where nodes are known.
-
-    Nothing where the settings do not take limits from the device plugin (`limits.fromDevicePlugin`).
-    """
+    """Yield the limits per container by configuration, with the number of its nodes where nodes are known."""
     plugin = facts.device_plugin
     if not limits.from_device_plugin:
         return
@@ -74,15 +72,11 @@ def plugin_limits(limits: Limits, facts: Facts) -> Iterator[str]:
     used = [configs.of(node) for node in facts.nodes or ()]
     nodes = Counter(None if config is None else config.name for config in used)
     for config in plugin.configs:
-        counted = "" if facts.nodes is None else f", {_nodes(nodes[config.name])}"
-        yield f"{config.name}: {_STRATEGIES[config.strategy]}, {_limit(container.of_config(config))}{counted}"
+        used_by = "" if facts.nodes is None else f", {counted(nodes[config.name], 'node')}"
+        yield f"{config.name}: {_STRATEGIES[config.strategy]}, {_limit(container.of_config(config))}{used_by}"
     if nodes[None]:
-        yield f"unknown configuration: the limits above apply, {_nodes(nodes[None])}"
+        yield f"unknown configuration: the limits above apply, {counted(nodes[None], 'node')}"
 
 
 def _limit(limit: int | None) -> str:
     return "no limit" if limit is None else f"limit {limit}"
-
-
-def _nodes(number: int) -> str:
-    return "1 node" if number == 1 else f"{number} nodes"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import DECISIONS as DECISION_OF
-from webhook.policy.verdict import Finding, Severity
+from webhook.policy.verdict import Severity
 from webhook.report.exit_codes import ExitCode
+from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import counted
 from webhook.report.model import DECISIONS, EVERYTHING, SKIPPED, Entry, Result, Selection, Suppressor
-
-if TYPE_CHECKING:
-    from webhook.report.baseline import BaselineUse
 
 
 class FailOn(Enum):
@@ -30,17 +28,7 @@ class FailOn(Enum):
     @property
     def failing(self) -> tuple[str, ...]:
         """The decisions about an object with which the run fails."""
-        match self:
-            case FailOn.DENY:
-                return ("denied",)
-            case FailOn.WARN | FailOn.UNREAD:
-                return ("denied", "warned")
-            case FailOn.SKIPPED:
-                return ("denied", "warned", SKIPPED)
-            case FailOn.NEVER:
-                return ()
-            case _:
-                assert_never(self)
+        return _FAILING[self]
 
     @property
     def counts_unread(self) -> bool:
@@ -52,6 +40,15 @@ class FailOn(Enum):
         return severity is Severity.DENY or DECISION_OF[severity].label in self.failing
 
 
+_FAILING = {
+    FailOn.DENY: ("denied",),
+    FailOn.WARN: ("denied", "warned"),
+    FailOn.UNREAD: ("denied", "warned"),
+    FailOn.SKIPPED: ("denied", "warned", SKIPPED),
+    FailOn.NEVER: (),
+}
+
+
 class Tally:
     """Counts the entries of a run.
 
@@ -60,20 +57,6 @@ class Tally:
     folders that are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
     them. `notes` counts the remarks about suppression. `baseline` is that of the run, if there is one.
     """
-
-    __slots__ = (
-        "baseline",
-        "codes",
-        "decisions",
-        "errors",
-        "notes",
-        "selection",
-        "settings",
-        "skipped",
-        "suppressed",
-        "unchecked",
-        "unread",
-    )
 
     def __init__(self, settings: str = "", selection: Selection = EVERYTHING) -> None:
         self.settings = settings
@@ -89,41 +72,32 @@ class Tally:
         self.unchecked = 0
 
     def add(self, entry: Entry) -> None:
-        match entry:
-            case Result():
-                self._add_result(entry)
-            case Diagnostic():
-                self.errors += entry.errors
-            case Unread():
-                self.unread.add(entry)
-            case _:
-                assert_never(entry)
+        if isinstance(entry, Diagnostic):
+            self.errors += entry.errors
+        elif isinstance(entry, Unread):
+            self.unread.add(entry)
+        else:
+            self._add_result(entry)
 
     def _add_result(self, result: Result) -> None:
         self.decisions[result.decision] += 1
         if result.decision == SKIPPED and result.reason:
             self.skipped[result.reason] += 1
-        if result.findings:
-            self._add_findings([located.finding for located in result.findings])
+        for located in result.findings:
+            self.codes[located.finding.code, located.finding.severity.label] += 1
+        self.unchecked += any(located.finding.code == _UNCHECKED for located in result.findings)
         for one in result.suppressed:
             self.suppressed[one.code, one.by] += one.count
         self.notes += len(result.notes)
-
-    def _add_findings(self, findings: Sequence[Finding]) -> None:
-        for finding in findings:
-            self.codes[finding.code, finding.severity.label] += 1
-        self.unchecked += any(finding.code == _UNCHECKED for finding in findings)
 
     @property
     def objects(self) -> int:
         return sum(self.decisions.values())
 
     def suppressed_by(self, suppressor: Suppressor) -> int:
-        """Return the number of findings that something suppresses."""
         return sum(count for (_, by), count in self.suppressed.items() if by is suppressor)
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of objects, decisions, errors and unread files."""
         unread = {"unread": self.unread.data()} if self.unread else {}
         return {"objects": self.objects, **self.decisions, "errors": self.errors, **unread}
 
@@ -141,15 +115,12 @@ _UNCHECKED = "GPS023"
 class LeftUnread:
     """Counts unread files and folders by reason. `hiding` is the number of those that may hold an object."""
 
-    __slots__ = ("_files", "_folders", "hiding")
-
     def __init__(self) -> None:
         self._files: Counter[str] = Counter()
         self._folders: Counter[str] = Counter()
         self.hiding = 0
 
     def add(self, entry: Unread) -> None:
-        """Count a file, or a folder as a whole."""
         counts = self._folders if entry.file.endswith("/") else self._files
         counts[entry.reason] += 1
         self.hiding += entry.may_hide
@@ -166,9 +137,7 @@ class LeftUnread:
 
     def lines(self) -> list[str]:
         """Return a line for each reason, the most frequent first."""
-        return [
-            f"{_things(self._files[reason], self._folders[reason])} not read: {reason}" for reason, _ in self._reasons()
-        ]
+        return [f"{_things(self._files[one], self._folders[one])} not read: {one}" for one, _ in self._reasons()]
 
     def _reasons(self) -> list[tuple[str, int]]:
         return (self._files + self._folders).most_common()
@@ -184,3 +153,9 @@ def summary(tally: Tally) -> str:
     said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
     end = f"; {counted(tally.errors, 'input')} could not be read" if tally.errors else ""
     return f"{counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}"
+
+
+def further(result: Result) -> Iterator[str]:
+    """Yield a text for each code with findings of an object that are not listed."""
+    for code, count in result.omitted.items():
+        yield f"and {counted(count, 'more finding')} of {code}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from posixpath import isabs, join, normpath
 from typing import NamedTuple, Protocol
 
@@ -55,13 +54,3 @@ class Writer(Protocol):
 
     def end(self, tally: Tally) -> str:
         """Return the end of the report."""
-
-
-def written(writer: Writer, entries: Iterable[Entry]) -> str:
-    """Return the report about entries."""
-    tally = Tally()
-    pieces = []
-    for entry in entries:
-        tally.add(entry)
-        pieces.append(writer.add(entry))
-    return "".join([*pieces, writer.end(tally)])

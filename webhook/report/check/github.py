@@ -28,13 +28,13 @@ class GithubWriter:
         self._written = dict.fromkeys(_COMMANDS.values(), 0)
 
     def add(self, entry: Entry) -> str:
-        """Return the commands for a result or an error."""
+        file = self._tree.relative(entry.file)
         match entry:
             case Result():
                 return "".join(
                     self._command(
                         _COMMANDS[one.finding.severity],
-                        {"file": self._tree.relative(entry.file), "line": one.line, "col": one.column},
+                        {"file": file, "line": one.line, "col": one.column},
                         one.finding.code,
                         f"{one.finding.message} ({entry.subject}); {one.finding.remedy}",
                     )
@@ -42,11 +42,9 @@ class GithubWriter:
                 )
             case Diagnostic():
                 place = {"line": entry.line, "col": entry.column} if entry.line else {}
-                file = self._tree.relative(entry.file)
                 return self._command("error", {"file": file, **place}, "cannot be read", entry.message)
             case Unread(may_hide=True) if self._counts_unread:
                 instead = f"; check it with: {entry.instead}" if entry.instead else ""
-                file = self._tree.relative(entry.file)
                 return self._command("error", {"file": file}, "not read", f"{entry.reason}{instead}")
             case _:
                 return ""

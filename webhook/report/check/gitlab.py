@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import sha256
-from textwrap import indent
 
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Severity
-from webhook.report.data import json_text
+from webhook.report.data import JsonItems
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result
 from webhook.report.tally import Tally
@@ -27,35 +26,27 @@ class GitlabWriter:
     def __init__(self, tree: SourceTree = ANYWHERE) -> None:
         self._tree = tree
         self._fingerprints = Fingerprints()
-        self._before = "[\n"
+        self._items = JsonItems("[", 2)
         self._errors: Counter[tuple[str, str]] = Counter()
 
     def add(self, entry: Entry) -> str:
-        """Return the entries for the findings of a result, or for an error."""
         match entry:
             case Result():
                 found = zip(entry.findings, self._fingerprints.of(entry), strict=True)
                 return "".join(self._finding(entry, located, digest) for located, digest in found)
             case Diagnostic():
-                return self._entry(
-                    "unreadable", entry.message, "blocker", entry.file, entry.line, self._fingerprint(entry)
-                )
+                digest = self._fingerprint(entry)
+                return self._entry("unreadable", entry.message, "blocker", entry.file, entry.line, digest)
             case _:
                 return ""
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
-        return "[]\n" if self._before == "[\n" else "\n]\n"
+        return f"{self._items.end()}\n"
 
     def _finding(self, result: Result, located: Located, digest: str) -> str:
         finding = located.finding
-        return self._entry(
-            finding.code,
-            f"{finding.message} ({result.subject}); {finding.remedy}",
-            _SEVERITIES[finding.severity],
-            result.file,
-            located.line,
-            digest,
-        )
+        description = f"{finding.message} ({result.subject}); {finding.remedy}"
+        return self._entry(finding.code, description, _SEVERITIES[finding.severity], result.file, located.line, digest)
 
     def _fingerprint(self, error: Diagnostic) -> str:
         """Return a digest of the file, the message and the number of equal errors before."""
@@ -66,13 +57,12 @@ class GitlabWriter:
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _entry(self, check: str, description: str, severity: str, file: str, line: int, digest: str) -> str:
-        data = {
-            "description": description,
-            "check_name": check,
-            "fingerprint": digest,
-            "severity": severity,
-            "location": {"path": self._tree.relative(file), "lines": {"begin": max(line, 1)}},
-        }
-        text = self._before + indent(json_text(data).rstrip("\n"), "  ")
-        self._before = ",\n"
-        return text
+        return self._items.add(
+            {
+                "description": description,
+                "check_name": check,
+                "fingerprint": digest,
+                "severity": severity,
+                "location": {"path": self._tree.relative(file), "lines": {"begin": max(line, 1)}},
+            }
+        )

@@ -13,9 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Decision, Severity
-from webhook.report.finding_lines import further
 from webhook.report.model import SKIPPED, Entry, Located, Result
-from webhook.report.tally import Tally
+from webhook.report.tally import Tally, further
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="gpushare-webhook">\n'
 _LARGEST = 500
@@ -39,7 +38,6 @@ class JunitWriter:
         self._cases: list[_Case] = []
 
     def add(self, entry: Entry) -> str:
-        """Return the suite that ends before the entry, if one does."""
         suite = ""
         if entry.file != self._file or len(self._cases) == _LARGEST:
             suite = self._suite()

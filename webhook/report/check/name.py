@@ -25,7 +25,6 @@ class NameWriter:
         return f"{_name(entry)}\n" if isinstance(entry, Result) and entry.decision in self._decisions else ""
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
-        """Return nothing: the lines are all there is."""
         return ""
 
 

@@ -18,7 +18,7 @@ from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.messages import shorten
 from webhook.policy.verdict import Severity
-from webhook.report.data import json_text
+from webhook.report.data import JsonItems, json_text
 from webhook.report.explanation import explanation, sections
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result, TextEdit
@@ -42,14 +42,15 @@ class SarifWriter:
     def __init__(self, tree: SourceTree = ANYWHERE) -> None:
         self._tree = tree
         self._fingerprints = Fingerprints()
-        self._before = f"{_head()}\n"
-        self._budget = _Budget()
+        self._results = JsonItems(_head(), 8)
+        self._most = MOST_RESULTS
+        self._most_bytes = MOST_BYTES
+        self._compressor = zlib.compressobj(1)
         self._left_out = 0
         self._notifications: list[dict[str, Any]] = []
         self._unnamed = 0
 
     def add(self, entry: Entry) -> str:
-        """Return the text for the findings of a result. Errors follow at the end."""
         match entry:
             case Result():
                 found = zip(entry.findings, self._fingerprints.of(entry), strict=True)
@@ -61,19 +62,19 @@ class SarifWriter:
         return ""
 
     def end(self, tally: Tally) -> str:
-        """Return the invocation with the errors, and the summary."""
         notifications = [*self._notifications, *self._cuts()]
         invocation = {"executionSuccessful": not tally.errors, "toolExecutionNotifications": notifications}
         rest = {"invocations": [invocation], "properties": {"summary": tally.summary()}}
-        head = f"{_head()}]" if self._before != ",\n" else "\n      ]"
-        return f"{head},\n{_inside(rest)}\n    }}\n  ]\n}}\n"
+        members = json_text(rest).removeprefix("{\n").removesuffix("\n}\n")
+        return f"{self._results.end()},\n{indent(members, ' ' * 4)}\n    }}\n  ]\n}}\n"
 
     def _finding(self, data: dict[str, Any]) -> str:
-        text = self._before + indent(json_text(data).rstrip("\n"), " " * 8)
-        if not self._budget.allows(text):
+        if self._most == 0 or self._most_bytes <= 0:
             self._left_out += 1
             return ""
-        self._before = ",\n"
+        text = self._results.add(data)
+        self._most -= 1
+        self._most_bytes -= len(self._compressor.compress(text.encode()))
         return text
 
     def _cuts(self) -> list[dict[str, Any]]:
@@ -86,42 +87,21 @@ class SarifWriter:
         return [{"level": "warning", "message": {"text": text}} for text in cuts]
 
 
-class _Budget:
-    """The results that may still follow, by their number and their compressed size."""
-
-    def __init__(self) -> None:
-        self._results = MOST_RESULTS
-        self._bytes = MOST_BYTES
-        self._compress = zlib.compressobj(1)
-
-    def allows(self, text: str) -> bool:
-        """Return whether the text of a result may be written, and count it."""
-        if self._results == 0 or self._bytes <= 0:
-            return False
-        self._results -= 1
-        self._bytes -= len(self._compress.compress(text.encode()))
-        return True
-
-
 def _head() -> str:
-    driver = {"name": "gpushare-webhook", "version": __version__, "semanticVersion": __version__, "rules": rules()}
+    rules = [_rule(check) for check in CHECKS]
+    driver = {"name": "gpushare-webhook", "version": __version__, "semanticVersion": __version__, "rules": rules}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": []}
     report = json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
     return report[: report.rindex("[") + 1]
 
 
-def _inside(members: dict[str, Any]) -> str:
-    """Return members of the run as they stand in it: without the braces around them."""
-    return indent(json_text(members).removeprefix("{\n").removesuffix("\n}\n"), " " * 4)
-
-
 def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> dict[str, Any]:
     finding = located.finding
-    rule = {"ruleIndex": INDEX[finding.code]} if finding.code in INDEX else {}
+    rule = {"ruleIndex": _INDEX[finding.code]} if finding.code in _INDEX else {}
     return {
         "ruleId": finding.code,
         **rule,
-        "level": LEVELS[finding.severity],
+        "level": _LEVELS[finding.severity],
         "message": {"text": _plain(f"{finding.message} ({result.subject}); {finding.remedy}")},
         "locations": [
             {
@@ -140,7 +120,6 @@ def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> 
 
 
 def _fix(result: Result, located: Located, tree: SourceTree) -> dict[str, Any]:
-    """Return the edits that resolve a finding, and what they set."""
     changes = [f"set {dotted(edit.path)} to {json.dumps(edit.value)}" for edit in located.fix]
     return {
         "description": {"text": _plain(" and ".join(changes))},
@@ -199,23 +178,13 @@ def _notification(error: Diagnostic, tree: SourceTree) -> dict[str, Any]:
     return {"level": "error", "message": {"text": _plain(error.message)}, "locations": [location]}
 
 
-LEVELS: Mapping[Severity, str] = {
-    Severity.DENY: "error",
-    Severity.WARN: "warning",
-    Severity.AUDIT: "note",
-    Severity.OFF: "none",
-}
+_LEVELS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.AUDIT: "note", Severity.OFF: "none"}
 
-INDEX: Mapping[str, int] = {check.code: index for index, check in enumerate(CHECKS)}
+_INDEX = {check.code: index for index, check in enumerate(CHECKS)}
 """The position of each rule in `rules`, by code."""
 
 _LONGEST = 1024
 """Characters of a full description that GitHub shows."""
-
-
-def rules() -> list[dict[str, Any]]:
-    """Return the rules in the order of their codes."""
-    return [_rule(check) for check in CHECKS]
 
 
 def _rule(check: Check[Any]) -> dict[str, Any]:
@@ -227,7 +196,7 @@ def _rule(check: Check[Any]) -> dict[str, Any]:
         "shortDescription": {"text": f"{check.title}."},
         "fullDescription": {"text": shorten(full, _LONGEST)},
         "help": {"text": _help(parts, "{}: "), "markdown": _help(parts, "**{}:** ")},
-        "defaultConfiguration": {"level": LEVELS[check.severity]},
+        "defaultConfiguration": {"level": _LEVELS[check.severity]},
         "properties": {"tags": ["kubernetes", "gpu"]},
     }
 
@@ -236,5 +205,4 @@ _PARTS = ("Reads", "Why", "Exceptions", "Remedy")
 
 
 def _help(parts: Mapping[str, Sequence[str]], heading: str) -> str:
-    """Return the parts of an explanation, each after its name."""
     return "\n\n".join(heading.format(name) + "\n\n".join(paragraphs) for name, paragraphs in parts.items())

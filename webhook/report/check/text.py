@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from itertools import accumulate
 
 from webhook.diagnostics import LINE, Unread
-from webhook.policy.messages import printable
-from webhook.policy.verdict import Finding
-from webhook.report.finding_lines import INDENT, finding_lines, further
-from webhook.report.lines import counted, hanging, wrapped
-from webhook.report.model import SKIPPED, Entry, Result, Suppressor
-from webhook.report.tally import Tally, summary
+from webhook.policy.messages import COMMAND_ANYWHERE, printable
+from webhook.policy.verdict import Finding, Severity
+from webhook.report.fingerprint import BaselineUse
+from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
+from webhook.report.model import SKIPPED, Entry, Located, Result, Suppressor
+from webhook.report.tally import Tally, further, summary
 from webhook.report.writer import PLAIN, Page
 
-if TYPE_CHECKING:
-    from webhook.report.baseline import BaselineUse
+_INDENT = "    "
 
+_COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
 
 _REASONS = 20
 """Reasons that are listed. Some name a field of the object, so that each object could have another one."""
@@ -43,7 +43,7 @@ class TextWriter:
             if entry.instead and len(self._commands) < _COMMANDS:
                 self._commands.append(f"{entry.file}: {entry.instead}")
             return self._written(_unread(entry, self._page))
-        if not isinstance(entry, Result) or _is_silent(entry):
+        if not isinstance(entry, Result) or not (entry.findings or entry.omitted or entry.reason or entry.notes):
             return ""
         self._omitted += sum(entry.omitted.values())
         if not entry.findings and entry.reason and entry.decision != SKIPPED:
@@ -53,7 +53,6 @@ class TextWriter:
         return self._written(_result(entry, self._page))
 
     def end(self, tally: Tally) -> str:
-        """Return the remedies, the tally, what is not checked, and the summary."""
         return _joined(self._end(tally))
 
     def _written(self, lines: Iterable[str]) -> str:
@@ -72,17 +71,16 @@ class TextWriter:
         if remedies := list(self._remedies.listed()):
             yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
             for code, remedy in remedies:
-                yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
+                yield from hanging(f"  {code}", printable(remedy, LINE), width, _INDENT)
             yield ""
         if self._commands:
             yield "To check what is not read:"
             yield from (f"  {printable(command, LINE)}" for command in self._commands)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
-        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), *suppressed_lines(tally))
-        for line in (*notes, f"{summary(tally)}{settings}"):
+        for line in (*_notes(tally, self._omitted, self._reasons), f"{summary(tally)}{settings}"):
             first, _, rest = printable(line, LINE).partition(" ")
-            yield from hanging(first, rest, width, INDENT)
+            yield from hanging(first, rest, width, _INDENT)
 
 
 class QuietWriter:
@@ -102,14 +100,13 @@ class QuietWriter:
             return _joined(_about(entry, entry.reason, self._page))
         failing = [located for located in entry.findings if fail_on.shows(located.finding.severity)]
         if failing or not self._fails(entry):
-            return _joined(line for located in failing for line in finding_lines(entry, located, self._page))
+            return _joined(line for located in failing for line in _finding(entry, located, self._page))
         return _joined(line for text in further(entry) for line in _about(entry, text, self._page))
 
     def _fails(self, result: Result) -> bool:
         return result.decision in ("denied", *self._page.fail_on.failing)
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
-        """Return nothing: there is no summary."""
         return ""
 
 
@@ -120,69 +117,112 @@ def _joined(lines: Iterable[str]) -> str:
 def _unread(entry: Unread, page: Page) -> Iterator[str]:
     """Return the lines for a file or folder that fails the run; the summary counts the others."""
     if entry.may_hide and page.fail_on.counts_unread:
-        yield from hanging(printable(f"{entry.file}:", LINE), f"not read: {entry.reason}", page.width, INDENT)
-
-
-def _is_silent(result: Result) -> bool:
-    """Whether there is nothing to write about an object, as about most."""
-    return not (result.findings or result.omitted or result.reason or result.notes)
+        yield from hanging(printable(f"{entry.file}:", LINE), f"not read: {entry.reason}", page.width, _INDENT)
 
 
 def _result(result: Result, page: Page) -> Iterator[str]:
     for located in result.findings:
-        yield from finding_lines(result, located, page)
+        yield from _finding(result, located, page)
     if result.reason and result.findings:
         yield from _about(result, result.reason, page)
     for text in further(result):
         yield from _about(result, text, page)
     for note in result.notes:
         place = printable(f"{note.file}:{note.line}:{note.column}:", LINE)
-        yield from hanging(place, printable(note.message, LINE), page.width, INDENT)
+        yield from hanging(place, printable(note.message, LINE), page.width, _INDENT)
+
+
+def _finding(result: Result, located: Located, page: Page) -> Iterator[str]:
+    """Yield the lines of a finding. Only the position, which programs parse, may be wider than the page."""
+    severity = located.finding.severity
+    place, label, colour = located.at(result.file), severity.label, _COLOURS[severity]
+    head = f"{place}: {label}"
+    first, *more = hanging(head, str(located), page.width, _INDENT)
+    yield f"{page.paint(place, 'bold')}: {page.paint(label, colour)}{first.removeprefix(head)}"
+    yield from more
+    yield from _pointed(located, page, colour)
+    origin = f" from {printable(result.source)}" if result.source else ""
+    about = f"{result.subject}{origin} at {located.pointer or '/'}"
+    yield from (page.paint(line, "dim") for line in wrapped(printable(about, LINE), page.width, _INDENT))
+
+
+_WIDEST = 160
+"""Columns of a source line where the output is not wrapped."""
+
+_TAB = "    "
+_ELLIPSIS = "…"
+
+
+def _pointed(located: Located, page: Page, colour: str) -> Iterator[str]:
+    """Yield the source line of a finding and carets under the value; nothing if the line is unknown.
+
+    Of a line that does not fit, the part around the value is shown. A character that is not printable becomes `?`, and
+    a tab becomes spaces.
+    """
+    text = located.excerpt.text.rstrip("\r")
+    if not text:
+        return
+    shown = [_TAB if one == "\t" else one if one.isprintable() else "?" for one in COMMAND_ANYWHERE.sub("#?", text)]
+    at = min(max(0, located.column - located.excerpt.column), len(shown))
+    number = f"{located.line:>4} | "
+    room = max(_WIDEST if page.width is None else page.width, NARROWEST) - len(number)
+    start, end = _window([columns(one) for one in shown], at, room, is_whole=located.excerpt.column == 1)
+    before = _ELLIPSIS if start or located.excerpt.column > 1 else ""
+    after = _ELLIPSIS if end < len(shown) else ""
+    left = columns(before) + sum(map(columns, shown[start:at]))
+    under = "".join(shown[at : min(end, at + max(located.length, 1))])
+    yield f"{page.paint(number, 'dim')}{before}{''.join(shown[start:end])}{after}"
+    space = f"{'| ':>{len(number)}}{' ' * left}"
+    yield page.paint(space, "dim") + page.paint("^" * max(1, columns(under)), colour)
+
+
+def _window(widths: list[int], at: int, room: int, *, is_whole: bool) -> tuple[int, int]:
+    """Return the range of the characters that fit: all of them, or a third of the room before the value."""
+    if is_whole and sum(widths) + (at == len(widths)) <= room:
+        return 0, len(widths)
+    room -= 2 * len(_ELLIPSIS)
+    behind = min(sum(widths[at:]) + 1, room - room // 3)
+    before = accumulate(reversed(widths[:at]))
+    start = at - sum(used <= room - behind for used in before)
+    after = accumulate(widths[at:], initial=sum(widths[start:at]))
+    return start, at + sum(used <= room for used in after) - 1
 
 
 def _about(result: Result, text: str, page: Page) -> Iterator[str]:
     place = printable(f"{result.file}:{result.line}:", LINE)
-    yield from hanging(place, printable(f"{result.subject}: {text}", LINE), page.width, INDENT)
+    yield from hanging(place, printable(f"{result.subject}: {text}", LINE), page.width, _INDENT)
 
 
-def _tallied(tally: Tally, omitted: int) -> Iterator[str]:
-    """The number of findings by code and severity, where there is more than one finding."""
+def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
+    """Yield the numbers of findings, of files and objects that are not checked, and of findings that are left out."""
     if tally.codes.total() + omitted > 1:
         counts = [f"{code} {severity} {count}" for (code, severity), count in sorted(tally.codes.items())]
         yield ", ".join(counts + ([f"{omitted} not listed"] if omitted else []))
-
-
-def _not_checked(tally: Tally, reasons: Counter[str]) -> Iterator[str]:
-    """How many files and objects are not checked, or checked otherwise, for each reason."""
     yield from tally.unread.lines()
     for reason, count in (tally.skipped + reasons).most_common():
         yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
         yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
-
-
-_MOST_STALE = 10
-"""Entries of a baseline that are named."""
-
-
-def suppressed_lines(tally: Tally) -> Iterator[str]:
-    """Yield a line for each way in which findings are left out, and for each entry of a baseline to remove."""
     if count := tally.suppressed_by(Suppressor.ANNOTATION):
-        yield f"{_findings(count)} suppressed by annotations of pods, here and in the cluster"
+        yield f"{counted(count, 'finding')} suppressed by annotations of pods, here and in the cluster"
     if count := tally.suppressed_by(Suppressor.COMMENT):
-        yield f"{_findings(count)} suppressed by comments, which the cluster does not read"
+        yield f"{counted(count, 'finding')} suppressed by comments, which the cluster does not read"
     if tally.baseline is not None:
         yield from _of_baseline(tally.baseline, tally.suppressed_by(Suppressor.BASELINE))
     if tally.selection.options:
         yield str(tally.selection)
 
 
+_MOST_STALE = 10
+"""Entries of a baseline that are named."""
+
+
 def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
     file, stale = printable(baseline.file), baseline.stale
     if baseline.is_written:
-        yield f"{_findings(count)} written to {file}, which the cluster does not read"
+        yield f"{counted(count, 'finding')} written to {file}, which the cluster does not read"
     elif count:
-        yield f"{_findings(count)} suppressed by {file}, which the cluster does not read"
+        yield f"{counted(count, 'finding')} suppressed by {file}, which the cluster does not read"
     if stale:
         entries = "1 entry" if len(stale) == 1 else f"{len(stale)} entries"
         yield f"{entries} of {file} no longer occur{'s' if len(stale) == 1 else ''}; write the baseline again:"
@@ -191,18 +231,12 @@ def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
             yield f"    and {len(stale) - _MOST_STALE} more"
 
 
-def _findings(count: int) -> str:
-    return "1 finding" if count == 1 else f"{count} findings"
-
-
 _KEPT = 3
 """Remedies of one code that are listed. A cluster with known nodes may have another one for each pod."""
 
 
 class Remedies:
     """Collects the first remedies of each code, and counts the findings with others."""
-
-    __slots__ = ("_kept", "_others")
 
     def __init__(self) -> None:
         self._kept: dict[str, list[str]] = {}
@@ -218,7 +252,6 @@ class Remedies:
             self._others[finding.code] += 1
 
     def listed(self) -> Iterator[tuple[str, str]]:
-        """Yield the remedies with their codes, in the order of the codes."""
         for code in sorted(self._kept):
             for remedy in self._kept[code]:
                 yield code, remedy

@@ -9,22 +9,19 @@ from webhook.report.tally import Tally
 
 
 class YamlWriter:
-    """Writes the report in block style."""
+    """Writes the results in block style, then the errors, the unread files and the summary."""
 
     def __init__(self) -> None:
         self._before = f"{yaml_text(HEAD)}results:\n"
-        self._has_results = False
         self._rest = Rest()
 
     def add(self, entry: Entry) -> str:
-        """Return the text for a result. Errors and unread files follow at the end."""
         if not isinstance(entry, Result):
             self._rest.add(entry)
             return ""
-        before, self._before, self._has_results = self._before, "", True
+        before, self._before = self._before, ""
         return before + yaml_text([record(entry)])
 
     def end(self, tally: Tally) -> str:
-        """Return the errors, the unread files and the summary."""
-        head = "" if self._has_results else f"{yaml_text({**HEAD, 'results': []})}"
+        head = yaml_text({**HEAD, "results": []}) if self._before else ""
         return head + yaml_text(self._rest.data(tally))

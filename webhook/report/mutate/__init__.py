@@ -21,7 +21,6 @@ class MutateFormat(Enum):
     PATCH = "patch"
 
     def writer(self, destination: Destination) -> MutationWriter:
-        """Return a writer of this format for a destination."""
         match self:
             case MutateFormat.YAML:
                 return YamlMutations()

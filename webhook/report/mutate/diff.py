@@ -7,6 +7,7 @@ there: with an escape it would not apply.
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
 from webhook.policy.messages import COMMAND_ANYWHERE
 from webhook.report.mutation_writer import Destination, Medium, Mutation
-from webhook.report.rewrite import Splice, rewrite
+from webhook.report.rewrite import Splice, applied, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}
 # A command counts after a carriage return as well, which is a line break to the runner of GitHub Actions.
@@ -33,14 +34,12 @@ class DiffWriter:
         self._written: set[str] = set()
 
     def add(self, mutation: Mutation) -> Iterator[str | Diagnostic]:
-        """Keep the edits of an object; yield the diff of the file before."""
         if self._pending and mutation.manifest.within.raw is not self._pending[0].manifest.within.raw:
             yield from self.end()
         if mutation.operations:
             self._pending.append(mutation)
 
     def end(self) -> Iterator[str | Diagnostic]:
-        """Yield the diff of the last file, and a diagnostic for each object whose edits it lacks."""
         pending, self._pending = self._pending, []
         if not pending:
             return
@@ -71,10 +70,8 @@ class DiffWriter:
                 reason = "no diff here: a CI system would read this line as a command; use -o diff=FILE"
                 yield Diagnostic(file, line.number, 1, reason)
             elif self._destination.medium is Medium.TERMINAL and not _is_printable(text):
-                reason = (
-                    "no diff on a terminal: a character of this line is not printable; redirect the output to a file"
-                )
-                yield Diagnostic(file, line.number, 1, reason)
+                reason = "no diff on a terminal: a character of this line is not printable"
+                yield Diagnostic(file, line.number, 1, f"{reason}; redirect the output to a file")
 
     def _text(self, path: str, lines: list[DiffLine]) -> str:
         paint = self._destination.paint
@@ -190,11 +187,7 @@ def _line_end(data: bytes, splice: Splice) -> int:
 
 def _group(data: bytes, start: int, end: int, splices: list[Splice]) -> Iterator[_Group]:
     """Yield the group from one offset to another, without the lines at both ends that stay."""
-    pieces, reached = [], start
-    for splice in splices:
-        pieces += [data[reached : splice.start], splice.new]
-        reached = splice.end
-    old, new = _split(data[start:end]), _split(b"".join([*pieces, data[reached:end]]))
+    old, new = _split(data[start:end]), _split(applied(data, splices, start, end))
     while old and new and old[-1] == new[-1]:
         old.pop()
         new.pop()
@@ -207,9 +200,7 @@ def _group(data: bytes, start: int, end: int, splices: list[Splice]) -> Iterator
 
 def _split(text: bytes) -> list[bytes]:
     """Return the lines, each with its line break: only a line feed ends a line of a diff."""
-    lines = [line + b"\n" for line in text.split(b"\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+    return io.BytesIO(text).readlines()
 
 
 def _hunks(data: bytes, groups: Iterable[_Group]) -> Iterator[list[_Group]]:

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import indent
 
-from webhook.report.data import json_text
+from webhook.report.data import JsonItems, json_text
 from webhook.report.mutation_writer import Mutation
-
-_HEAD = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n'
 
 
 class JsonMutations:
     """Writes an object when it knows whether more follow."""
 
+    head = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": ['
+    tail = "\n}\n"
+    indent = 4
+
     def __init__(self) -> None:
         self._first: Mutation | None = None
-        self._is_list = False
+        self._items: JsonItems | None = None
+
+    def item(self, mutation: Mutation) -> object:
+        """Return the item of the list for an object."""
+        return mutation.edited()
+
+    def single(self, mutation: Mutation) -> object:
+        """Return the value for the only object."""
+        return mutation.edited()
 
     def add(self, mutation: Mutation) -> Iterator[str]:
-        """Yield the text for an object, after that of the first one."""
-        if self._is_list:
-            yield ",\n" + _item(mutation)
-        elif self._first is None:
+        if self._first is None:
             self._first = mutation
-        else:
-            yield _HEAD + _item(self._first)
-            yield ",\n" + _item(mutation)
-            self._is_list = True
+            return
+        if self._items is None:
+            self._items = JsonItems(self.head, self.indent)
+            yield self._items.add(self.item(self._first))
+        yield self._items.add(self.item(mutation))
 
     def end(self) -> Iterator[str]:
-        """Yield the end of the list, or the only object; no text where there is no object."""
-        if self._is_list:
-            yield "\n  ]\n}\n"
+        if self._items is not None:
+            yield self._items.end() + self.tail
         elif self._first is not None:
-            yield json_text(self._first.edited())
-
-
-def _item(mutation: Mutation) -> str:
-    return indent(json_text(mutation.edited()).rstrip("\n"), "    ")
+            yield json_text(self.single(self._first))

@@ -21,5 +21,4 @@ class YamlMutations:
         self._before = _SEPARATOR
 
     def end(self) -> Iterator[str]:
-        """Yield nothing: no text remains."""
         return iter(())

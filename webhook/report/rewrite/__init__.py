@@ -6,6 +6,6 @@ style of the file, and `file` proves the result.
 
 from __future__ import annotations
 
-from webhook.report.rewrite.file import Rewritten, Splice, rewrite
+from webhook.report.rewrite.file import Splice, applied, rewrite
 
-__all__ = ["Rewritten", "Splice", "rewrite"]
+__all__ = ["Splice", "applied", "rewrite"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,9 @@ from webhook.report.rewrite.wanted import (
 _NEW_LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _COMMENT = re.compile("( *)#[^\n\r\x85\u2028\u2029]*(?:\r\n|[\n\r\x85\u2028\u2029])")
 _AFTER_LAST = re.compile(r"(?P<comma>[ \t]*,)?[ \t]*(?:#[^\n]*)?\r?\n")
+_QUOTED_KEY = re.compile(r'(?:\s|#[^\n]*+)*+((?:[&!]\S*+\s++)*+")')
+"""A quoted key after blanks and comments, perhaps with an anchor or a tag."""
+
 _LONG_LINE = 4096
 _SAFE_END = re.compile(r"[A-Za-z0-9.,-]+")
 
@@ -69,7 +72,7 @@ class _Changer:
     def __init__(self, marks: Marks, values: Values) -> None:
         self.content = marks.content
         self.values = values
-        self.writing = Writing(layout_of(marks))
+        self.layout = Layout.of(marks)
 
     def edit(self, node: TextNode) -> Iterator[Change]:
         wanted, mark = node.wanted, node.mark
@@ -77,11 +80,8 @@ class _Changer:
             yield from self._replace(node, self.values.after(node.path))
         elif wanted.becomes is not None:
             added = wanted.becomes.added
-            at_end = None if added is None else self._end_of_text(node, added)
-            if added is None or at_end is None:
-                yield from self._become(node, wanted.becomes.value)
-            else:
-                yield _insert(node, at_end, added)
+            end = self._end_of_text(node, added)
+            yield from self._become(node, wanted.becomes.value) if end is None else [_insert(node, end, added)]
         elif isinstance(mark, CollectionMark) and (entries := [*wanted.entries, *self._merged(node, mark)]):
             yield from self._append(node, mark, entries)
 
@@ -99,7 +99,7 @@ class _Changer:
         return [(str(key), self.values.after((*node.path, key))) for key in missing]
 
     def _end_of_text(self, node: TextNode, added: str) -> int | None:
-        """Return where to write the new end of a text; None where the text has to be written as a whole."""
+        """Return where to add to a text; None where the value has to be written as a whole."""
         if not isinstance(node.mark, ScalarMark) or not _SAFE_END.fullmatch(added):
             return None
         if node.mark.style in QUOTES:
@@ -110,66 +110,58 @@ class _Changer:
         if node.start < node.end:
             yield from self._replace(node, value)
         elif self.content[node.start - 1] == ":":
-            yield from self._fill(node, value)
+            if node.column is None or not is_filled(value):
+                yield _insert(node, node.start, f" {self._line(node, value)}")
+            else:
+                yield from self._below(node, node.start, node.end, value)
         elif node.in_flow:
-            yield _insert(node, node.start, f": {self.writing.line(value)}")
+            yield _insert(node, node.start, f": {self.layout.line(value)}")
         else:
             raise UneditableError('a key after "?" has no value; write ": null" below it')
-
-    def _fill(self, node: TextNode, value: Any) -> Iterator[Change]:
-        """Yield the change that writes a value after a colon."""
-        if node.column is None or not is_filled(value):
-            yield _insert(node, node.start, f" {self._line(node, value)}")
-        else:
-            yield self._below(node, node.end, value)
 
     def _replace(self, node: TextNode, value: Any) -> Iterator[Change]:
         """Yield the changes that write a value in place of a scalar or an alias."""
         if node.column is not None and is_filled(value):
-            yield _replace(node, self._blanks_before(node.start), node.end, "")
-            yield self._below(node, node.end, value)
+            yield from self._below(node, node.start, node.end, value)
         elif node.in_flow or not is_filled(value):
             ended = "\n" if isinstance(node.mark, ScalarMark) and node.mark.style in BELOW else ""
             yield _replace(node, node.start, node.end, self._line(node, value) + ended)
         else:
             column = len(self._before(node.start) or "")
-            first, *rest = self.writing.block(value, column)
+            first, *rest = self.layout.block(value, column)
             yield _replace(node, node.start, node.end, first.strip())
             yield _insert(node, self._line_after(node.end), "".join(rest))
 
     def _line(self, node: TextNode, value: Any) -> str:
         """Return a value for a place beside a key or within brackets: on lines of its own where the text has such."""
-        if not self.writing.unit or not is_filled(value):
-            return self.writing.line(value)
-        return self.writing.entry_lines(None, value, self._indent(node.start)).lstrip()
+        if not self.layout.unit or not is_filled(value):
+            return self.layout.line(value)
+        return self.layout.entry_lines(None, value, self._indent(node.start)).lstrip()
 
-    def _append_after_comment(self, node: TextNode, mark: CollectionMark, entries: Entries) -> Change:
-        """Return the change that adds the first entries to brackets with a comment between them."""
-        indent = self._indent(mark.closed)
-        lines = ",\n".join(self.writing.entry_lines(*one, f"{indent}  ") for one in entries)
-        return _insert(node, mark.closed, f"{lines.removeprefix(indent)}\n{indent}")
-
-    def _below(self, node: TextNode, end: int, value: Any) -> Change:
-        """Return the change that writes a collection in block style below the line of an offset."""
-        lines = self.writing.block(value, (node.column or 0) + self.writing.indent(value))
-        return _insert(node, self._line_after(end), "".join(lines))
+    def _below(self, node: TextNode, start: int, end: int, value: Any) -> Iterator[Change]:
+        """Yield the changes that write a collection in block style below the line of the text that it replaces."""
+        if start < end:
+            yield _replace(node, self._blanks_before(start), end, "")
+        lines = self.layout.block(value, (node.column or 0) + self.layout.indent(value))
+        yield _insert(node, self._line_after(end), "".join(lines))
 
     def _append(self, node: TextNode, mark: CollectionMark, entries: Entries) -> Iterator[Change]:
         value: Any = dict(entries) if isinstance(mark.inside, dict) else [one for _, one in entries]
         if not mark.is_flow:
             below = self._past_comments(self._line_after(mark.end), node, mark)
-            yield _insert(node, below, "".join(self.writing.block(value, mark.column)))
+            yield _insert(node, below, "".join(self.layout.block(value, mark.column)))
         elif self.content[mark.opened - 1] not in "[{":
             raise UneditableError('a pair within "[ ]" has no braces; put it in "{ }"')
         elif mark.last is not None:
             yield from self._append_in_brackets(node, mark.last, entries)
-        elif self.content[mark.opened : mark.closed].strip():
-            yield self._append_after_comment(node, mark, entries)
-        elif node.column is None or self.writing.unit:
+        elif self.content[mark.opened : mark.closed].strip():  # a comment
+            indent = self._indent(mark.closed)
+            lines = ",\n".join(self.layout.entry_lines(*one, f"{indent}  ") for one in entries)
+            yield _insert(node, mark.closed, f"{lines.removeprefix(indent)}\n{indent}")
+        elif node.column is None or self.layout.unit:
             yield _replace(node, mark.opened - 1, mark.closed + 1, self._line(node, value))
         else:
-            yield _replace(node, self._blanks_before(mark.opened - 1), mark.closed + 1, "")
-            yield self._below(node, mark.closed + 1, value)
+            yield from self._below(node, mark.opened - 1, mark.closed + 1, value)
 
     def _append_in_brackets(self, node: TextNode, last: int, entries: Entries) -> Iterator[Change]:
         """Yield the changes that add entries after the last one: on lines of their own if that one has such a line."""
@@ -178,9 +170,9 @@ class _Changer:
         indent = self._before(last)
         after = _AFTER_LAST.match(self.content, node.end)
         if after is None or indent is None or indent.strip(" \t"):
-            yield _insert(node, node.end, f"{comma} " + ", ".join(self.writing.entry(*one) for one in entries))
+            yield _insert(node, node.end, f"{comma} " + ", ".join(self.layout.entry(*one) for one in entries))
             return
-        lines = ",\n".join(self.writing.entry_lines(*one, indent) for one in entries)
+        lines = ",\n".join(self.layout.entry_lines(*one, indent) for one in entries)
         if after["comma"] is None:
             yield _insert(node, node.end, comma)
         yield _insert(node, after.end(), lines + ("\n" if after["comma"] is None else ",\n"))
@@ -221,67 +213,44 @@ class _Changer:
 class Layout:
     """How a text lays out its collections: the indents of a mapping and of a list below the key that holds them.
 
-    `is_quoted` says whether the root has braces and its keys quotes, as in JSON, and `unit` is the indent of such keys
-    that have lines of their own.
+    Where the text shows no block collection, lists are not indented. `is_quoted` says whether the root has braces and
+    its keys quotes, as in JSON, and `unit` is the indent of such keys that have lines of their own.
     """
 
-    mapping: int | None = None
-    list: int | None = None
+    mapping_indent: int = 2
+    list_indent: int = 0
     unit: str = ""
     is_quoted: bool = False
 
-
-def layout_of(marks: Marks) -> Layout:
-    """Return the layout of a text, of which all marks are known."""
-    mapping, list_ = marks.indents.get(dict), marks.indents.get(list)
-    root, content = marks.top.inside[0], marks.content
-    if (
-        not isinstance(root, CollectionMark)
-        or not root.is_flow
-        or not isinstance(root.inside, dict)
-        or root.last is None
-    ):
-        return Layout(mapping, list_)
-    first = _QUOTED_KEY.match(content, root.opened)
-    if first is None:
-        return Layout(mapping, list_)
-    before = content[content.rfind("\n", 0, first.start(1)) + 1 : first.start(1)]
-    return Layout(mapping, list_, "" if before.strip(" \t") else before, is_quoted=True)
-
-
-_QUOTED_KEY = re.compile(r'(?:\s|#[^\n]*+)*+((?:[&!]\S*+\s++)*+")')
-"""A quoted key after blanks and comments, perhaps with an anchor or a tag."""
-
-
-class Writing:
-    """Writes values as a text lays them out. Where the text shows no block collection, lists are not indented."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.unit = layout.unit
-        self._mapping = 2 if layout.mapping is None else layout.mapping
-        self._list = 0 if layout.list is None else layout.list
-        self._line = json_line if layout.is_quoted else yaml_line
+    @classmethod
+    def of(cls, marks: Marks) -> Layout:
+        """Return the layout of a text, of which all marks are known."""
+        layout = cls(marks.indents.get(dict, 2), marks.indents.get(list, 0))
+        root, content = marks.top.inside[0], marks.content
+        if not isinstance(root, CollectionMark) or not isinstance(root.inside, dict) or not root.is_flow:
+            return layout
+        first = None if root.last is None else _QUOTED_KEY.match(content, root.opened)
+        if first is None:
+            return layout
+        before = content[content.rfind("\n", 0, first.start(1)) + 1 : first.start(1)]
+        return replace(layout, unit="" if before.strip(" \t") else before, is_quoted=True)
 
     def indent(self, value: Any) -> int:
         """Return the indent of a collection in block style below the key that holds it."""
-        return self._mapping if isinstance(value, dict) else self._list
+        return self.mapping_indent if isinstance(value, dict) else self.list_indent
 
-    def block(self, value: Any, column: int) -> Iterator[str]:
-        """Yield the lines, each with its line break, of a mapping or list in block style whose entries are at a column.
+    def block(self, value: Any, column: int, lead: str = "") -> Iterator[str]:
+        """Yield the lines of a filled mapping or list in block style whose entries are at a column.
 
-        The collection has entries.
+        Each line has its line break, and the first one begins with `lead` in place of blanks.
         """
-        yield from self._block(value, column, " " * column)
-
-    def _block(self, value: Any, column: int, lead: str) -> Iterator[str]:
-        """Yield the lines; the first one begins with `lead`."""
+        lead = lead or " " * column
         for key, one in value.items() if isinstance(value, dict) else ((None, one) for one in value):
             if key is None and is_filled(one):
-                yield from self._block(one, column + 2, f"{lead}- ")
+                yield from self.block(one, column + 2, f"{lead}- ")
             elif is_filled(one):
                 yield f"{lead}{_key(key)}\n"
-                inner = column + self.indent(one)
-                yield from self._block(one, inner, " " * inner)
+                yield from self.block(one, column + self.indent(one))
             else:
                 written = f"- {_scalar(one)}" if key is None else f"{_key(key)} {_scalar(one)}"
                 yield lead + written.replace("\n", f"\n{' ' * column}") + "\n"
@@ -289,7 +258,7 @@ class Writing:
 
     def line(self, value: Any) -> str:
         """Return a value on one line, for a place within brackets or beside a key."""
-        return self._line(value)
+        return json_line(value) if self.is_quoted else yaml_line(value)
 
     def entry(self, key: str | None, value: Any) -> str:
         """Return an entry of a collection in brackets on one line."""
@@ -324,7 +293,8 @@ def _scalar(value: Any) -> str:
 
 def _key(key: str | None) -> str:
     text = str(key)
-    return f"{_known(text)}:" if len(text) <= _SIMPLE and "\n" not in _known(text) else _explicit(text)
+    is_simple = len(text) <= _SIMPLE and "\n" not in _known(text)
+    return f"{_known(text)}:" if is_simple else yaml_text({text: None}).removesuffix(" null\n")
 
 
 _SIMPLE = 100
@@ -338,7 +308,3 @@ def _known(text: str) -> str:
 
 def _written(value: Any) -> str:
     return yaml_text([value])[2:-1]
-
-
-def _explicit(key: str) -> str:
-    return yaml_text({key: None}).removesuffix(" null\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Any
@@ -17,7 +17,6 @@ from webhook.report.rewrite.changes import Change, changes
 from webhook.report.rewrite.wanted import UneditableError, Values, Wanted
 
 _BOM = b"\xef\xbb\xbf"
-_INSTEAD = "use -o yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,23 @@ def rewrite(data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
 
     An edited file is read again. An object that is then not what the edits make of it gets no splices.
     """
-    documents, failures = _edited_documents(data, mutations)
-    numbers = _wrong(data, documents)
+    edits: list[_Edited] = []
+    failures: list[Diagnostic] = []
+    cursor = _Cursor(data)
+    for number, group in groupby((one for one in mutations if one.operations), lambda one: one.manifest.document):
+        edited = tuple(group)
+        try:
+            edits.append(_Edited(number, edited, tuple(_splices(cursor, edited[0].manifest.within, edited))))
+        except UneditableError as error:
+            failures += [_failure(one, str(error)) for one in edited]
+    numbers = _wrong(data, edits)
     if numbers:
-        sound = [one for one in documents if one.number not in numbers]
+        sound = [one for one in edits if one.number not in numbers]
         # If that is not enough, no edit of the file is certain.
-        refused = documents if _wrong(data, sound) else [one for one in documents if one.number in numbers]
-        documents = [] if refused is documents else sound
-        failures += [_failure(one, "its text cannot take the edits") for edited in refused for one in edited.mutations]
-    return Rewritten(tuple(splice for edited in documents for splice in edited.splices), tuple(failures))
+        refused = edits if _wrong(data, sound) else [one for one in edits if one.number in numbers]
+        edits = [] if refused is edits else sound
+        failures += [_failure(one, "its text cannot take the edits") for edit in refused for one in edit.mutations]
+    return Rewritten(tuple(splice for edit in edits for splice in edit.splices), tuple(failures))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +67,6 @@ class _Edited:
     number: int
     mutations: tuple[Mutation, ...]
     splices: tuple[Splice, ...]
-
-
-def _edited_documents(data: bytes, mutations: Iterable[Mutation]) -> tuple[list[_Edited], list[Diagnostic]]:
-    """Return the splices for each document, and the failures of those that cannot be edited."""
-    documents: list[_Edited] = []
-    failures: list[Diagnostic] = []
-    cursor = _Cursor(data)
-    for number, group in groupby((one for one in mutations if one.operations), lambda one: one.manifest.document):
-        edited = tuple(group)
-        try:
-            splices = tuple(_splices(cursor, edited[0].manifest.within, edited))
-        except UneditableError as error:
-            failures += [_failure(one, str(error)) for one in edited]
-        else:
-            documents.append(_Edited(number, edited, splices))
-    return documents, failures
 
 
 def _splices(cursor: _Cursor, document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
@@ -149,40 +140,36 @@ class _Cursor:
         return offset
 
 
-def applied(data: bytes, splices: Iterable[Splice]) -> bytes:
-    """Return the bytes of a file with splices."""
-    pieces, reached = [], 0
+def applied(data: bytes, splices: Iterable[Splice], start: int = 0, end: int | None = None) -> bytes:
+    """Return the bytes of a file, or those between two offsets, with splices."""
+    pieces, reached = [], start
     for splice in splices:
         pieces += [data[reached : splice.start], splice.new]
         reached = splice.end
-    return b"".join([*pieces, data[reached:]])
-
-
-def _wrong(data: bytes, documents: Sequence[_Edited]) -> set[int]:
-    """Return the numbers of the documents that are not as the edits make them."""
-    if not documents:
-        return set()
-    splices = (splice for edited in documents for splice in edited.splices)
-    return wrong(data, applied(data, splices), {edited.number: edited.mutations for edited in documents})
+    return b"".join([*pieces, data[reached:end]])
 
 
 def _failure(mutation: Mutation, reason: str) -> Diagnostic:
-    return mutation.manifest.diagnostic((), f"{mutation.subject}: no diff: {reason}; {_INSTEAD}")
+    return mutation.manifest.diagnostic((), f"{mutation.subject}: no diff: {reason}; use -o yaml")
 
 
-def wrong(before: bytes, after: bytes, edited: Mapping[int, Sequence[Mutation]]) -> set[int]:
-    """Return the numbers of the documents of a file that are not as expected; 0 if a document appears.
+def _wrong(data: bytes, edits: Sequence[_Edited]) -> set[int]:
+    """Return the numbers of the documents of a file that are not as the edits make them; 0 if a document appears.
 
-    `edited` holds the edits by the number of their document. All other values must be as they were.
+    All other values must be as they were.
     """
+    if not edits:
+        return set()
+    after = applied(data, (splice for edited in edits for splice in edited.splices))
+    mutations = {edited.number: edited.mutations for edited in edits}
     found: set[int] = set()
-    for old, new in zip_longest(documents("", before), documents("", after)):
+    for old, new in zip_longest(documents("", data), documents("", after)):
         if isinstance(old, Diagnostic) and isinstance(new, Diagnostic):
             continue
         if not (isinstance(old, Document) and isinstance(new, Document) and old.number == new.number):
             # From here on, the two no longer go together.
             return found | {old.number if isinstance(old, Document) else 0}
-        if not _agree(old.value, new.value, _by_path(edited.get(old.number, ()))):
+        if not _agree(old.value, new.value, _by_path(mutations.get(old.number, ()))):
             found.add(old.number)
     return found
 

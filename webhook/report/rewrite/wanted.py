@@ -24,7 +24,7 @@ class Becomes:
     """A new value in place of a null, or of a text to which the edits add entries: then `added` is the new end."""
 
     value: Any
-    added: str | None = None
+    added: str
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Wanted:
     inside: dict[str | int, Wanted] = field(default_factory=dict)
 
     def at(self, step: str | int) -> Wanted:
-        """Return what is wanted of the value at a key or an index, so that the caller can want more."""
+        """Return the node of the value at a key or an index, so that the caller can add to it."""
         return self.inside.setdefault(step, Wanted())
 
     def want(self, path: Path, value: Any, operations: Iterable[Operation]) -> None:
@@ -45,7 +45,9 @@ class Wanted:
         for step in path:
             wanted = wanted.at(step)
         for operation in operations:
-            wanted.add(value, [_key(token) for token in operation["path"].split("/")[1:]], operation["value"])
+            tokens = operation["path"].split("/")[1:]
+            keys = [token.replace("~1", "/").replace("~0", "~") for token in tokens]
+            wanted.add(value, keys, operation["value"])
 
     def add(self, value: Any, keys: list[str], new: Any) -> None:
         """Add one operation: `new` at the path `keys` of `value`."""
@@ -62,15 +64,10 @@ class Wanted:
             wanted.entries.append((last, new))
 
 
-def _end(old: Any, new: Any) -> str | None:
-    """Return what a text gains at its end; None where it is not a text or becomes another one."""
-    if isinstance(old, str) and old and isinstance(new, str) and new.startswith(old):
-        return new[len(old) :]
-    return None
-
-
-def _key(token: str) -> str:
-    return token.replace("~1", "/").replace("~0", "~")
+def _end(old: Any, new: Any) -> str:
+    """Return the new end of a text; empty for other values, and for a text that becomes another one."""
+    is_longer = isinstance(old, str) and old and isinstance(new, str) and new.startswith(old)
+    return new[len(old) :] if is_longer else ""
 
 
 def follow(value: Any, path: Path) -> Any:
@@ -85,8 +82,6 @@ def follow(value: Any, path: Path) -> Any:
 
 class Values:
     """The values of a document before and after the edits; `edited` makes those of the edited objects, by path."""
-
-    __slots__ = ("_above", "_edited", "_made", "original")
 
     def __init__(self, original: Any, edited: Mapping[Path, Callable[[], Any]]) -> None:
         self.original = original
