@@ -71,13 +71,14 @@ def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
         if not offered:
             return name, None
         all_labels = one.metadata.labels or {}
-        all_taints = [taint for taint in one.spec.taints or () if taint.effect in _EFFECTS]
+        listed = (each for each in one.spec.taints or () if each.effect in _EFFECTS)
+        all_taints = [Taint(each.key, each.effect, each.value) for each in listed]  # type: ignore[arg-type]
         labels, taints = kept_labels(all_labels, decisive), kept_taints(all_taints)
         names = kept_resources(offered, decisive)
         return name, Node(
             name,
             {pool.shared(key): pool.shared(value) for key, value in labels.items()},
-            tuple(_taint(each, pool) for each in sorted(taints, key=taint_order)),
+            tuple(_pooled(each, pool) for each in sorted(taints, key=taint_order)),
             _units(one.status, names, pool),
             lacking((all_labels, labels), (all_taints, taints), (offered, names)),
             certain_labels(all_labels, labels, decisive),
@@ -116,5 +117,5 @@ def _whole(quantity: str) -> int:
         return 0
 
 
-def _taint(taint: _Taint, pool: Pool) -> Taint:
-    return Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))  # type: ignore[arg-type]
+def _pooled(taint: Taint, pool: Pool) -> Taint:
+    return Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.policy.placement.facts import RESTRICTED, label_kind
 from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED
@@ -42,11 +42,9 @@ class Decisive(NamedTuple):
     def of(cls, settings: Settings) -> Decisive:
         """The decisive labels and resources of settings: labels of the classes come before labels of node groups."""
         placement, always = settings.placement, Decisive().labels
-        sources: tuple[Mapping[str, str], ...] = (
-            dict(sorted({**placement.mps_labels, **placement.time_slicing_labels}.items())),
-            dict(sorted((key, "") for group in placement.node_groups for key in group.labels)),
-        )
-        configured = dict.fromkeys(map(label_kind, chain.from_iterable(sources)))
+        of_classes = sorted({**placement.mps_labels, **placement.time_slicing_labels})
+        of_groups = sorted(chain.from_iterable(group.labels for group in placement.node_groups))
+        configured = dict.fromkeys(map(label_kind, chain(of_classes, of_groups)))
         new = [key for key in configured if key not in always]
         return cls((*always, *new[:_MOST_CONFIGURED]), frozenset(one.name for one in settings.resources))
 
@@ -68,25 +66,6 @@ _GPU: Final = "nvidia.com/"
 _GPU_RESOURCES: Final = ("nvidia.com/gpu", "nvidia.com/mig-")
 _FEATURES: Final = "feature.node.kubernetes.io/"
 """Labels about processors, devices and kernels, of which node feature discovery may write hundreds."""
-
-
-class AnyTaint(Protocol):
-    """A taint as facts or the API server have it."""
-
-    @property
-    def key(self) -> str:
-        """The key."""
-
-    @property
-    def effect(self) -> str:
-        """The effect."""
-
-    @property
-    def value(self) -> str:
-        """The value; empty if it has none."""
-
-
-_AnyTaint = TypeVar("_AnyTaint", bound=AnyTaint)
 
 
 def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mapping[str, str]:
@@ -115,7 +94,7 @@ def certain_labels(labels: Mapping[str, str], kept: Mapping[str, str], decisive:
     return tuple(each for each in decisive.labels if each not in lacking)
 
 
-def kept_taints(taints: Sequence[_AnyTaint]) -> Sequence[_AnyTaint]:
+def kept_taints(taints: Sequence[Taint]) -> Sequence[Taint]:
     """The taints that are kept. Without the others, a node seems to take more pods than it does."""
     fitting = taints
     if not all(_fits(taint.key, taint.value) for taint in taints):
@@ -125,7 +104,7 @@ def kept_taints(taints: Sequence[_AnyTaint]) -> Sequence[_AnyTaint]:
     return nsmallest(MOST["taints"], fitting, taint_order)
 
 
-def taint_order(taint: AnyTaint) -> tuple[str, str, str]:
+def taint_order(taint: Taint) -> tuple[str, str, str]:
     """The order of taints in facts: findings name the first one, and are the same with a snapshot."""
     return taint.key, taint.effect, taint.value
 
