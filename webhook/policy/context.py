@@ -10,7 +10,6 @@ from webhook.policy.launchers.words import Launch
 from webhook.policy.placement.memory import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement
-from webhook.policy.placement.taints import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import Members
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
@@ -111,15 +110,11 @@ class PodContext:
         )
         self.memory_size: MemorySize | None = None
         if rules.settings.injections.memory.enabled and ANNOTATION in pod.annotations:
-            self._require_memory()
+            size = memory_size(pod, self.placement, rules.memory_shares, extends=not self.is_checked_as_it_is)
+            if size is not None and size.affinity is not None:
+                self.placement.require(size.affinity.requirement())
+            self.memory_size = size
         self._find_mps_requests()
-
-    def _require_memory(self) -> None:
-        self.memory_size = memory_size(
-            self.pod, self.placement, self.rules.memory_shares, extends=not self.is_checked_as_it_is
-        )
-        if self.memory_size is not None and self.memory_size.affinity is not None:
-            self.placement.require(self.memory_size.affinity.requirement())
 
     @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
@@ -140,22 +135,18 @@ class PodContext:
 
     def steer(self) -> None:
         """From now on, check the pod as if it were kept off shared GPUs."""
-        self.placement.steer()
+        self.placement.steered = True
         self._find_mps_requests()
 
     def leave_as_received(self) -> None:
         """From now on, check the pod without the affinity of any edit."""
-        self.placement.unsteer()
+        self.placement.steered = False
         self.placement.require(requirement(self.pod))
         self._find_mps_requests()
 
     def is_replaced(self, value: str) -> bool:
         """Whether the kubelet, or the controller of the object, replaces a part of a text: the result is unknown."""
         return "$(" in value or ("{{" in value and self.extracted.place.renders)
-
-    def tolerations(self) -> Tolerations:
-        """The pod's own tolerations."""
-        return tolerations_of(self.pod, self.rules.nodes.taint_keys)
 
     def _class_selector(self) -> Mapping[str, str]:
         """The node selector of the RuntimeClass that a pod with GPU requests names."""

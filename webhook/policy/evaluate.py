@@ -20,8 +20,8 @@ from webhook.policy.context import (
     why_skipped,
 )
 from webhook.policy.injections import INJECTIONS, STEERING
+from webhook.policy.placement.cluster_nodes import cluster_nodes
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Rules, Ruleset, carries
 from webhook.policy.settings.settings import Settings
@@ -71,8 +71,8 @@ class Evaluator:
     @classmethod
     def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
         """The evaluator for settings and facts, built in steps: a server handles requests between them."""
-        ruleset = yield from Ruleset.building(settings, facts, _DEFAULT_SEVERITIES)
-        return cls(ruleset, kinds_with(settings.workloads))
+        nodes = yield from cluster_nodes(settings, facts)
+        return cls(Ruleset(settings, facts, _DEFAULT_SEVERITIES, nodes), kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. On the command line, the object is also searched for what no path leads to.
@@ -199,7 +199,7 @@ class Evaluator:
     def _gpu_names(self) -> GpuNames:
         """The names of GPU resources, compiled when the command line first needs them."""
         if self._names is None:
-            self._names = GpuNames(GpuResources(self.ruleset.settings.resources))
+            self._names = GpuNames(self.ruleset.gpus)
         return self._names
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:

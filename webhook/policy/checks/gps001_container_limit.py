@@ -44,8 +44,8 @@ def run(context: PodContext) -> Violations:
 
 def _rule(excess: Excess, *, is_open: bool) -> str:
     if is_open:
-        return f"nodes chosen later must not be {excess.sharing.value}"
-    return f"the limit is {excess.limit} where it is {excess.sharing.value}"
+        return f"nodes chosen later must not be {excess.shared}"
+    return f"the limit is {excess.limit} where it is {excess.shared}"
 
 
 CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")

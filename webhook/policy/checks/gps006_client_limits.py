@@ -88,7 +88,7 @@ class _Shares:
         return found[resource]
 
     def _look(self, resource: str, share: Callable[[NodeKind], int | None]) -> int | None:
-        known = self._context.rules.memory_shares.of(resource).among(self._context.placement.possible)
+        known = self._context.rules.memory_shares[resource].among(self._context.placement.possible)
         shares = [share(kind) for kind in known.kinds]
         certain = [one for one in shares if one is not None]
         return max(certain, default=None) if known.is_complete and len(certain) == len(shares) else None
@@ -99,7 +99,7 @@ def _mebibytes(kind: NodeKind) -> int | None:
 
 
 def _percentage(kind: NodeKind) -> int | None:
-    return 100 // (kind.labels.replicas_per_card or 1) if kind.labels.counts_replicas else None
+    return 100 // kind.labels.replicas_per_card if kind.labels.counts_replicas else None
 
 
 CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, "A limit of the MPS client is malformed or has no effect")
