@@ -239,21 +239,17 @@ def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) ->
 
 def why_skipped(context: ObjectContext) -> str:
     """Why nothing of an object is checked."""
-    cause = "" if context.unknown is None else context.unknown.cause
-    return f"skipped: {_why_skipped(context)}" + (f"; {cause}" if cause else "")
-
-
-def _why_skipped(context: ObjectContext) -> str:
+    why = "it requests no GPU resource"
     if context.mentions:
-        return "nothing checks the GPU resource that it names"
-    is_built_in = (context.held.group, context.held.kind) in BUILT_IN
-    return "it holds no pod template" if is_built_in else "it requests no GPU resource"
+        why = "nothing checks the GPU resource that it names"
+    elif (context.held.group, context.held.kind) in BUILT_IN:
+        why = "it holds no pod template"
+    cause = "" if context.unknown is None else context.unknown.cause
+    return f"skipped: {why}" + (f"; {cause}" if cause else "")
 
 
 _LONGEST_LIST = 1024
 """Characters of the annotation's value: room for every code several times. A longer value suppresses nothing."""
-
-_NO_CODES: frozenset[str] = frozenset()
 
 
 def suppressed_codes(context: PodContext) -> frozenset[str]:
@@ -263,7 +259,7 @@ def suppressed_codes(context: PodContext) -> frozenset[str]:
     """
     annotation = context.rules.suppressing_annotation
     value = None if annotation is None else context.pod.annotations.get(annotation)
-    return _NO_CODES if value is None else frozenset(_listed(value)).intersection(context.rules.severities)
+    return frozenset(_listed(value)).intersection(context.rules.severities)
 
 
 def unknown_codes(value: object, known: Collection[str]) -> list[object]:

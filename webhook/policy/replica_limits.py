@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
-from webhook.policy.placement.node_classes import Acceptance, SharingStrategy
+from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, is_whole
@@ -56,13 +56,13 @@ def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource)
     limits = context.rules.container_limits
     if not limits.depend_on_nodes:
         return limits.static[strategy]
-    return limits.limit(strategy, _acceptance(context, strategy, resource))
+    return limits.limit(strategy, _allow_several(context, strategy, resource))
 
 
-def _acceptance(context: PodContext, strategy: SharingStrategy, resource: Resource) -> Acceptance:
+def _allow_several(context: PodContext, strategy: SharingStrategy, resource: Resource) -> bool | None:
     placement, limits = context.placement, context.rules.container_limits
     nodes = placement.sharing(strategy, resource) if placement.cluster.known else 0
-    return limits.acceptance(strategy, resource.name, nodes, placement.cluster.index)
+    return limits.allow_several(strategy, resource.name, nodes, placement.cluster.index)
 
 
 def replicas_of_pod(context: PodContext) -> int:
@@ -87,7 +87,7 @@ def is_over_pod(context: PodContext) -> bool:
         if each is not None and each <= limit:
             return False  # a single request is capped at its container's limit
     if context.rules.container_limits.depend_on_nodes and all(
-        _acceptance(context, "mps", request.resource) is Acceptance.MORE for request in context.mps_requests
+        _allow_several(context, "mps", request.resource) for request in context.mps_requests
     ):
         return False  # the plugin lifts the limit of a pod too
     return replicas_of_pod(context) > limit * NANO

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.memory import ResourceShares
-from webhook.policy.placement.node_classes import Acceptance, PluginConfigs, SharingStrategy
+from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.taints import as_raw
@@ -176,7 +176,7 @@ class ContainerLimits:
         }
         self._configs = configs
         self.depend_on_nodes = limits.from_device_plugin and configs.plugin is not None
-        self._everywhere = {strategy: configs.accepts_everywhere(strategy) for strategy in self.static}
+        self._everywhere = {strategy: configs.accept_several_everywhere(strategy) for strategy in self.static}
 
     @property
     def least(self) -> int | None:
@@ -192,26 +192,26 @@ class ContainerLimits:
             return None
         if not self.depend_on_nodes:
             return self.static[config.strategy]
-        return self.limit(config.strategy, self._configs.accepts(config))
+        return self.limit(config.strategy, self._configs.accept_several(config))
 
-    def acceptance(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> Acceptance:
-        """The plugin's acceptance on all of these nodes, which share the resource; without nodes, on every node.
+    def allow_several(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> bool | None:
+        """Whether the plugin accepts several replicas on all of these nodes, which share the resource; None: unknown.
 
-        UNKNOWN: the settings decide.
+        Without nodes, on every node.
         """
         if not nodes:
             return self._everywhere[strategy]
-        if nodes & index.accepting(strategy, resource, Acceptance.ONE):
-            return Acceptance.ONE
-        if not nodes & ~index.accepting(strategy, resource, Acceptance.MORE):
-            return Acceptance.MORE
-        return Acceptance.UNKNOWN if self._configs.have_names else self._everywhere[strategy]
+        if nodes & index.accepting(strategy, resource, several=False):
+            return False
+        if not nodes & ~index.accepting(strategy, resource, several=True):
+            return True
+        return None if self._configs.have_names else self._everywhere[strategy]
 
-    def limit(self, strategy: SharingStrategy, acceptance: Acceptance) -> int | None:
-        """The limit where the plugin accepts this."""
-        if acceptance is Acceptance.UNKNOWN:
+    def limit(self, strategy: SharingStrategy, several: bool | None) -> int | None:
+        """The limit where the plugin accepts several replicas, or one; where that is unknown, that of the settings."""
+        if several is None:
             return self.static[strategy]
-        return 1 if acceptance is Acceptance.ONE else None
+        return None if several else 1
 
 
 _LABEL_LIMIT = 63

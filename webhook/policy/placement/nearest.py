@@ -257,9 +257,12 @@ class NearestNode:
         """The first node of a set that fails one expression of an alternative."""
         for alternative in listed:
             failing = [(expression, self._failing(expression)) for expression in alternative]
-            _, once = _any_and_one(nodes & failed for _, failed in failing)
-            if once:
-                node = _first(once)
+            once = twice = 0
+            for _, failed in failing:
+                twice |= once & failed
+                once |= failed
+            if nodes & once & ~twice:
+                node = _first(nodes & once & ~twice)
                 return Unmet(self._node(node), next(expression for expression, failed in failing if failed & node))
         return None
 
@@ -282,12 +285,3 @@ class NearestNode:
 def _first(nodes: Nodes) -> Nodes:
     """The first node of a set, as a set of its own."""
     return nodes & -nodes
-
-
-def _any_and_one(sets: Iterable[Nodes]) -> tuple[Nodes, Nodes]:
-    """The nodes in any of the sets, and those in exactly one."""
-    once = twice = 0
-    for nodes in sets:
-        twice |= once & nodes
-        once |= nodes
-    return once, once & ~twice

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 from webhook.policy.placement.facts import may_have
@@ -17,14 +16,6 @@ CONFIG_LABEL = "nvidia.com/device-plugin.config"
 """The label that names a node's configuration (NVIDIA/k8s-device-plugin cmd/config-manager)."""
 
 SharingStrategy = Literal["mps", "time-slicing"]
-
-
-class Acceptance(Enum):
-    """Whether the plugin accepts a request for more than one replica."""
-
-    ONE = "one"
-    MORE = "more"
-    UNKNOWN = "unknown"
 
 
 class PluginConfigs:
@@ -73,35 +64,30 @@ class PluginConfigs:
             return NO_CONFIG
         return None if name is None else self._by_name.get(name)
 
-    def accepts(self, config: PluginConfig) -> Acceptance:
-        """Whether the plugin with this configuration accepts more than one replica.
+    def accept_several(self, config: PluginConfig) -> bool:
+        """Whether the plugin with this configuration accepts a request for more than one replica.
 
         For MPS the option defaults to true and counts from v0.20.0; for time-slicing it defaults to false
         (NVIDIA/k8s-device-plugin api/config/v1/sharing.go, NVIDIA/k8s-device-plugin#1762).
         """
-        return self._accepts(config.strategy, config.fail_requests_greater_than_one)
+        return self._accept_several(config.strategy, config.fail_requests_greater_than_one)
 
-    def _accepts(self, strategy: Strategy, refuses: bool | None) -> Acceptance:
-        if strategy == "mps":
-            heeded = self.plugin is not None and self.plugin.honours_option_for_mps
-            return Acceptance.MORE if refuses is False and heeded else Acceptance.ONE
-        return Acceptance.ONE if refuses else Acceptance.MORE
+    def _accept_several(self, strategy: Strategy, refuses: bool | None) -> bool:
+        if strategy != "mps":
+            return not refuses
+        return refuses is False and self.plugin is not None and self.plugin.honours_option_for_mps
 
-    def accepts_everywhere(self, strategy: SharingStrategy) -> Acceptance:
-        """Whether the plugin accepts more on every node with this strategy, where the nodes are unknown."""
+    def accept_several_everywhere(self, strategy: SharingStrategy) -> bool | None:
+        """Whether it does so on every node with this strategy, where the nodes are unknown; None if that is unknown."""
         if self.plugin is None:
-            return Acceptance.UNKNOWN
+            return None
         if self.plugin.configs is None:
-            if strategy != "mps":
-                return Acceptance.UNKNOWN
             refuses = self.plugin.fail_requests_greater_than_one
-            if refuses is None and self.plugin.honours_option_for_mps:
-                return Acceptance.UNKNOWN
-            return self._accepts(strategy, refuses)
-        found = {self.accepts(config) for config in self._by_name.values() if config.strategy == strategy}
-        if not found:
-            return Acceptance.UNKNOWN
-        return Acceptance.ONE if Acceptance.ONE in found else Acceptance.MORE
+            if strategy != "mps" or (refuses is None and self.plugin.honours_option_for_mps):
+                return None
+            return self._accept_several(strategy, refuses)
+        found = [self.accept_several(config) for config in self._by_name.values() if config.strategy == strategy]
+        return all(found) if found else None
 
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"

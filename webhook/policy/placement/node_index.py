@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from webhook.policy.placement.facts import label_kind
-from webhook.policy.placement.node_classes import Acceptance, SharingStrategy
+from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
 from webhook.policy.placement.taints import TaintIndex, taint_index
@@ -50,20 +50,18 @@ def _at_or_above(sets: Collection[tuple[int, Nodes]]) -> Steps[_Amounts]:
     return numbers[::-1], from_here_on[::-1]
 
 
-class _Label:
+class _Label(NamedTuple):
     """The nodes that carry one label, by its value, and by its value as a number."""
 
-    __slots__ = ("_above", "_numbers", "by_value", "present")
-
-    def __init__(self, by_value: Mapping[str, Nodes], present: Nodes, numbers: _Amounts) -> None:
-        self.by_value = by_value
-        self.present = present
-        self._numbers, self._above = numbers
+    by_value: Mapping[str, Nodes]
+    present: Nodes
+    amounts: _Amounts
 
     def between(self, above: int | None, below: int | None) -> Nodes:
         """The nodes whose value is a number above the one and below the other."""
-        nodes = self._above[0 if above is None else bisect_right(self._numbers, above)]
-        return nodes if below is None else nodes & ~self._above[bisect_left(self._numbers, below)]
+        numbers, at_least = self.amounts
+        nodes = at_least[0 if above is None else bisect_right(numbers, above)]
+        return nodes if below is None else nodes & ~at_least[bisect_left(numbers, below)]
 
 
 _NO_LABEL = _Label({}, 0, _NO_AMOUNTS)
@@ -143,9 +141,9 @@ class NodeIndex:
     def _sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
         return self._sets.having(strategy) | self._sets.having("shares", strategy, resource)
 
-    def accepting(self, strategy: SharingStrategy, resource: str, acceptance: Acceptance) -> Nodes:
-        """The nodes whose device plugin shares this resource so, and is known to accept one replica, or more."""
-        return self._sets.having("accepting", strategy, resource, acceptance)
+    def accepting(self, strategy: SharingStrategy, resource: str, *, several: bool) -> Nodes:
+        """The nodes whose device plugin shares this resource so, and is known to accept several replicas, or one."""
+        return self._sets.having("accepting", strategy, resource, several)
 
     def unready(self, resource: str) -> Nodes:
         """The nodes that name this resource, but offer no GPU now: their device plugin is not running.
@@ -254,7 +252,7 @@ def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node]
     most = max(MOST_DIFFERENT, MOST_PER_NODE * len(nodes))
     for slice_ in _slices(nodes):
         if sets.size + sum(map(_entries, slice_)) > most:
-            slice_ = [sets.known_of(node, sharing.gpus, sharing.decisive) for node in slice_]
+            slice_ = [sets.known_of(node, sharing) for node in slice_]
         sets.merge(sets_of(slice_, sharing), len(indexed))
         indexed += slice_
         yield

@@ -61,7 +61,7 @@ class NodeSets:
         """The nodes with a trait."""
         return self.traits.get(trait, 0)
 
-    def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
+    def known_of(self, node: Node, sharing: NodeSharing) -> Node:
         """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
 
         MIG has too many names for that.
@@ -69,15 +69,15 @@ class NodeSets:
         labels = {
             key: value
             for key, value in node.labels.items()
-            if value in self.labels.get(key, ()) or label_kind(key) in decisive.labels
+            if value in self.labels.get(key, ()) or label_kind(key) in sharing.decisive.labels
         }
         taints = [taint for taint in node.taints if taint.value in self.taints.get((taint.key, taint.effect), ())]
         resources = {
             name: amount
             for name, amount in node.resources.items()
-            if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
+            if amount in self.amounts.get(name, ()) or (name in sharing.gpus and not name.startswith(MIG))
         }
-        return cut(node, labels, taints, resources, decisive)
+        return cut(node, labels, taints, resources, sharing.decisive)
 
     def merge(self, other: NodeSets, first: int) -> None:
         """Add the sets of a slice whose first node has this bit."""
@@ -130,10 +130,10 @@ class NodeSharing(NamedTuple):
         else:
             if marked is None:
                 yield ("unlabelled",)
-            acceptance = classes.configs.accepts(config)
+            several = classes.configs.accept_several(config)
             for shared in config.resources:
                 yield "shares", config.strategy, shared.name
-                yield "accepting", config.strategy, shared.name, acceptance
+                yield "accepting", config.strategy, shared.name, several
         gpus = [name for name in node.resources if name in self.gpus]
         if not any(node.resources[name] for name in gpus):
             for name in gpus:

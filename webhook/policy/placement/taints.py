@@ -6,7 +6,7 @@ nodes, and a review counts those that the pod tolerates; how many others there a
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -84,11 +84,9 @@ class Tolerations:
         every = self._every
         return bool(every) and any((one, other) in every for one in ("", key) for other in ("", effect))
 
-    def values(self, key: str, effect: str) -> Iterator[str]:
-        """The values of taints with this key and effect that single ones of them tolerate, each once."""
-        any_effect = self._values.get((key, ""), _NONE)
-        yield from any_effect
-        yield from self._values.get((key, effect), _NONE) - any_effect
+    def values(self, key: str, effect: str) -> Set[str]:
+        """The values of taints with this key and effect that single ones of them tolerate."""
+        return self._values.get((key, ""), _NONE) | self._values.get((key, effect), _NONE)
 
     def keys(self, effect: str) -> Set[str]:
         """The keys of taints with this effect that they name."""
