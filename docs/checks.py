@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.dryrun.evaluation import evaluate
+from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.files import parse
 from webhook.manifests import Manifest, Source, objects
 from webhook.policy import checks, injections
@@ -176,6 +176,7 @@ def report(check: Check[Any], example: Example, which: str) -> list[Result]:
         evaluated = evaluate(one, evaluator, "", origin) if isinstance(one, Manifest) else one
         if isinstance(evaluated, Diagnostic):
             raise InputError([evaluated])
+        assert isinstance(evaluated, Evaluated), f"{evaluated} of an example"
         results.append(evaluated.result())
     return results
 

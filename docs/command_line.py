@@ -99,7 +99,8 @@ def _default(option: click.Option) -> str:
         return "" if value is None else f"`{value}`"
     if not option.show_default:
         return ""
-    return ", ".join(f"`{one}`" for one in option.default) if option.multiple else f"`{option.default}`"
+    fixed: Any = option.default
+    return ", ".join(f"`{one}`" for one in fixed) if option.multiple else f"`{fixed}`"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -31,8 +31,7 @@ from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.settings.elements import DevicePluginSource
-from webhook.policy.settings.injections import Injections, SteeringInjection
-from webhook.policy.settings.settings import FactsSettings, Limits, Settings
+from webhook.policy.settings.settings import FactsSettings, Injections, Limits, Settings, SteeringInjection
 from webhook.policy.verdict import Decision
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _predict(evaluator: Evaluator, asks: Object) -> Prediction:
         jsonpatch.apply_patch(asks, build(asks, verdict.edits)),
         frozenset(node.name for node in placement.cluster.index.nodes(placement.candidates)),
         {name: placement.lands(resource) for name, resource in shared.items()},
-        {name: placement.lands_time_sliced(resource) for name, resource in shared.items()},
+        {name: placement.lands(resource, "time-slicing") for name, resource in shared.items()},
         verdict.decision is Decision.DENIED,
     )
 

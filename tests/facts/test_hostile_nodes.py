@@ -21,8 +21,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, bounded
-from webhook.policy.settings.injections import Injections, TolerationInjection
-from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.settings import Injections, Settings, TolerationInjection
 from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load_facts
 

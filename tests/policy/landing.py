@@ -8,14 +8,15 @@ from tests.strategies.selecting import GPU, SHARED
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.cluster_objects import Node
-from webhook.policy.placement.node_classes import NodeClasses, PluginConfigs
-from webhook.policy.placement.node_index import NodeIndex
+from webhook.policy.placement.node_classes import NodeClasses
+from webhook.policy.placement.node_index import indexing
 from webhook.policy.placement.node_sets import NodeSharing
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import PlacementSettings, Settings
+from webhook.policy.steps import finished
 
 Json = dict[str, Any]
 
@@ -32,10 +33,9 @@ def placement(
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
     requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
-    configs = PluginConfigs(None)
-    sharing = NodeSharing(node_classes, configs, GpuResources(Settings().resources), frozenset({GPU.name, SHARED.name}))
-    index = NodeIndex.of(nodes or (), sharing, groups)
-    return Placement(view, requests, ClusterNodes(node_classes, configs, index, known=nodes is not None), ())
+    sharing = NodeSharing(node_classes, GpuResources(Settings().resources), frozenset({GPU.name, SHARED.name}))
+    index = finished(indexing(nodes or (), sharing, groups))
+    return Placement(view, requests, ClusterNodes(node_classes, index, known=nodes is not None), ())
 
 
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:

@@ -13,8 +13,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.settings.injections import Injections, SteeringInjection
-from webhook.policy.settings.settings import Settings, Users
+from webhook.policy.settings.settings import Injections, Settings, SteeringInjection, Users
 from webhook.policy.verdict import Path, Severity
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError

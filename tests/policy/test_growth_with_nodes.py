@@ -14,8 +14,13 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Namespace, Node, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.memory import ANNOTATION
-from webhook.policy.settings.injections import Injections, MemoryInjection, SteeringInjection, TolerationInjection
-from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.settings import (
+    Injections,
+    MemoryInjection,
+    Settings,
+    SteeringInjection,
+    TolerationInjection,
+)
 
 Json = dict[str, Any]
 

@@ -22,10 +22,10 @@ from tests.strategies.selecting import (
 )
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.cluster_nodes import whole_cards
+from webhook.policy.placement.cluster_nodes import WholeCards
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses, PluginConfigs
+from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.settings.settings import PlacementSettings, Settings
 from webhook.policy.verdict import Decision
@@ -47,8 +47,8 @@ def test_known_nodes_narrow_labels(pod: Json, nodes: tuple[Node, ...], groups: t
     placed, by_labels = placement(pod, nodes, groups), placement(pod)
     assert [node.name for node in placed.cluster.index.nodes(placed.cluster.index.unknown)] == unknown
     assert placed.lands(GPU) is expected(pod, known, is_mps, unknown, by_labels.lands(GPU))
-    sliced = expected(pod, known, is_sliced, unknown, by_labels.lands_time_sliced(GPU))
-    assert placed.lands_time_sliced(GPU) is sliced
+    sliced = expected(pod, known, is_sliced, unknown, by_labels.lands(GPU, "time-slicing"))
+    assert placed.lands(GPU, "time-slicing") is sliced
 
 
 def is_unknown(node: Node, groups: tuple[Node, ...]) -> bool:
@@ -138,8 +138,8 @@ def test_without_mps_labels_any_node_could_be_mps() -> None:
 
 def test_without_time_slicing_labels_and_nodes_nothing_is_time_sliced() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
-    assert placement(pod).lands_time_sliced(GPU) is Reachability.UNKNOWN
-    assert placement(pod, node_classes=NodeClasses(MPS_LABELS, {})).lands_time_sliced(GPU) is Reachability.NO
+    assert placement(pod).lands(GPU, "time-slicing") is Reachability.UNKNOWN
+    assert placement(pod, node_classes=NodeClasses(MPS_LABELS, {})).lands(GPU, "time-slicing") is Reachability.NO
 
 
 WHOLE = {"nvidia.com/gpu.product": "NVIDIA-A10", "nvidia.com/gpu.replicas": "1"}
@@ -217,10 +217,8 @@ def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
 def test_long_exclusion_is_not_spelled_out() -> None:
     labels = {f"example.com/{'x' * 50}-{number}": "mps" for number in range(9)}
     assert (
-        whole_cards(NodeClasses(labels, {}), PluginConfigs(None), labels_suffice=True, all_discovered=True).text
+        WholeCards(NodeClasses(labels, {}), labels_suffice=True, all_discovered=True).text
         == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
     )
-    both = whole_cards(
-        NodeClasses({"a": "true"}, {"a": "sliced"}), PluginConfigs(None), labels_suffice=True, all_discovered=True
-    )
+    both = WholeCards(NodeClasses({"a": "true"}, {"a": "sliced"}), labels_suffice=True, all_discovered=True)
     assert both.text == 'a NotIn ["sliced", "true"]'

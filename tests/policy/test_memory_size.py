@@ -20,14 +20,14 @@ from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.placement.memory import ANNOTATION, MOST_KINDS, MOST_TERMS, mebibytes_of, written
 from webhook.policy.placement.node_classes import CAPABLE, CARD_MEMORY, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import ANALYSED
-from webhook.policy.settings.injections import (
+from webhook.policy.settings.settings import (
     Injections,
     MemoryInjection,
+    Settings,
     SteeringInjection,
     TolerationInjection,
     VoidDevicesInjection,
 )
-from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import MOST_EDITS, Decision, Finding, Severity, Verdict
 
 Json = dict[str, Any]

@@ -15,8 +15,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
-from webhook.policy.settings.injections import Injections, SteeringInjection
-from webhook.policy.settings.settings import Limits, Settings
+from webhook.policy.settings.settings import Injections, Limits, Settings, SteeringInjection
 from webhook.policy.verdict import Decision, Finding, Severity, Verdict
 
 Json = dict[str, Any]

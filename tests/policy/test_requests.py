@@ -50,7 +50,7 @@ def test_peak_request_equals_simulation(before: list[Json], apps: list[Json]) ->
     pod = {"spec": {"initContainers": before, "containers": apps}}
     requests = GpuRequests(Pod.of_template(pod), resource)
     for name in (GPU, MIG):
-        assert requests.peak(name) == highest_use(pod, name) * NANO
+        assert requests.peaks.get(name, 0) == highest_use(pod, name) * NANO
 
 
 @given(st.lists(init_containers, max_size=3), st.lists(containers, max_size=3))
@@ -83,4 +83,4 @@ def test_request_without_limit_counts() -> None:
         ("b", "limits", GPU),
         ("b", "requests", MIG),
     ]
-    assert requests.peak(GPU) == 3 * NANO
+    assert requests.peaks[GPU] == 3 * NANO

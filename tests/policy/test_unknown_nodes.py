@@ -18,8 +18,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.settings.elements import NodeGroup
-from webhook.policy.settings.injections import Injections, SteeringInjection
-from webhook.policy.settings.settings import Limits, PlacementSettings, Settings
+from webhook.policy.settings.settings import Injections, Limits, PlacementSettings, Settings, SteeringInjection
 from webhook.policy.verdict import Decision, Verdict
 
 Json = dict[str, Any]

@@ -9,8 +9,7 @@ import pytest
 
 from webhook.policy.rules import Pipe
 from webhook.policy.settings.formats import Choice
-from webhook.policy.settings.injections import Injections
-from webhook.policy.settings.settings import Limits, Resource, TimeSlicingLimits
+from webhook.policy.settings.settings import Injections, Limits, Resource, TimeSlicingLimits
 from webhook.settings.configuration import Configuration, default
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
 from webhook.settings.schema_tree import Scalar, object_of

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from webhook.diagnostics import InputError
 from webhook.dryrun.files import parse
-from webhook.policy.settings.formats import Choice, Duration, Flag, FlagOr, Format, Range, Size, Text
+from webhook.policy.settings.formats import Choice, Duration, Flag, Format, Range, Size, Text
 from webhook.policy.settings.settings import Settings
 from webhook.report.data import json_text, yaml_text
 from webhook.report.settings import YamlComments, commented_yaml
@@ -32,10 +32,10 @@ def scalar(form: Format) -> st.SearchStrategy[Any]:
     match form:
         case Choice(words):
             return st.sampled_from(words)
-        case FlagOr(word):
-            return st.sampled_from([True, False, word])
-        case Flag():
+        case Flag(""):
             return st.booleans()
+        case Flag(word):
+            return st.sampled_from([True, False, word])
         case Range(least, most):
             return st.integers(least, most)
         case Duration():

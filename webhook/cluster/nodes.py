@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -13,16 +14,7 @@ from webhook.cluster.client import Pool
 from webhook.cluster.readers import Collection as Read
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
-from webhook.policy.placement.node_bounds import (
-    MOST,
-    Decisive,
-    certain_labels,
-    kept_labels,
-    kept_resources,
-    kept_taints,
-    lacking,
-    taint_order,
-)
+from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
 _PATHS: Final = ("/api/v1/nodes",)
@@ -70,17 +62,14 @@ def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
         name, offered = one.metadata.name, _names(one.status, wanted)
         if not offered:
             return name, None
-        all_labels = one.metadata.labels or {}
-        all_taints = [taint for taint in one.spec.taints or () if taint.effect in _EFFECTS]
-        labels, taints = kept_labels(all_labels, decisive), kept_taints(all_taints)
-        names = kept_resources(offered, decisive)
-        return name, Node(
-            name,
-            {pool.shared(key): pool.shared(value) for key, value in labels.items()},
-            tuple(_taint(each, pool) for each in sorted(taints, key=taint_order)),
-            _units(one.status, names, pool),
-            lacking((all_labels, labels), (all_taints, taints), (offered, names)),
-            certain_labels(all_labels, labels, decisive),
+        listed = (each for each in one.spec.taints or () if each.effect in _EFFECTS)
+        taints = tuple(Taint(each.key, each.effect, each.value) for each in listed)  # type: ignore[arg-type]
+        kept = bounded(Node(name, one.metadata.labels or {}, taints, dict.fromkeys(offered, 0)), decisive)
+        return name, replace(
+            kept,
+            labels={pool.shared(key): pool.shared(value) for key, value in kept.labels.items()},
+            taints=tuple(_pooled(each, pool) for each in sorted(kept.taints, key=taint_order)),
+            resources=_units(one.status, kept.resources, pool),
         )
 
     return Read(api, _PATHS, node, _RULE, _PAGE)
@@ -116,5 +105,5 @@ def _whole(quantity: str) -> int:
         return 0
 
 
-def _taint(taint: _Taint, pool: Pool) -> Taint:
-    return Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))  # type: ignore[arg-type]
+def _pooled(taint: Taint, pool: Pool) -> Taint:
+    return Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))

@@ -10,7 +10,6 @@ from webhook.policy.launchers.words import Launch
 from webhook.policy.placement.memory import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement
-from webhook.policy.placement.taints import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import Members
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
@@ -111,15 +110,11 @@ class PodContext:
         )
         self.memory_size: MemorySize | None = None
         if rules.settings.injections.memory.enabled and ANNOTATION in pod.annotations:
-            self._require_memory()
+            size = memory_size(pod, self.placement, rules.memory_shares, extends=not self.is_checked_as_it_is)
+            if size is not None and size.affinity is not None:
+                self.placement.require(size.affinity.requirement())
+            self.memory_size = size
         self._find_mps_requests()
-
-    def _require_memory(self) -> None:
-        self.memory_size = memory_size(
-            self.pod, self.placement, self.rules.memory_shares, extends=not self.is_checked_as_it_is
-        )
-        if self.memory_size is not None and self.memory_size.affinity is not None:
-            self.placement.require(self.memory_size.affinity.requirement())
 
     @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
@@ -140,22 +135,18 @@ class PodContext:
 
     def steer(self) -> None:
         """From now on, check the pod as if it were kept off shared GPUs."""
-        self.placement.steer()
+        self.placement.steered = True
         self._find_mps_requests()
 
     def leave_as_received(self) -> None:
         """From now on, check the pod without the affinity of any edit."""
-        self.placement.unsteer()
+        self.placement.steered = False
         self.placement.require(requirement(self.pod))
         self._find_mps_requests()
 
     def is_replaced(self, value: str) -> bool:
         """Whether the kubelet, or the controller of the object, replaces a part of a text: the result is unknown."""
         return "$(" in value or ("{{" in value and self.extracted.place.renders)
-
-    def tolerations(self) -> Tolerations:
-        """The pod's own tolerations."""
-        return tolerations_of(self.pod, self.rules.nodes.taint_keys)
 
     def _class_selector(self) -> Mapping[str, str]:
         """The node selector of the RuntimeClass that a pod with GPU requests names."""
@@ -248,21 +239,17 @@ def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) ->
 
 def why_skipped(context: ObjectContext) -> str:
     """Why nothing of an object is checked."""
-    cause = "" if context.unknown is None else context.unknown.cause
-    return f"skipped: {_why_skipped(context)}" + (f"; {cause}" if cause else "")
-
-
-def _why_skipped(context: ObjectContext) -> str:
+    why = "it requests no GPU resource"
     if context.mentions:
-        return "nothing checks the GPU resource that it names"
-    is_built_in = (context.held.group, context.held.kind) in BUILT_IN
-    return "it holds no pod template" if is_built_in else "it requests no GPU resource"
+        why = "nothing checks the GPU resource that it names"
+    elif (context.held.group, context.held.kind) in BUILT_IN:
+        why = "it holds no pod template"
+    cause = "" if context.unknown is None else context.unknown.cause
+    return f"skipped: {why}" + (f"; {cause}" if cause else "")
 
 
 _LONGEST_LIST = 1024
 """Characters of the annotation's value: room for every code several times. A longer value suppresses nothing."""
-
-_NO_CODES: frozenset[str] = frozenset()
 
 
 def suppressed_codes(context: PodContext) -> frozenset[str]:
@@ -272,7 +259,7 @@ def suppressed_codes(context: PodContext) -> frozenset[str]:
     """
     annotation = context.rules.suppressing_annotation
     value = None if annotation is None else context.pod.annotations.get(annotation)
-    return _NO_CODES if value is None else frozenset(_listed(value)).intersection(context.rules.severities)
+    return frozenset(_listed(value)).intersection(context.rules.severities)
 
 
 def unknown_codes(value: object, known: Collection[str]) -> list[object]:

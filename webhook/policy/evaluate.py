@@ -20,8 +20,8 @@ from webhook.policy.context import (
     why_skipped,
 )
 from webhook.policy.injections import ALL, STEERING
+from webhook.policy.placement.cluster_nodes import cluster_nodes
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Ruleset, carries
 from webhook.policy.settings.settings import Settings
@@ -54,9 +54,9 @@ class Evaluator:
     @classmethod
     def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
         """The evaluator for settings and facts, built in steps: a server handles requests between them."""
+        nodes = yield from cluster_nodes(settings, facts)
         severities = {check.code: check.severity for check in CHECKS}
-        ruleset = yield from Ruleset.building(settings, facts, severities)
-        return cls(ruleset, kinds_with(settings.workloads))
+        return cls(Ruleset(settings, facts, severities, nodes), kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. On the command line, the object is also searched for what no path leads to.
@@ -173,7 +173,7 @@ class Evaluator:
     def _mentions(self, manifest: Members, pods: list[ExtractedPod], checked: list[PodContext]) -> tuple[Mention, ...]:
         """The amounts of an object that no check of its pods reads. Exempt pods are left alone."""
         if self._names is None:
-            self._names = GpuNames(GpuResources(self.ruleset.settings.resources))
+            self._names = GpuNames(self.ruleset.gpus)
         read = {path for context in checked for path in amounts_read(context.requests)}
         if self._names.occurrences(manifest) == len(read):
             return ()  # as for most objects, for which the search takes too long

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import Enum
-from math import inf
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
-from webhook.policy.placement.node_classes import Acceptance, SharingStrategy
+from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, is_whole
@@ -20,18 +19,14 @@ from webhook.policy.verdict import Replacement, Severity
 
 
 class Excess(NamedTuple):
-    """A request for more replicas than a class of nodes allows: its `limit`, and how the class shares its cards."""
+    """A request for more replicas than a class of nodes allows: its `limit`, and how it is shared there, in words."""
 
     request: ResourceRequest
     limit: int
-    sharing: Sharing
+    shared: str
 
 
-class Sharing(Enum):
-    """How nodes share their cards, in the words of messages."""
-
-    MPS = "shared through MPS"
-    TIME_SLICING = "time-sliced"
+_SHARED: Mapping[SharingStrategy, str] = {"mps": "shared through MPS", "time-slicing": "time-sliced"}
 
 
 def over_container(context: PodContext) -> list[Excess]:
@@ -46,14 +41,14 @@ def over_container(context: PodContext) -> list[Excess]:
 
 
 def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
-    asked, resource, placement = request.billionths, request.resource, context.placement
-    limit = limit_on(context, "mps", resource)
-    if limit is not None and asked > limit * NANO and placement.lands(resource) is not Reachability.NO:
-        return Excess(request, limit, Sharing.MPS)
-    limit = limit_on(context, "time-slicing", resource)
-    if limit is None or asked <= limit * NANO or placement.lands_time_sliced(resource) is Reachability.NO:
-        return None
-    return Excess(request, limit, Sharing.TIME_SLICING)
+    resource, placement = request.resource, context.placement
+    for strategy, shared in _SHARED.items():
+        limit = limit_on(context, strategy, resource)
+        if limit is None or request.billionths <= limit * NANO:
+            continue
+        if placement.lands(resource, strategy) is not Reachability.NO:
+            return Excess(request, limit, shared)
+    return None
 
 
 def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:
@@ -61,29 +56,24 @@ def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource)
     limits = context.rules.container_limits
     if not limits.depend_on_nodes:
         return limits.static[strategy]
-    return limits.limit(strategy, _acceptance(context, strategy, resource))
+    return limits.limit(strategy, _allow_several(context, strategy, resource))
 
 
-def _acceptance(context: PodContext, strategy: SharingStrategy, resource: Resource) -> Acceptance:
+def _allow_several(context: PodContext, strategy: SharingStrategy, resource: Resource) -> bool | None:
     placement, limits = context.placement, context.rules.container_limits
     nodes = placement.sharing(strategy, resource) if placement.cluster.known else 0
-    return limits.acceptance(strategy, resource.name, nodes, placement.cluster.index)
+    return limits.allow_several(strategy, resource.name, nodes, placement.cluster.index)
 
 
 def replicas_of_pod(context: PodContext) -> int:
     """The pod's replicas, in billionths: all shared resources together, each container capped at its limit."""
     peak = PeakRequest()
-    amount: float = 0
-    most: float = 0
-    requests = context.mps_requests
-    for index, request in enumerate(requests):
-        limit = limit_on(context, "mps", request.resource)
-        amount += request.billionths
-        most = max(most, inf if limit is None else limit * NANO)
-        if index + 1 < len(requests) and requests[index + 1].container is request.container:
-            continue  # the requests of a container are adjacent
-        peak.add(request.container.kind, int(min(amount, most)))
-        amount = most = 0
+    for container, adjacent in groupby(context.mps_requests, lambda request: request.container):
+        requests = list(adjacent)
+        amount = sum(request.billionths for request in requests)
+        limits = [limit_on(context, "mps", request.resource) for request in requests]
+        in_force = [limit * NANO for limit in limits if limit is not None]
+        peak.add(container.kind, amount if len(in_force) < len(limits) else min(amount, max(in_force)))
     return peak.total
 
 
@@ -97,7 +87,7 @@ def is_over_pod(context: PodContext) -> bool:
         if each is not None and each <= limit:
             return False  # a single request is capped at its container's limit
     if context.rules.container_limits.depend_on_nodes and all(
-        _acceptance(context, "mps", request.resource) is Acceptance.MORE for request in context.mps_requests
+        _allow_several(context, "mps", request.resource) for request in context.mps_requests
     ):
         return False  # the plugin lifts the limit of a pod too
     return replicas_of_pod(context) > limit * NANO
@@ -107,7 +97,10 @@ def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     """The highest severity for requests over a limit: a warning where the pod could still run."""
     if context.placement.cluster.dynamic and _may_be_dynamic(context, requests):
         return Severity.WARN
-    if context.rules.settings.limits.mps_may_accept_more and not _only_time_sliced(context, requests):
+    lands = context.placement.lands
+    if context.rules.settings.limits.mps_may_accept_more and not any(
+        lands(request.resource, "time-slicing") is Reachability.YES for request in requests
+    ):
         return Severity.WARN
     return Severity.WARN if is_open(context, requests) else Severity.DENY
 
@@ -122,14 +115,9 @@ def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) ->
     return not placement.cluster.known and all(
         request.resource.name in placement.cluster.dynamic
         and placement.lands(request.resource) is not Reachability.YES
-        and placement.lands_time_sliced(request.resource) is not Reachability.YES
+        and placement.lands(request.resource, "time-slicing") is not Reachability.YES
         for request in requests
     )
-
-
-def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
-    lands = context.placement.lands_time_sliced
-    return any(lands(request.resource) is Reachability.YES for request in requests)
 
 
 def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
@@ -142,7 +130,7 @@ def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
         and placement.lands(request.resource) is not Reachability.YES
         and (
             limit_on(context, "time-slicing", request.resource) is None
-            or placement.lands_time_sliced(request.resource) is not Reachability.YES
+            or placement.lands(request.resource, "time-slicing") is not Reachability.YES
         )
         for request in requests
     )

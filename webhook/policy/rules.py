@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from webhook.policy.placement.cluster_nodes import ClusterNodes, cluster_nodes
+from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.memory import MemoryShares
-from webhook.policy.placement.node_classes import Acceptance, PluginConfigs, SharingStrategy
+from webhook.policy.placement.memory import ResourceShares
+from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.taints import as_raw
@@ -20,9 +20,7 @@ from webhook.policy.pods.gpu_resources import GpuResources, KnownNames
 from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
-from webhook.policy.settings.injections import PipeDirectoryInjection, PipeMountInjection
-from webhook.policy.settings.settings import Limits, Resource, Settings
-from webhook.policy.steps import Steps
+from webhook.policy.settings.settings import Limits, PipeDirectoryInjection, PipeMountInjection, Resource, Settings
 from webhook.policy.verdict import Severity
 
 if TYPE_CHECKING:
@@ -45,34 +43,33 @@ class Rules:
     the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
     """
 
-    def __init__(
-        self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], namespace: str, common: CommonRules
-    ) -> None:
-        self.settings = settings
-        self.facts = facts
-        self.namespace_labels = common.namespaces.get(namespace)
+    def __init__(self, ruleset: Ruleset, namespace: str) -> None:
+        settings = self.settings = ruleset.settings
+        self.facts = ruleset.facts
+        self.namespace_labels = ruleset.namespaces.get(namespace)
         self.exemption = _exemption(settings, namespace, self.namespace_labels)
-        rule = _rule(settings.namespaces, namespace, self.namespace_labels)
-        mode = (rule and rule.mode) or settings.mode
+        rule = next((one for one in settings.namespaces if _matches(one, namespace, self.namespace_labels)), None)
+        cap = _MODE_CAP[(rule and rule.mode) or settings.mode]
         named = {**settings.severities, **(rule.severities if rule else {})}
-        self.severities = {code: _severity(named.get(code), default, mode) for code, default in defaults.items()}
+        wanted = {**ruleset.defaults, **{code: Severity[name.upper()] for code, name in named.items()}}
+        self.severities = {code: min(severity, cap) for code, severity in wanted.items()}
         self.active = frozenset(code for code, severity in self.severities.items() if severity is not Severity.OFF)
-        self.container_limits = common.container_limits
-        self.least_limit = common.least_limit
+        self.container_limits = ruleset.container_limits
+        self.least_limit = ruleset.least_limit
         self.per_pod = settings.limits.per_pod
         level = (self.namespace_labels or {}).get(ENFORCE_LABEL, settings.pod_security.unlabelled)
         self.allows_hostpath = level == "privileged"
         self.suppressing_annotation = settings.suppress.annotation
-        self.resources = common.gpus.by_name
-        self.resource = common.gpus.find
+        self.resources = ruleset.gpus.by_name
+        self.resource = ruleset.gpus.find
         self.annotation_requests = settings.requests.annotations
-        self.annotated_resource = common.annotated_resource
-        self.known_names = common.known_names
-        self.nodes = common.nodes
-        self.memory_shares = common.memory_shares
-        self.runtime_classes = common.runtime_classes
-        self.pipes = common.pipes
-        self._common = common
+        self.annotated_resource = ruleset.annotated_resource
+        self.known_names = ruleset.known_names
+        self.nodes = ruleset.nodes
+        self.memory_shares = ruleset.memory_shares
+        self.runtime_classes = ruleset.runtime_classes
+        self.pipes = ruleset.pipes
+        self._tolerations = ruleset.tolerations
 
     def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
         """The tolerations to inject into a pod with these requests, in the form of its spec."""
@@ -80,22 +77,34 @@ class Rules:
         if not requests.positive or not settings.enabled:
             return ()
         if not requests.has_renamed or not settings.resource_name:
-            return self._common.tolerations
+            return self._tolerations
         names = dict.fromkeys(request.resource.name for request in requests.positive if request.resource.renamed)
         wanted = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in names]
-        return [*self._common.tolerations, *(raw for raw in wanted if raw not in self._common.tolerations)]
+        return [*self._tolerations, *(raw for raw in wanted if raw not in self._tolerations)]
 
 
-class CommonRules:
-    """The part of the rules that is the same in every namespace."""
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+"""The names that the API server accepts for a namespace: DNS labels (RFC 1123)."""
 
-    def __init__(self, settings: Settings, facts: Facts, nodes: ClusterNodes) -> None:
+
+class Ruleset:
+    """Settings and facts as one snapshot. Makes the rules of each namespace once, from its part that is common to all.
+
+    `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
+    """
+
+    _REMEMBERED = 4096
+
+    def __init__(self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], nodes: ClusterNodes) -> None:
+        self.settings = settings
+        self.facts = facts
+        self.defaults = defaults
+        self.nodes = nodes
         self.gpus = GpuResources(settings.resources)
         self.annotated_resource = _annotated(settings)
         self.known_names = KnownNames(self.gpus.by_name)
-        self.nodes = nodes
-        self.memory_shares = MemoryShares(nodes.index, settings.resources)
-        self.container_limits = ContainerLimits(settings.limits, nodes.configs)
+        self.memory_shares = {each.name: ResourceShares.of(nodes.index, each.name) for each in settings.resources}
+        self.container_limits = ContainerLimits(settings.limits, nodes.classes.configs)
         least = self.container_limits.least
         self.least_limit = inf if least is None else least * NANO
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
@@ -107,43 +116,13 @@ class CommonRules:
             if resource.kind == "shared"
         }
         self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
-
-
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
-"""The names that the API server accepts for a namespace: DNS labels (RFC 1123)."""
-
-
-class Ruleset:
-    """Settings and facts as one snapshot. Makes the rules of each namespace once.
-
-    `defaults` holds the default severity of each check by its code.
-    """
-
-    _REMEMBERED = 4096
-
-    def __init__(self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], nodes: ClusterNodes) -> None:
-        self.settings = settings
-        self.facts = facts
-        self._defaults = defaults
-        self._common = CommonRules(settings, facts, nodes)
         self._rules: dict[str, Rules] = {}
-
-    @classmethod
-    def building(cls, settings: Settings, facts: Facts, defaults: Mapping[str, Severity]) -> Steps[Ruleset]:
-        """The snapshot of settings and facts, in steps."""
-        nodes = yield from cluster_nodes(settings, facts)
-        return cls(settings, facts, defaults, nodes)
-
-    @property
-    def nodes(self) -> ClusterNodes:
-        """The nodes where pods can run."""
-        return self._common.nodes
 
     def of(self, namespace: str) -> Rules:
         """The rules of a namespace. Rules for a name that no namespace can have are not kept."""
         rules = self._rules.get(namespace)
         if rules is None:
-            rules = Rules(self.settings, self.facts, self._defaults, namespace, self._common)
+            rules = Rules(self, namespace)
             if _NAMESPACE.fullmatch(namespace):
                 if len(self._rules) >= self._REMEMBERED:
                     self._rules.clear()
@@ -160,21 +139,12 @@ def _annotated(settings: Settings) -> Resource | None:
     return shared or (whole and replace(whole, kind="shared"))
 
 
-def _rule(rules: Sequence[NamespaceRule], name: str, labels: Mapping[str, str] | None) -> NamespaceRule | None:
-    return next((rule for rule in rules if _matches(rule, name, labels)), None)
-
-
 def _matches(rule: NamespaceRule, name: str, labels: Mapping[str, str] | None) -> bool:
     if any(fnmatchcase(name, pattern) for pattern in rule.names):
         return True
     if rule.selector is None or labels is None:
         return False
     return all(labels.get(key) == value for key, value in rule.selector.match_labels.items())
-
-
-def _severity(named: str | None, default: Severity, mode: str) -> Severity:
-    wanted = default if named is None else Severity[named.upper()]
-    return min(wanted, _MODE_CAP[mode])
 
 
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:
@@ -205,8 +175,8 @@ class ContainerLimits:
             "time-slicing": limits.time_slicing.per_container,
         }
         self._configs = configs
-        self.depend_on_nodes = limits.from_device_plugin and configs.are_known
-        self._everywhere = {strategy: configs.accepts_everywhere(strategy) for strategy in self.static}
+        self.depend_on_nodes = limits.from_device_plugin and configs.plugin is not None
+        self._everywhere = {strategy: configs.accept_several_everywhere(strategy) for strategy in self.static}
 
     @property
     def least(self) -> int | None:
@@ -222,26 +192,26 @@ class ContainerLimits:
             return None
         if not self.depend_on_nodes:
             return self.static[config.strategy]
-        return self.limit(config.strategy, self._configs.accepts(config))
+        return self.limit(config.strategy, self._configs.accept_several(config))
 
-    def acceptance(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> Acceptance:
-        """The plugin's acceptance on all of these nodes, which share the resource; without nodes, on every node.
+    def allow_several(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> bool | None:
+        """Whether the plugin accepts several replicas on all of these nodes, which share the resource; None: unknown.
 
-        UNKNOWN: the settings decide.
+        Without nodes, on every node.
         """
         if not nodes:
             return self._everywhere[strategy]
-        if nodes & index.accepting(strategy, resource, Acceptance.ONE):
-            return Acceptance.ONE
-        if not nodes & ~index.accepting(strategy, resource, Acceptance.MORE):
-            return Acceptance.MORE
-        return Acceptance.UNKNOWN if self._configs.have_names else self._everywhere[strategy]
+        if nodes & index.accepting(strategy, resource, several=False):
+            return False
+        if not nodes & ~index.accepting(strategy, resource, several=True):
+            return True
+        return None if self._configs.have_names else self._everywhere[strategy]
 
-    def limit(self, strategy: SharingStrategy, acceptance: Acceptance) -> int | None:
-        """The limit where the plugin accepts this."""
-        if acceptance is Acceptance.UNKNOWN:
+    def limit(self, strategy: SharingStrategy, several: bool | None) -> int | None:
+        """The limit where the plugin accepts several replicas, or one; where that is unknown, that of the settings."""
+        if several is None:
             return self.static[strategy]
-        return 1 if acceptance is Acceptance.ONE else None
+        return None if several else 1
 
 
 _LABEL_LIMIT = 63

@@ -67,7 +67,7 @@ def plugin_limits(limits: Limits, facts: Facts) -> Iterator[str]:
     configs = PluginConfigs(plugin)
     container = ContainerLimits(limits, configs)
     if plugin.configs is None:
-        yield f"any configuration: MPS, {_limit(container.limit('mps', configs.accepts_everywhere('mps')))}"
+        yield f"any configuration: MPS, {_limit(container.limit('mps', configs.accept_several_everywhere('mps')))}"
         return
     used = [configs.of(node) for node in facts.nodes or ()]
     nodes = Counter(None if config is None else config.name for config in used)

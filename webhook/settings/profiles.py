@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.policy.settings.injections import Injections
+from webhook.policy.settings.settings import Injections
 from webhook.settings.schema_tree import object_of
 
 _CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look by default

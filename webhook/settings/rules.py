@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
-from webhook.policy.settings.injections import Toleration
+from webhook.policy.settings.settings import Toleration
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN
 from webhook.policy.workloads.paths import PodPath, steps

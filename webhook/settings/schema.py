@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from webhook.policy.settings.formats import (
-    SIZE_NUMBER,
-    SIZE_TEXT,
-    Choice,
-    Duration,
-    Flag,
-    FlagOr,
-    Format,
-    Range,
-    Size,
-    Text,
-)
+from webhook.policy.settings.formats import SIZE_NUMBER, SIZE_TEXT, Choice, Duration, Flag, Format, Range, Size, Text
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, bare, write
@@ -103,9 +92,9 @@ def _alternatives(node: Node) -> list[Schema]:
 
 def _scalar(form: Format) -> list[Schema]:
     match form:
-        case Flag():
+        case Flag(""):
             return [{"type": "boolean"}]
-        case FlagOr(word):
+        case Flag(word):
             return [{"type": "boolean"}, {"const": word, "type": "string"}]
         case Range(least, most):
             return [{"maximum": most, "minimum": least, "type": "integer"}]

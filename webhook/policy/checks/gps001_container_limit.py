@@ -13,9 +13,9 @@ def run(context: PodContext) -> Violations:
     """One violation per container and resource over its limit."""
     for request, limit, sharing in replica_limits.over_container(context):
         if replica_limits.is_open(context, [request]):
-            rule = f"nodes chosen later must not be {sharing.value}"
+            rule = f"nodes chosen later must not be {sharing}"
         else:
-            rule = f"the limit is {limit} where it is {sharing.value}"
+            rule = f"the limit is {limit} where it is {sharing}"
         asked = f"asks for {amount(request.billionths)} of {{}}; {rule}"
         yield Violation(
             request.path,

@@ -68,7 +68,7 @@ def _exceeded(context: PodContext, resource: str, name: str, limit: object, shar
 def _largest(context: PodContext, resource: str, name: str) -> int | None:
     if context.facts.nodes is None:
         return None
-    known = context.rules.memory_shares.of(resource).among(context.placement.possible)
+    known = context.rules.memory_shares[resource].among(context.placement.possible)
     shares = []
     for kind in known.kinds:
         share = kind.share if name == MEMORY else 100 // (kind.labels.replicas_per_card or 1)

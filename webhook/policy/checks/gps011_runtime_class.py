@@ -64,7 +64,7 @@ def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
     placement = context.placement
     if known is None or not known.node_selector or not placement.cluster.known or not placement.possible:
         return False
-    if any(name in placement.cluster.dynamic for name in context.requests.names):
+    if any(name in placement.cluster.dynamic for name in context.requests.peaks):
         return False  # a DeviceClass serves on nodes that are not known
     return not placement.possible & placement.cluster.selected_by(known.node_selector)
 

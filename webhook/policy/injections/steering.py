@@ -63,7 +63,7 @@ def edits(context: PodContext) -> Iterable[Edit]:
     if not context.pod.holds_spec:
         return ()
     size = context.memory_size
-    affinity = (size and size.affinity) or RequiredAffinity.unchanged(context.pod)
+    affinity = (size and size.affinity) or RequiredAffinity(context.pod)
     return affinity.also(context.placement.cluster.whole_cards.expressions).edits()
 
 

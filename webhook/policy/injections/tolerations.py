@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_GPU, OFF, Injection
+from webhook.policy.placement.taints import tolerations_of
 from webhook.policy.verdict import Append, Edit
 
 
@@ -24,7 +25,7 @@ _NONE_CONFIGURED = "the settings name no toleration for these resources"
 def edits(context: PodContext) -> Sequence[Edit]:
     """The tolerations that the pod does not cover."""
     path = (*context.pod.spec_path, "tolerations")
-    own = context.tolerations()
+    own = tolerations_of(context.pod, context.rules.nodes.taint_keys)
     missing: list[Edit] = []
     for toleration in context.placement.injected_tolerations:
         if not own.cover(toleration):

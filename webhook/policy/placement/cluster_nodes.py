@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from heapq import nlargest
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import CONFIG_LABEL, STRATEGY, NodeClasses, PluginConfigs
 from webhook.policy.placement.node_index import NodeIndex, indexing
 from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, NodeSharing
-from webhook.policy.placement.selector import Constraint, Domain, Expression, Requirement
+from webhook.policy.placement.selector import Constraint, Expression, Requirement
 from webhook.policy.placement.taints import TaintIndex, is_lifecycle
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import DeviceClass, Node
+    from webhook.policy.placement.cluster_objects import Node
     from webhook.policy.settings.elements import NodeGroup
 
 
@@ -34,14 +34,13 @@ class ClusterNodes:
     """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
 
     `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
-    that a DeviceClass serves, on nodes that are not in the index. `taint_keys`: those of all taints and of configured
-    tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
+    that a DeviceClass serves (KEP-5004), on nodes that are not in the index. `taint_keys`: those of all taints and of
+    configured tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
     """
 
     def __init__(
         self,
         classes: NodeClasses,
-        configs: PluginConfigs,
         index: NodeIndex,
         *,
         known: bool,
@@ -50,16 +49,15 @@ class ClusterNodes:
         dynamic: frozenset[str] = frozenset(),
     ) -> None:
         self.classes = classes
-        self.configs = configs
         self.index = index
         self.known = known
         self.tolerable = tolerable
         self.dynamic = dynamic
-        self.whole_cards = whole_cards(
-            classes, configs, labels_suffice=known and not index.unlabelled, all_discovered=not index.undiscovered
+        self.whole_cards = WholeCards(
+            classes, labels_suffice=known and not index.unlabelled, all_discovered=not index.undiscovered
         )
         self.admitted_to_whole_cards = index.selected(self.whole_cards.requirement())
-        self.taint_keys = taint_keys.union(key for key, _ in index.taints)
+        self.taint_keys = taint_keys.union(key for key, _ in index.taints.by_key)
 
     def selected_by(self, selector: Mapping[str, str]) -> Nodes:
         """The nodes that a node selector alone selects."""
@@ -70,18 +68,18 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     """The nodes of settings and facts."""
     placement, tolerations = settings.placement, settings.injections.tolerations
     configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
-    configs = PluginConfigs(facts.device_plugin)
-    classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, configs)
-    sharing = NodeSharing(classes, configs, GpuResources(settings.resources), _shared(settings), Decisive.of(settings))
+    classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, PluginConfigs(facts.device_plugin))
+    sharing = NodeSharing(classes, GpuResources(settings.resources), _shared(settings), Decisive.of(settings))
     index = yield from indexing(facts.nodes or (), sharing, [*map(_as_node, placement.node_groups)])
     return ClusterNodes(
         classes,
-        configs,
         index,
         known=facts.nodes is not None or placement.groups_are_complete,
         taint_keys=frozenset(configured),
         tolerable=_tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else (),
-        dynamic=_dynamic(facts.device_classes or ()),
+        dynamic=frozenset(
+            each.extended_resource_name for each in facts.device_classes or () if each.extended_resource_name
+        ),
     )
 
 
@@ -102,15 +100,10 @@ def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[KeyAndEf
     """The matching taints with the most nodes, so that no single node decides which pods tolerate."""
     matching = (
         (key, effect)
-        for key, effect in taints
+        for key, effect in taints.by_key
         if any(fnmatchcase(key, pattern) for pattern in patterns) and not is_lifecycle(key)
     )
     return nlargest(_MOST_TOLERABLE, matching, lambda key: taints.having(key).bit_count())
-
-
-def _dynamic(classes: Iterable[DeviceClass]) -> frozenset[str]:
-    """The extended resources that DeviceClasses serve (KEP-5004)."""
-    return frozenset(each.extended_resource_name for each in classes if each.extended_resource_name)
 
 
 _LONGEST = 200
@@ -118,23 +111,31 @@ _LONGEST = 200
 
 
 class WholeCards:
-    """The expressions that admit nodes with whole cards alone, and the labels of such nodes."""
+    """The expressions that admit nodes with whole cards alone, and the labels of such nodes.
+
+    They exclude the nodes of sharing classes, by their configuration too unless `labels_suffice`: some nodes lack the
+    labels. Unless `all_discovered`, only the label that GPU feature discovery sets marks whole cards. `text` spells the
+    expressions out.
+    """
 
     __slots__ = ("expressions", "labels", "text")
 
-    def __init__(self, classes: NodeClasses, expressions: Sequence[Expression]) -> None:
-        self.expressions = expressions
-        self.labels: Mapping[str, Domain] = {
+    def __init__(self, classes: NodeClasses, *, labels_suffice: bool, all_discovered: bool) -> None:
+        self.expressions = [Expression(key, "NotIn", values) for key, values in classes.excluded.items()]
+        if not all_discovered:
+            self.expressions = [_UNSHARED, *(each for each in self.expressions if each.key != STRATEGY)]
+        if not labels_suffice:
+            self.expressions += _by_config(classes.configs)
+        self.labels = {
             **classes.whole,
             **{
-                each.key: _domain(each)
-                for each in expressions
+                each.key: each.constraint
+                for each in self.expressions
                 if each.operator == "In" or each.key not in classes.whole
             },
         }
-        spelled = " and ".join(map(_spelled, expressions))
+        spelled = " and ".join(map(_spelled, self.expressions))
         self.text = spelled if len(spelled) <= _LONGEST else _SUMMARY
-        """The expressions, in words."""
 
     def requirement(self) -> Requirement:
         """The expressions as what a pod requires of its node."""
@@ -146,21 +147,6 @@ class WholeCards:
 
 _UNSHARED = Expression(STRATEGY, "In", ("none",))
 _SUMMARY = "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
-
-
-def whole_cards(
-    classes: NodeClasses, configs: PluginConfigs, *, labels_suffice: bool, all_discovered: bool
-) -> WholeCards:
-    """The expressions that exclude the nodes of sharing classes; by their configuration where nodes lack the labels.
-
-    Unless all nodes are discovered, only the label that GPU feature discovery sets there marks whole cards.
-    """
-    expressions = [Expression(key, "NotIn", values) for key, values in classes.excluded.items()]
-    if not all_discovered:
-        expressions = [_UNSHARED, *(each for each in expressions if each.key != STRATEGY)]
-    if not labels_suffice:
-        expressions += _by_config(configs)
-    return WholeCards(classes, expressions)
 
 
 def _by_config(configs: PluginConfigs) -> list[Expression]:
@@ -175,8 +161,3 @@ def _spelled(expression: Expression) -> str:
     # Values are quoted as YAML needs them: without quotes `true` would not be text.
     quoted = ", ".join(f'"{value}"' for value in expression.values)
     return f"{expression.key} {expression.operator} [{quoted}]"
-
-
-def _domain(expression: Expression) -> Domain:
-    values = frozenset(expression.values)
-    return Domain(only=values) if expression.operator == "In" else Domain(but=values, absent=True)

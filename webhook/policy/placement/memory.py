@@ -30,7 +30,6 @@ from webhook.policy.placement.selector import (
 from webhook.policy.pods.client_limits import PREFIX
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
-from webhook.policy.settings.settings import Resource
 
 MOST_KINDS = 256
 """Kinds of nodes, by these two labels, that are kept for a resource. Real clusters have a handful."""
@@ -45,13 +44,13 @@ class CardLabels(NamedTuple):
     @property
     def mebibytes(self) -> int:
         """The memory of one card, in MiB; 0 if the label does not say."""
-        return (self.memory is not None and integer(self.memory)) or 0
+        return max(integer(self.memory or "") or 0, 0)
 
     @property
-    def replicas_per_card(self) -> int | None:
-        """The replicas of one card; None if the label is not a number. Cards that are not shared have 1."""
+    def replicas_per_card(self) -> int:
+        """The replicas of one card; 0 if the label is not a number. Cards that are not shared have 1."""
         number = integer(self.replicas) if self.replicas is not None else 1
-        return None if number is None or number < 0 else max(number, 1)
+        return 0 if number is None or number < 0 else max(number, 1)
 
     @property
     def counts_replicas(self) -> bool:
@@ -62,9 +61,9 @@ class CardLabels(NamedTuple):
     def share(self) -> int | None:
         """The memory of one replica in MiB; None if the labels do not say. Unified memory is labelled as 0."""
         replicas = self.replicas_per_card
-        return max(self.mebibytes, 0) // replicas or None if replicas is not None else None
+        return self.mebibytes // replicas or None if replicas else None
 
-    def meets(self, term: Mapping[str, Constraint]) -> bool:
+    def meets(self, term: Term) -> bool:
         """Whether a node with these labels meets what a term requires of them."""
         return all(
             key not in term or term[key].holds(value)
@@ -83,17 +82,14 @@ class NodeKind(NamedTuple):
     nodes: Nodes
 
 
-class ResourceShares:
+class ResourceShares(NamedTuple):
     """The kinds of nodes that name one resource, even those whose device plugin is not running.
 
     `is_complete` is False where there are more kinds than are kept: then `kinds` lacks some, or all.
     """
 
-    __slots__ = ("is_complete", "kinds")
-
-    def __init__(self, kinds: Iterable[NodeKind], *, is_complete: bool = True) -> None:
-        self.kinds = tuple(kinds)
-        self.is_complete = is_complete
+    kinds: Sequence[NodeKind]
+    is_complete: bool
 
     @classmethod
     def of(cls, index: NodeIndex, resource: str) -> ResourceShares:
@@ -106,7 +102,7 @@ class ResourceShares:
 
     def among(self, nodes: Nodes) -> ResourceShares:
         """The kinds of which at least one of these nodes is."""
-        return ResourceShares((kind for kind in self.kinds if kind.nodes & nodes), is_complete=self.is_complete)
+        return ResourceShares([kind for kind in self.kinds if kind.nodes & nodes], self.is_complete)
 
     def of_size(self, mebibytes: int) -> SizedKinds:
         """The kinds by whether a replica has this much memory."""
@@ -121,7 +117,7 @@ class SizedKinds(NamedTuple):
     fitting: Collection[CardLabels]
     unfitting: Collection[CardLabels]
 
-    def is_required_by(self, term: Mapping[str, Constraint]) -> bool:
+    def is_required_by(self, term: Term) -> bool:
         """Whether a term requires the size already: it names one of the labels and admits no kind that is too small."""
         return (CARD_MEMORY in term or REPLICAS in term) and not any(labels.meets(term) for labels in self.unfitting)
 
@@ -144,12 +140,10 @@ class SizedKinds(NamedTuple):
         may be whole cards or unknown shares, so each spelling of their label has a set.
         """
         found: list[Alternative] = []
-        left = sorted(
-            (labels for labels in self.fitting if labels.counts_replicas),
-            key=lambda labels: labels.replicas_per_card or 0,
-        )
+        counted = (labels for labels in self.fitting if labels.counts_replicas)
+        left = sorted(counted, key=lambda labels: labels.replicas_per_card)
         while left and len(found) <= most:
-            needed = self.mebibytes * (left[-1].replicas_per_card or 0)
+            needed = self.mebibytes * left[-1].replicas_per_card
             found.append(_expressions(labels for labels in left if labels.mebibytes >= needed))
             left = [labels for labels in left if labels.mebibytes < needed]
         uncounted = [labels for labels in self.fitting if not labels.counts_replicas]
@@ -178,23 +172,8 @@ def _values(key: str, values: Sequence[str | None]) -> Expression:
     return Expression(key, "In", sorted(present, key=lambda value: (integer(value) or 0, value)))
 
 
-class MemoryShares:
-    """The shares of several resources."""
-
-    __slots__ = ("_resources",)
-
-    def __init__(self, index: NodeIndex, resources: Iterable[Resource]) -> None:
-        self._resources = {each.name: ResourceShares.of(index, each.name) for each in resources}
-
-    def of(self, resource: str) -> ResourceShares:
-        return self._resources.get(resource, _NONE)
-
-
-_NONE = ResourceShares(())
-
-
 def _kinds(index: NodeIndex, resource: str, having: Nodes) -> Iterator[NodeKind]:
-    sharing = index.mps(resource) | index.time_sliced(resource)
+    sharing = index.sharing("mps", resource) | index.sharing("time-slicing", resource)
     for memory, with_memory in index.by_value(CARD_MEMORY, having):
         for replicas, nodes in index.by_value(REPLICAS, with_memory):
             labels = CardLabels(memory or None, replicas or None)
@@ -252,17 +231,12 @@ class MemoryObstacle(Enum):
     @property
     def rejects(self) -> bool:
         """Whether the pod cannot get what it asks for. Missing knowledge never rejects a pod."""
-        return self in _REJECTING
-
-
-_REJECTING = frozenset(
-    {
-        MemoryObstacle.TOO_SMALL,
-        MemoryObstacle.TOO_SMALL_SELECTED,
-        MemoryObstacle.TOO_SMALL_BOUND,
-        MemoryObstacle.TOO_LARGE_AFFINITY,
-    }
-)
+        return self in (
+            MemoryObstacle.TOO_SMALL,
+            MemoryObstacle.TOO_SMALL_SELECTED,
+            MemoryObstacle.TOO_SMALL_BOUND,
+            MemoryObstacle.TOO_LARGE_AFFINITY,
+        )
 
 
 class MemorySize(NamedTuple):
@@ -279,7 +253,9 @@ class MemorySize(NamedTuple):
     affinity: RequiredAffinity | None = None
 
 
-def memory_size(pod: Pod, placement: Placement, shares: MemoryShares, *, extends: bool) -> MemorySize | None:
+def memory_size(
+    pod: Pod, placement: Placement, shares: Mapping[str, ResourceShares], *, extends: bool
+) -> MemorySize | None:
     """The size that a pod asks for; None without a well-formed annotation, or without a shared resource.
 
     With `extends`, its affinity may be extended. A pod with `nodeName` never gets an affinity: its kubelet would
@@ -293,15 +269,15 @@ def memory_size(pod: Pod, placement: Placement, shares: MemoryShares, *, extends
     resource = next((one.resource.name for one in requests if one.resource.kind == "shared"), None)
     if resource is None:
         return None
-    known = shares.of(resource)
+    asked, known = MemorySize(mebibytes, resource), shares[resource]
     obstacle = _unknown(placement, resource, known)
     if obstacle is not None:
-        return MemorySize(mebibytes, resource, obstacle)
+        return asked._replace(obstacle=obstacle)
     sized = known.of_size(mebibytes)
     obstacle, largest = _too_small(pod, placement, known, sized)
     if obstacle is not None or not extends or pod.text("nodeName"):
-        return MemorySize(mebibytes, resource, obstacle, largest)
-    return _placed(MemorySize(mebibytes, resource), pod, placement.requirement, sized)
+        return asked._replace(obstacle=obstacle, largest=largest)
+    return _placed(asked, pod, placement.requirement, sized)
 
 
 def _unknown(placement: Placement, resource: str, known: ResourceShares) -> MemoryObstacle | None:
@@ -337,7 +313,7 @@ def _too_small(
 
 def _placed(asked: MemorySize, pod: Pod, required: Requirement | None, sized: SizedKinds) -> MemorySize:
     """The size with the affinity that requires it, in the terms that do not require it already."""
-    too_large = MemorySize(asked.mebibytes, asked.resource, MemoryObstacle.TOO_LARGE_AFFINITY)
+    too_large = asked._replace(obstacle=MemoryObstacle.TOO_LARGE_AFFINITY)
     if required is not None and required.is_partial:
         return too_large
     selector = {} if required is None else required.selector
@@ -351,18 +327,13 @@ def _placed(asked: MemorySize, pod: Pod, required: Requirement | None, sized: Si
     alternatives = sized.alternatives(room if characters(pod) <= MOST_COPIED else min(room, 1))
     if alternatives is None:
         return too_large
-    affinity = RequiredAffinity(pod, [alternatives if is_open else [()] for is_open in open_terms])
-    return MemorySize(asked.mebibytes, asked.resource, affinity=affinity)
+    return asked._replace(affinity=RequiredAffinity(pod, [alternatives if is_open else [()] for is_open in open_terms]))
 
 
 def _about_cards(term: Term, selector: Mapping[str, str]) -> Term:
     """The constraints of a term and the node selector on the two labels."""
     return {
-        key: term.get(key) or _equal(selector[key]) for key in (CARD_MEMORY, REPLICAS) if key in term or key in selector
+        key: term.get(key) or Constraint((selector[key],), absent=False)
+        for key in (CARD_MEMORY, REPLICAS)
+        if key in term or key in selector
     }
-
-
-def _equal(value: str) -> Constraint:
-    constraint = Constraint()
-    constraint.add("In", (value,))
-    return constraint

@@ -9,8 +9,7 @@ node index decide, so that the work does not multiply with the nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from webhook.policy.messages import message, printable
 from webhook.policy.placement.cluster_objects import Node, Taint
@@ -23,24 +22,21 @@ from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Path, Severity, Violation
 
 
-@dataclass(frozen=True, slots=True)
-class Passing:
+class Passing(NamedTuple):
     """Only passing states are in the way, of which the taint shows one."""
 
     node: Node
     taint: Taint
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(NamedTuple):
     """Nothing but the device plugin is in the way: the node offers none of a resource now, and may offer it again."""
 
     node: Node
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shortfall:
+class Shortfall(NamedTuple):
     """The node offers less of a resource than the pod asks for: `offered` whole units."""
 
     node: Node
@@ -48,8 +44,7 @@ class Shortfall:
     offered: int
 
 
-@dataclass(frozen=True, slots=True)
-class Untolerated:
+class Untolerated(NamedTuple):
     """The pod does not tolerate a taint. `alone`: nothing else is in the way."""
 
     node: Node
@@ -57,8 +52,7 @@ class Untolerated:
     alone: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Unmet:
+class Unmet(NamedTuple):
     """The node does not meet an expression. `alone`: nothing else is in the way."""
 
     node: Node
@@ -66,22 +60,19 @@ class Unmet:
     alone: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(NamedTuple):
     """The pod names a node that is unknown, or does not offer a resource."""
 
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(NamedTuple):
     """Nodes offer the resource, but none of them offers the others that the pod asks for as well."""
 
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unclear:
+class Unclear(NamedTuple):
     """The pod demands more of its node than is listed."""
 
 
@@ -96,7 +87,7 @@ def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> It
     cluster = placement.cluster
     if placement.candidates & placement.left_by_steering:
         return ()
-    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in placement.requests.names):
+    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in placement.requests.peaks):
         return ()  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
     failure = NearestNode(placement).failure()
     if failure is None or (is_deferred and isinstance(failure, Untolerated)):
@@ -106,14 +97,11 @@ def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> It
 
 def _largest(placement: Placement, resource: str) -> ResourceRequest:
     """The largest request for a resource; the first of equals."""
-    return max(
-        (request for request in placement.requests.positive if request.resource.name == resource),
-        key=lambda request: request.billionths,
-    )
+    requests = [request for request in placement.requests.positive if request.resource.name == resource]
+    return max(requests, key=lambda request: request.billionths)
 
 
 def _violation(placement: Placement, failure: Failure, selector: Path) -> Violation:
-    first = placement.requests.positive[0].resource.name
     match failure:
         case Passing(node, taint):
             problem = message(
@@ -124,7 +112,7 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
             problem = message("no node can take the pod now: the nearest, {}, offers 0 of {}", node.name, resource)
             return Violation(_largest(placement, resource).path, problem, _WAIT, cap=Severity.WARN)
         case Shortfall(node, resource, offered):
-            peak, request = placement.requests.peak(resource), _largest(placement, resource)
+            peak, request = placement.requests.peaks[resource], _largest(placement, resource)
             problem = message(
                 f"the pod asks for {amount(peak)} of {{}}; the nearest node, {{}}, has {amount(offered * NANO)}",
                 resource,
@@ -153,6 +141,7 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
             problem = message("no node offers {} together with the other resources that the pod asks for", resource)
             return Violation(_largest(placement, resource).path, problem, "ask for it in a pod of its own")
         case _:
+            first = placement.requests.positive[0].resource.name
             problem = message("nodes offer {}, but none of them can take the pod", first)
             return Violation(selector, problem, "check selectors, affinity and taints against the nodes")
 
@@ -200,17 +189,14 @@ class NearestNode:
         """Raises MalformedError."""
         index = self._index = placement.cluster.index
         self._pod = placement.pod
-        self._requests = placement.requests
+        self._peaks = placement.requests.peaks
         self._bound = placement.pod.text("nodeName")
         self._named = index.named(self._bound) if self._bound else index.all
         self._selected = placement.selected & placement.left_by_steering
         self._tolerations, self._effects = placement.tolerations(), placement.effects
-        self._kept_off = self._tainted = self._tainted_once = 0
-        if not placement.pod.is_container:  # the pod of a bare container may tolerate anything
-            taints = index.taints
-            passing, _ = taints.untolerated(self._tolerations, self._effects, passing=True)
-            lasting, self._tainted_once = taints.untolerated(self._tolerations, self._effects, passing=False)
-            self._kept_off, self._tainted = lasting | passing, lasting
+        self._offering, self._offering_later = placement.offering
+        # The pod of a bare container may tolerate anything.
+        self._tainted, self._tainted_once, self._passing = (0, 0, 0) if self._pod.is_container else placement.kept_off()
 
     def failure(self) -> Failure | None:
         """The failure of the pod at the nearest node; None if a node takes the pod.
@@ -218,17 +204,14 @@ class NearestNode:
         A node whose device plugin is not running could take it later, because its amount is unknown.
         """
         admitting = self._selected & ~self._tainted
-        later = self._offering_later(admitting)
-        if later:
-            return self._passing_state(later)
+        if admitting & self._offering_later:
+            return self._passing_state(admitting & self._offering_later)
         offering = self._named
-        for name in self._requests.names:
+        for name in self._peaks:
             if not offering & self._index.offering(name, 1):
                 return Elsewhere(name) if self._bound else Apart(name)
             offering &= self._index.offering(name, 1)
-        enough = offering
-        for name in self._requests.names:
-            enough &= self._index.offering(name, self._requests.peak(name))
+        enough = offering & self._offering
         if offering & admitting:
             return self._shortfall(offering & admitting)
         one_taint = enough & self._selected & self._tainted_once
@@ -239,31 +222,23 @@ class NearestNode:
             _first(enough or offering), listed
         )
 
-    def _offering_later(self, nodes: Nodes) -> Nodes:
-        """The nodes of a set that offer enough, or may do so once their device plugin runs."""
-        for name in self._requests.names:
-            nodes &= self._index.unready(name) | self._index.offering(name, self._requests.peak(name))
-        return nodes
-
     def _passing_state(self, nodes: Nodes) -> Passing | Stopped | None:
         """The state that the first of the nodes passes through; None if one of them takes the pod now."""
-        now = nodes & ~self._kept_off
-        for name in self._requests.names:
-            now &= self._index.offering(name, self._requests.peak(name))
-        if now:
+        if nodes & self._offering & ~self._passing:
             return None
         first = _first(nodes)
-        if first & self._kept_off:
+        if first & self._passing:
             return Passing(*self._first_taint(first, self._is_untolerated))
-        stopped = next(name for name in self._requests.names if not first & self._index.offering(name, 1))
+        stopped = next(name for name in self._peaks if not first & self._index.offering(name, 1))
         return Stopped(self._node(first), stopped)
 
     def _shortfall(self, nodes: Nodes) -> Shortfall:
         """The node of a set that offers most of the first resource of which the nodes offer too little."""
-        names = iter(self._requests.names)
-        name = next(names)
-        while enough := nodes & self._index.offering(name, self._requests.peak(name)):
-            nodes, name = enough, next(names)
+        for name, peak in self._peaks.items():
+            enough = nodes & self._index.offering(name, peak)
+            if not enough:
+                break
+            nodes = enough
         most, having = self._index.most(name, nodes)
         return Shortfall(self._node(having), name, most)
 
@@ -282,9 +257,12 @@ class NearestNode:
         """The first node of a set that fails one expression of an alternative."""
         for alternative in listed:
             failing = [(expression, self._failing(expression)) for expression in alternative]
-            _, once = _any_and_one(nodes & failed for _, failed in failing)
-            if once:
-                node = _first(once)
+            once = twice = 0
+            for _, failed in failing:
+                twice |= once & failed
+                once |= failed
+            if nodes & once & ~twice:
+                node = _first(nodes & once & ~twice)
                 return Unmet(self._node(node), next(expression for expression, failed in failing if failed & node))
         return None
 
@@ -307,12 +285,3 @@ class NearestNode:
 def _first(nodes: Nodes) -> Nodes:
     """The first node of a set, as a set of its own."""
     return nodes & -nodes
-
-
-def _any_and_one(sets: Iterable[Nodes]) -> tuple[Nodes, Nodes]:
-    """The nodes in any of the sets, and those in exactly one."""
-    once = twice = 0
-    for nodes in sets:
-        twice |= once & nodes
-        once |= nodes
-    return once, once & ~twice

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.policy.placement.facts import RESTRICTED, label_kind
 from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED
@@ -42,11 +42,9 @@ class Decisive(NamedTuple):
     def of(cls, settings: Settings) -> Decisive:
         """The decisive labels and resources of settings: labels of the classes come before labels of node groups."""
         placement, always = settings.placement, Decisive().labels
-        sources: tuple[Mapping[str, str], ...] = (
-            dict(sorted({**placement.mps_labels, **placement.time_slicing_labels}.items())),
-            dict(sorted((key, "") for group in placement.node_groups for key in group.labels)),
-        )
-        configured = dict.fromkeys(map(label_kind, chain.from_iterable(sources)))
+        of_classes = sorted({**placement.mps_labels, **placement.time_slicing_labels})
+        of_groups = sorted(chain.from_iterable(group.labels for group in placement.node_groups))
+        configured = dict.fromkeys(map(label_kind, chain(of_classes, of_groups)))
         new = [key for key in configured if key not in always]
         return cls((*always, *new[:_MOST_CONFIGURED]), frozenset(one.name for one in settings.resources))
 
@@ -70,26 +68,13 @@ _FEATURES: Final = "feature.node.kubernetes.io/"
 """Labels about processors, devices and kernels, of which node feature discovery may write hundreds."""
 
 
-class AnyTaint(Protocol):
-    """A taint as facts or the API server have it."""
-
-    @property
-    def key(self) -> str:
-        """The key."""
-
-    @property
-    def effect(self) -> str:
-        """The effect."""
-
-    @property
-    def value(self) -> str:
-        """The value; empty if it has none."""
+def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
+    """The node with as much as is kept of it."""
+    resources = {name: node.resources[name] for name in _kept_resources(node.resources, decisive)}
+    return cut(node, _kept_labels(node.labels, decisive), _kept_taints(node.taints), resources, decisive)
 
 
-_AnyTaint = TypeVar("_AnyTaint", bound=AnyTaint)
-
-
-def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mapping[str, str]:
+def _kept_labels(labels: Mapping[str, str], decisive: Decisive) -> Mapping[str, str]:
     """The labels that are kept: decisive labels, labels of GPUs, others, and last those of node feature discovery."""
     fitting = labels
     if _longest(labels) > LONGEST_KEY or _longest(labels.values()) > LONGEST_VALUE:
@@ -105,36 +90,20 @@ def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mappi
     return {key: fitting[key] for key in first}
 
 
-def certain_labels(labels: Mapping[str, str], kept: Mapping[str, str], decisive: Decisive = ALWAYS) -> tuple[str, ...]:
-    """The kinds of decisive labels of which none is left out; none of them where all labels are kept."""
-    if len(kept) == len(labels):
-        return ()
-    lacking = {label_kind(key) for key in labels if key not in kept}
-    if lacking.isdisjoint(decisive.labels):
-        return decisive.labels  # the same object for all nodes
-    return tuple(each for each in decisive.labels if each not in lacking)
-
-
-def kept_taints(taints: Sequence[_AnyTaint]) -> Sequence[_AnyTaint]:
+def _kept_taints(taints: Sequence[Taint]) -> Sequence[Taint]:
     """The taints that are kept. Without the others, a node seems to take more pods than it does."""
-    fitting = taints
-    if not all(_fits(taint.key, taint.value) for taint in taints):
-        fitting = [taint for taint in taints if _fits(taint.key, taint.value)]
-    if len(fitting) <= MOST["taints"]:
-        return fitting
-    return nsmallest(MOST["taints"], fitting, taint_order)
+    fitting = [taint for taint in taints if _fits(taint.key, taint.value)]
+    return fitting if len(fitting) <= MOST["taints"] else nsmallest(MOST["taints"], fitting, taint_order)
 
 
-def taint_order(taint: AnyTaint) -> tuple[str, str, str]:
+def taint_order(taint: Taint) -> tuple[str, str, str]:
     """The order of taints in facts: findings name the first one, and are the same with a snapshot."""
     return taint.key, taint.effect, taint.value
 
 
-def kept_resources(names: Collection[str], decisive: Decisive = ALWAYS) -> Collection[str]:
+def _kept_resources(names: Collection[str], decisive: Decisive) -> Collection[str]:
     """The names of the resources that are kept: the decisive ones, then those of GPUs and their parts."""
-    fitting = names
-    if _longest(names) > LONGEST_KEY:
-        fitting = [name for name in names if len(name) <= LONGEST_KEY]
+    fitting = [name for name in names if len(name) <= LONGEST_KEY]
     if len(fitting) <= MOST["resources"]:
         return fitting
     return nsmallest(
@@ -142,17 +111,6 @@ def kept_resources(names: Collection[str], decisive: Decisive = ALWAYS) -> Colle
         fitting,
         lambda name: (name not in decisive.resources, not name.startswith(_GPU_RESOURCES), name),
     )
-
-
-def lacking(*parts: tuple[Sized, Sized]) -> tuple[NodePart, ...]:
-    """Which of labels, taints and resources lack entries: each comes as all that there are, and those that are kept."""
-    return tuple(name for name, (there, kept) in zip(MOST, parts, strict=True) if len(kept) < len(there))
-
-
-def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
-    """The node with as much as is kept of it."""
-    labels, names = kept_labels(node.labels, decisive), kept_resources(node.resources, decisive)
-    return cut(node, labels, kept_taints(node.taints), {name: node.resources[name] for name in names}, decisive)
 
 
 def cut(
@@ -163,15 +121,18 @@ def cut(
     decisive: Decisive = ALWAYS,
 ) -> Node:
     """The node with these of its labels, taints and resources alone, marked as incomplete where it has others."""
-    missing = lacking((node.labels, labels), (node.taints, taints), (node.resources, resources))
+    parts: tuple[tuple[Sized, Sized], ...] = (node.labels, labels), (node.taints, taints), (node.resources, resources)
+    missing = {name for name, (there, kept) in zip(MOST, parts, strict=True) if len(kept) < len(there)}
     if not missing:
         return node
     incomplete = tuple(part for part in MOST if part in missing or part in node.incomplete)
     certain = node.certain_labels
     if "labels" in missing:
-        certain = certain_labels(node.labels, labels, decisive)
+        certain, lost = decisive.labels, {label_kind(key) for key in node.labels if key not in labels}
         if "labels" in node.incomplete:
             certain = tuple(each for each in certain if each in node.certain_labels)
+        if not lost.isdisjoint(certain):  # else it is the same object for all nodes
+            certain = tuple(each for each in certain if each not in lost)
     return replace(
         node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete, certain_labels=certain
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 from webhook.policy.placement.facts import may_have
-from webhook.policy.placement.selector import Domain, Requirement
+from webhook.policy.placement.selector import Constraint, Requirement
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
@@ -19,38 +18,25 @@ CONFIG_LABEL = "nvidia.com/device-plugin.config"
 SharingStrategy = Literal["mps", "time-slicing"]
 
 
-class Acceptance(Enum):
-    """Whether the plugin accepts a request for more than one replica."""
-
-    ONE = "one"
-    MORE = "more"
-    UNKNOWN = "unknown"
-
-
 class PluginConfigs:
     """The known configurations. Without any, every node's configuration is unknown."""
 
-    __slots__ = ("_by_name", "_plugin")
+    __slots__ = ("_by_name", "plugin")
 
     def __init__(self, plugin: DevicePlugin | None) -> None:
-        self._plugin = plugin
+        self.plugin = plugin
         configs = () if plugin is None else plugin.configs or ()
         self._by_name = {config.name: config for config in reversed(configs)}
 
     @property
-    def are_known(self) -> bool:
-        """Whether anything is known about the plugin."""
-        return self._plugin is not None
-
-    @property
     def have_names(self) -> bool:
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
-        return self._plugin is not None and self._plugin.configs is not None
+        return self.plugin is not None and self.plugin.configs is not None
 
     @property
     def default(self) -> str | None:
         """The configuration of nodes without the label; None if it is unknown."""
-        return None if self._plugin is None else self._plugin.default_config
+        return None if self.plugin is None else self.plugin.default_config
 
     @property
     def sharing(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -69,44 +55,39 @@ class PluginConfigs:
         The plugin ignores a label that names no configuration, and keeps the one that it had. An empty label counts as
         none (`updateConfigName` in cmd/config-manager/main.go).
         """
-        if self._plugin is None or may_have(node, CONFIG_LABEL):
+        if self.plugin is None or may_have(node, CONFIG_LABEL):
             return None
-        name = node.labels.get(CONFIG_LABEL) or self._plugin.default_config
+        name = node.labels.get(CONFIG_LABEL) or self.plugin.default_config
         if name == "":
             from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
 
             return NO_CONFIG
         return None if name is None else self._by_name.get(name)
 
-    def accepts(self, config: PluginConfig) -> Acceptance:
-        """Whether the plugin with this configuration accepts more than one replica.
+    def accept_several(self, config: PluginConfig) -> bool:
+        """Whether the plugin with this configuration accepts a request for more than one replica.
 
         For MPS the option defaults to true and counts from v0.20.0; for time-slicing it defaults to false
         (NVIDIA/k8s-device-plugin api/config/v1/sharing.go, NVIDIA/k8s-device-plugin#1762).
         """
-        return self._accepts(config.strategy, config.fail_requests_greater_than_one)
+        return self._accept_several(config.strategy, config.fail_requests_greater_than_one)
 
-    def _accepts(self, strategy: Strategy, refuses: bool | None) -> Acceptance:
-        if strategy == "mps":
-            heeded = self._plugin is not None and self._plugin.honours_option_for_mps
-            return Acceptance.MORE if refuses is False and heeded else Acceptance.ONE
-        return Acceptance.ONE if refuses else Acceptance.MORE
+    def _accept_several(self, strategy: Strategy, refuses: bool | None) -> bool:
+        if strategy != "mps":
+            return not refuses
+        return refuses is False and self.plugin is not None and self.plugin.honours_option_for_mps
 
-    def accepts_everywhere(self, strategy: SharingStrategy) -> Acceptance:
-        """Whether the plugin accepts more on every node with this strategy, where the nodes are unknown."""
-        if self._plugin is None:
-            return Acceptance.UNKNOWN
-        if self._plugin.configs is None:
-            if strategy != "mps":
-                return Acceptance.UNKNOWN
-            refuses = self._plugin.fail_requests_greater_than_one
-            if refuses is None and self._plugin.honours_option_for_mps:
-                return Acceptance.UNKNOWN
-            return self._accepts(strategy, refuses)
-        found = {self.accepts(config) for config in self._by_name.values() if config.strategy == strategy}
-        if not found:
-            return Acceptance.UNKNOWN
-        return Acceptance.ONE if Acceptance.ONE in found else Acceptance.MORE
+    def accept_several_everywhere(self, strategy: SharingStrategy) -> bool | None:
+        """Whether it does so on every node with this strategy, where the nodes are unknown; None if that is unknown."""
+        if self.plugin is None:
+            return None
+        if self.plugin.configs is None:
+            refuses = self.plugin.fail_requests_greater_than_one
+            if strategy != "mps" or (refuses is None and self.plugin.honours_option_for_mps):
+                return None
+            return self._accept_several(strategy, refuses)
+        found = [self.accept_several(config) for config in self._by_name.values() if config.strategy == strategy]
+        return all(found) if found else None
 
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
@@ -116,7 +97,7 @@ CAPABLE = "nvidia.com/mps.capable"
 
 # The product of a shared card has the suffix, unless the resource is renamed (k8s-device-plugin internal/lm).
 _SHARED = "-SHARED"
-_WHOLE = {REPLICAS: Domain(only=frozenset({"0", "1"}), absent=True), PRODUCT: Domain(but_suffix=_SHARED, absent=True)}
+_WHOLE = {REPLICAS: Constraint(("0", "1")), PRODUCT: Constraint(but_suffix=_SHARED)}
 """The labels that GPU feature discovery sets on a node with whole cards. The replicas are 0 where all cards use MIG."""
 
 _STRATEGIES = frozenset({"none", "mps", "time-slicing"})
@@ -141,14 +122,14 @@ class SharingClass:
 
     __slots__ = ("labels", "others", "renamed", "shared")
 
-    def __init__(self, labels: Mapping[str, str], config: Mapping[str, Domain]) -> None:
+    def __init__(self, labels: Mapping[str, str], config: Mapping[str, Constraint]) -> None:
         self.labels = labels
-        certain = {key: Domain(only=frozenset({value})) for key, value in labels.items()}
+        certain = {key: Constraint((value,), absent=False) for key, value in labels.items()}
         plugin = _is_set_by_plugin(labels)
         # GPU feature discovery sets these for the plugin's own sharing; the value is 1 for a card that is not shared.
-        self.renamed = {**certain, **config, REPLICAS: Domain(least=2)} if plugin else certain
-        self.shared = {**self.renamed, PRODUCT: Domain(suffix=_SHARED)} if plugin else certain
-        self.others = {key: Domain(but=frozenset({value}), absent=True) for key, value in labels.items()}
+        self.renamed = {**certain, **config, REPLICAS: Constraint(above=1, absent=False)} if plugin else certain
+        self.shared = {**self.renamed, PRODUCT: Constraint(suffix=_SHARED, absent=False)} if plugin else certain
+        self.others = {key: Constraint(excluded=(value,)) for key, value in labels.items()}
 
     def marks(self, node: Node) -> bool:
         return any(node.labels.get(key) == value for key, value in self.labels.items())
@@ -165,12 +146,12 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
-def _config_label(configs: PluginConfigs, strategy: SharingStrategy) -> Mapping[str, Domain]:
+def _config_label(configs: PluginConfigs, strategy: SharingStrategy) -> Mapping[str, Constraint]:
     """The label of a configuration on nodes with a strategy: any name but those of configurations without it."""
     others = configs.without(strategy)
     if not others:
         return {}
-    return {CONFIG_LABEL: Domain(but=others, absent=configs.default is None or configs.default not in others)}
+    return {CONFIG_LABEL: Constraint(excluded=others, absent=configs.default is None or configs.default not in others)}
 
 
 _UNKNOWN = PluginConfigs(None)
@@ -179,11 +160,12 @@ _UNKNOWN = PluginConfigs(None)
 class NodeClasses:
     """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
 
-    __slots__ = ("are_discovered", "excluded", "mps", "sharing", "telling", "time_slicing", "whole")
+    __slots__ = ("are_discovered", "configs", "excluded", "mps", "sharing", "telling", "time_slicing", "whole")
 
     def __init__(
         self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str], configs: PluginConfigs = _UNKNOWN
     ) -> None:
+        self.configs = configs
         self.mps = SharingClass(mps_labels, _config_label(configs, "mps"))
         self.time_slicing = SharingClass(time_slicing_labels, _config_label(configs, "time-slicing"))
         self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
@@ -193,13 +175,17 @@ class NodeClasses:
                 values.setdefault(key, set()).add(value)
         self.excluded: Mapping[str, tuple[str, ...]] = {key: tuple(sorted(values[key])) for key in sorted(values)}
         """By label, the values that mark nodes which share their cards."""
-        self.whole = {key: Domain(but=frozenset(marks), absent=True) for key, marks in self.excluded.items()}
+        self.whole = {key: Constraint(excluded=marks) for key, marks in self.excluded.items()}
         if _is_set_by_plugin(self.excluded):
             self.whole = {**_WHOLE, **self.whole}
         self.are_discovered = _is_set_by_plugin(mps_labels)
         """Whether GPU feature discovery distinguishes MPS nodes, so that a node needs a label of it to be known."""
         self.telling = DISCOVERED | self.excluded.keys()
         """The labels that show the class of a node."""
+
+    def marked(self, node: Node) -> SharingStrategy | None:
+        """How a node shares its cards according to the labels of the classes; None without these labels."""
+        return next((strategy for strategy, each in self.sharing.items() if each.marks(node)), None)
 
     def are_shown_by(self, node: Node) -> bool:
         """Whether a label of a node shows its class: one of GPU feature discovery, or a configured one of any value.
@@ -209,11 +195,11 @@ class NodeClasses:
         labels = node.labels
         if self.telling.isdisjoint(labels):
             return False
-        if self.mps.marks(node) or self.time_slicing.marks(node):
+        if self.marked(node) is not None:
             return True
         if STRATEGY in labels:
             return labels[STRATEGY] in _STRATEGIES
-        return all(domain.allows(labels[key]) for key, domain in _WHOLE.items() if key in labels)
+        return all(constraint.holds(labels[key]) for key, constraint in _WHOLE.items() if key in labels)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from webhook.policy.placement.facts import label_kind
-from webhook.policy.placement.node_classes import Acceptance, SharingStrategy
+from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
-from webhook.policy.placement.taints import TaintIndex, Tolerations, taint_index
+from webhook.policy.placement.taints import TaintIndex, taint_index
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.steps import ENTRIES, Steps, converted, finished
+from webhook.policy.steps import ENTRIES, Steps, converted
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import Node, NodePart
+    from webhook.policy.placement.cluster_objects import Node
 
 SLICE = 64
 """Nodes that are indexed at a time: their sets fit a machine word."""
@@ -31,8 +31,6 @@ MOST_PER_NODE = 20
 
 A node has about ten labels that no other has, such as its host name.
 """
-
-_BESIDE_LABELS: Final[Sequence[NodePart]] = ("taints", "resources")
 
 _Amounts: TypeAlias = tuple[Sequence[int], Sequence[Nodes]]
 """Numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
@@ -52,20 +50,18 @@ def _at_or_above(sets: Collection[tuple[int, Nodes]]) -> Steps[_Amounts]:
     return numbers[::-1], from_here_on[::-1]
 
 
-class _Label:
+class _Label(NamedTuple):
     """The nodes that carry one label, by its value, and by its value as a number."""
 
-    __slots__ = ("_above", "_numbers", "by_value", "present")
-
-    def __init__(self, by_value: Mapping[str, Nodes], present: Nodes, numbers: _Amounts) -> None:
-        self.by_value = by_value
-        self.present = present
-        self._numbers, self._above = numbers
+    by_value: Mapping[str, Nodes]
+    present: Nodes
+    amounts: _Amounts
 
     def between(self, above: int | None, below: int | None) -> Nodes:
         """The nodes whose value is a number above the one and below the other."""
-        nodes = self._above[0 if above is None else bisect_right(self._numbers, above)]
-        return nodes if below is None else nodes & ~self._above[bisect_left(self._numbers, below)]
+        numbers, at_least = self.amounts
+        nodes = at_least[0 if above is None else bisect_right(numbers, above)]
+        return nodes if below is None else nodes & ~at_least[bisect_left(numbers, below)]
 
 
 _NO_LABEL = _Label({}, 0, _NO_AMOUNTS)
@@ -108,14 +104,14 @@ class NodeIndex:
         self._sets = sets
         self._labels = labels
         self._amounts = amounts
-        self._unlisted_labels = sets.incomplete.get("labels", 0)
-        self._unlisted_resources = sets.incomplete.get("resources", 0)
+        self._unlisted_labels = sets.having("incomplete", "labels")
+        self._unlisted_resources = sets.having("incomplete", "resources")
         self.taints = taints
-        self.incomplete: Nodes = union(sets.incomplete.values())
+        beside_labels = self._unlisted_resources | sets.having("incomplete", "taints")
+        self.incomplete: Nodes = self._unlisted_labels | beside_labels
         self.offered = frozenset(sets.amounts)
-        self.undiscovered = sets.members.get("undiscovered", 0) and self._undescribed(groups)
-        undecided = union(sets.incomplete.get(part, 0) for part in _BESIDE_LABELS) | sets.members.get("undecided", 0)
-        self.unknown = self.undiscovered | undecided & ~sets.members.get("mps", 0)
+        self.undiscovered = sets.having("undiscovered") and self._undescribed(groups)
+        self.unknown = self.undiscovered | (beside_labels | sets.having("undecided")) & ~sets.having("mps")
 
     def _undescribed(self, groups: int) -> Nodes:
         """The nodes whose class no label shows, except declared groups and nodes with all labels of a group.
@@ -125,40 +121,36 @@ class NodeIndex:
         first = len(self._nodes) - groups
         described = (self.selected(Requirement(group.labels, None)) for group in self._nodes[first:] if group.labels)
         unlisted = self._unlisted_labels  # they only may have the labels of a group
-        return self._sets.members["undiscovered"] & ((1 << first) - 1) & ~(union(described) & ~unlisted)
+        return self._sets.having("undiscovered") & ((1 << first) - 1) & ~(union(described) & ~unlisted)
 
-    @classmethod
-    def of(cls, nodes: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node] = ()) -> NodeIndex:
-        """The index of nodes and of declared groups."""
-        return finished(indexing(nodes, sharing, groups))
+    def sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
+        """The nodes that share this resource so, or could do so: through MPS, any node could without MPS labels.
 
-    def mps(self, resource: str) -> Nodes:
-        """The nodes that share this resource through MPS, or could do so: without MPS labels any node could."""
-        return self._sharing("mps", resource) | self._sets.members.get("any", 0) | self.unknown
-
-    def time_sliced(self, resource: str) -> Nodes:
-        """The nodes that share this resource through time-slicing, or could. One that does both is an MPS node."""
-        nodes = self._sharing("time-slicing", resource) | self.unknown
+        A node that does both is an MPS node.
+        """
+        nodes = self._sharing(strategy, resource) | self.unknown
+        if strategy == "mps":
+            return nodes | self._sets.having("any")
         return nodes and nodes & ~self._sharing("mps", resource)
 
     @property
     def unlabelled(self) -> Nodes:
         """The nodes that share cards by their configuration, and have no label that shows it."""
-        return self._sets.members.get("unlabelled", 0)
+        return self._sets.having("unlabelled")
 
     def _sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
-        return self._sets.members.get(strategy, 0) | self._sets.shares.get((strategy, resource), 0)
+        return self._sets.having(strategy) | self._sets.having("shares", strategy, resource)
 
-    def accepting(self, strategy: SharingStrategy, resource: str, acceptance: Acceptance) -> Nodes:
-        """The nodes whose device plugin shares this resource so, and is known to accept one replica, or more."""
-        return self._sets.accepting.get((strategy, resource, acceptance), 0)
+    def accepting(self, strategy: SharingStrategy, resource: str, *, several: bool) -> Nodes:
+        """The nodes whose device plugin shares this resource so, and is known to accept several replicas, or one."""
+        return self._sets.having("accepting", strategy, resource, several)
 
     def unready(self, resource: str) -> Nodes:
         """The nodes that name this resource, but offer no GPU now: their device plugin is not running.
 
         The kubelet then reports 0 of each of its resources (kubernetes/kubernetes pkg/kubelet/cm/devicemanager).
         """
-        return self._sets.unready.get(resource, 0)
+        return self._sets.having("unready", resource)
 
     def nodes(self, chosen: Nodes) -> Iterator[Node]:
         """The nodes of a set, in their order."""
@@ -212,9 +204,9 @@ class NodeIndex:
             nodes = union(label.by_value.get(value, 0) for value in constraint.values)
         if constraint.excluded:
             nodes &= ~union(label.by_value.get(value, 0) for value in constraint.excluded)
-        if constraint.present:
+        if not constraint.absent:
             nodes &= label.present
-        if constraint.absent:
+        if not constraint.present:
             nodes &= ~label.present
         if constraint.above is not None or constraint.below is not None:
             nodes &= label.between(constraint.above, constraint.below)
@@ -222,13 +214,7 @@ class NodeIndex:
 
     def _unlisted(self, key: str) -> Nodes:
         """The nodes that may have a label which is not listed."""
-        return self._unlisted_labels and self._unlisted_labels & ~self._sets.certain.get(label_kind(key), 0)
-
-    def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> tuple[Nodes, Nodes]:
-        """The nodes with a taint of one of the effects that nothing tolerates: one that lasts, or one that passes."""
-        lasting, _ = self.taints.untolerated(tolerations, effects, passing=False)
-        passing, _ = self.taints.untolerated(tolerations, effects, passing=True)
-        return lasting, passing
+        return self._unlisted_labels and self._unlisted_labels & ~self._sets.having("certain", label_kind(key))
 
     def most(self, resource: str, among: Nodes) -> tuple[int, Nodes]:
         """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.
@@ -266,7 +252,7 @@ def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node]
     most = max(MOST_DIFFERENT, MOST_PER_NODE * len(nodes))
     for slice_ in _slices(nodes):
         if sets.size + sum(map(_entries, slice_)) > most:
-            slice_ = [sets.known_of(node, sharing.gpus, sharing.decisive) for node in slice_]
+            slice_ = [sets.known_of(node, sharing) for node in slice_]
         sets.merge(sets_of(slice_, sharing), len(indexed))
         indexed += slice_
         yield

@@ -6,23 +6,26 @@ many nodes there are.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from webhook.policy.placement.facts import label_kind, may_have
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive, cut
-from webhook.policy.placement.node_classes import CONFIG_LABEL, Acceptance, NodeClasses, PluginConfigs
+from webhook.policy.placement.node_classes import CONFIG_LABEL, NodeClasses
 from webhook.policy.placement.selector import NAME_FIELD
 from webhook.policy.pods.gpu_resources import MIG
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import Node, NodePart
+    from webhook.policy.placement.cluster_objects import Node
 
 Nodes: TypeAlias = int
 """A set of nodes: bit n stands for the n-th node of the index."""
 
 KeyAndEffect: TypeAlias = tuple[str, str]
 """The key and the effect of a taint."""
+
+Trait: TypeAlias = tuple[object, ...]
+"""Words and names that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value", bound=Hashable)
@@ -43,22 +46,22 @@ def _put(sets: dict[_Key, Nodes], key: _Key, nodes: Nodes) -> None:
 class NodeSets:
     """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them.
 
-    `size`: the number of different labels, taints and amounts that were merged.
+    `traits`: the nodes by all else that is true of them, in words. `size`: the number of different labels, taints and
+    amounts that were merged.
     """
 
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
         self.taints: dict[KeyAndEffect, dict[str, Nodes]] = {}
         self.amounts: dict[str, dict[int, Nodes]] = {}
-        self.incomplete: dict[NodePart, Nodes] = {}
-        self.certain: dict[str, Nodes] = {}
+        self.traits: dict[Trait, Nodes] = {}
         self.size = 0
-        self.members: dict[str, Nodes] = {}
-        self.shares: dict[tuple[str, str], Nodes] = {}
-        self.accepting: dict[tuple[str, str, Acceptance], Nodes] = {}
-        self.unready: dict[str, Nodes] = {}
 
-    def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
+    def having(self, *trait: object) -> Nodes:
+        """The nodes with a trait."""
+        return self.traits.get(trait, 0)
+
+    def known_of(self, node: Node, sharing: NodeSharing) -> Node:
         """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
 
         MIG has too many names for that.
@@ -66,32 +69,23 @@ class NodeSets:
         labels = {
             key: value
             for key, value in node.labels.items()
-            if value in self.labels.get(key, ()) or label_kind(key) in decisive.labels
+            if value in self.labels.get(key, ()) or label_kind(key) in sharing.decisive.labels
         }
         taints = [taint for taint in node.taints if taint.value in self.taints.get((taint.key, taint.effect), ())]
         resources = {
             name: amount
             for name, amount in node.resources.items()
-            if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
+            if amount in self.amounts.get(name, ()) or (name in sharing.gpus and not name.startswith(MIG))
         }
-        return cut(node, labels, taints, resources, decisive)
+        return cut(node, labels, taints, resources, sharing.decisive)
 
     def merge(self, other: NodeSets, first: int) -> None:
         """Add the sets of a slice whose first node has this bit."""
         self.size += _merge_by_value(self.labels, other.labels, first)
         self.size += _merge_by_value(self.taints, other.taints, first)
         self.size += _merge_by_value(self.amounts, other.amounts, first)
-        _merge(self.incomplete, other.incomplete, first)
-        _merge(self.certain, other.certain, first)
-        _merge(self.members, other.members, first)
-        _merge(self.shares, other.shares, first)
-        _merge(self.accepting, other.accepting, first)
-        _merge(self.unready, other.unready, first)
-
-
-def _merge(own: dict[_Key, Nodes], others: Mapping[_Key, Nodes], first: int) -> None:
-    for key, nodes in others.items():
-        _put(own, key, nodes << first)
+        for trait, nodes in other.traits.items():
+            _put(self.traits, trait, nodes << first)
 
 
 def _merge_by_value(
@@ -108,54 +102,42 @@ def _merge_by_value(
     return new
 
 
-class NodeSharing:
+class NodeSharing(NamedTuple):
     """How nodes share their cards: by their labels, and by the device plugin's configurations.
 
     `gpus` contains the names of GPU resources, `shared` those whose units may be replicas. `decisive` labels are kept
     of every node.
     """
 
-    __slots__ = ("classes", "configs", "decisive", "gpus", "shared")
+    classes: NodeClasses
+    gpus: Container[str]
+    shared: frozenset[str]
+    decisive: Decisive = ALWAYS
 
-    def __init__(
-        self,
-        classes: NodeClasses,
-        configs: PluginConfigs,
-        gpus: Container[str],
-        shared: frozenset[str],
-        decisive: Decisive = ALWAYS,
-    ) -> None:
-        self.classes = classes
-        self.configs = configs
-        self.gpus = gpus
-        self.shared = shared
-        self.decisive = decisive
-
-    def add(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
-        """Add a node, which this bit stands for, to the sets of those that share cards."""
-        classes, config = self.classes, self.configs.of(node)
+    def traits(self, node: Node) -> Iterator[Trait]:
+        """The traits by which a node shares cards."""
+        classes, config = self.classes, self.classes.configs.of(node)
+        marked = classes.marked(node)
         if any(may_have(node, key) for key in classes.telling) or may_have(node, CONFIG_LABEL):
-            _put(sets.members, "undecided", bit)
-        if classes.mps.marks(node):
-            _put(sets.members, "mps", bit)
-        elif classes.time_slicing.marks(node):
-            _put(sets.members, "time-slicing", bit)
+            yield ("undecided",)
+        if marked is not None:
+            yield (marked,)
         if config is None or config.strategy == "none":
             if not classes.mps.labels:  # no configuration of the plugin shows a daemon on the host
-                _put(sets.members, "any", bit)
+                yield ("any",)
             elif config is None and self._is_undiscovered(node):
-                _put(sets.members, "undiscovered", bit)
+                yield ("undiscovered",)
         else:
-            if not (classes.mps.marks(node) or classes.time_slicing.marks(node)):
-                _put(sets.members, "unlabelled", bit)
-            acceptance = self.configs.accepts(config)
+            if marked is None:
+                yield ("unlabelled",)
+            several = classes.configs.accept_several(config)
             for shared in config.resources:
-                _put(sets.shares, (config.strategy, shared.name), bit)
-                _put(sets.accepting, (config.strategy, shared.name, acceptance), bit)
+                yield "shares", config.strategy, shared.name
+                yield "accepting", config.strategy, shared.name, several
         gpus = [name for name in node.resources if name in self.gpus]
         if not any(node.resources[name] for name in gpus):
             for name in gpus:
-                _put(sets.unready, name, bit)
+                yield "unready", name
 
     def _is_undiscovered(self, node: Node) -> bool:
         """Whether only labels can show how a node shares its cards, and none does."""
@@ -176,10 +158,11 @@ def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
         for resource, amount in node.resources.items():
             _put(sets.amounts.setdefault(resource, {}), amount, bit)
         for part in node.incomplete:
-            _put(sets.incomplete, part, bit)
+            _put(sets.traits, ("incomplete", part), bit)
         if "labels" in node.incomplete:
             for each in node.certain_labels:
-                _put(sets.certain, each, bit)
-        sharing.add(node, bit, sets)
+                _put(sets.traits, ("certain", each), bit)
+        for trait in sharing.traits(node):
+            _put(sets.traits, trait, bit)
         bit <<= 1
     return sets

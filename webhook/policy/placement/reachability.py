@@ -35,7 +35,8 @@ class Reachability(Enum):
 class Placement:
     """Which nodes could take a pod. `configured`: the tolerations of the settings that the pod gets.
 
-    `class_selector`: the node selector of the RuntimeClass that the pod names.
+    `class_selector`: the node selector of the RuntimeClass that the pod names. While it is `steered`, all is decided as
+    if the pod were kept off shared GPUs.
     """
 
     __slots__ = (
@@ -70,13 +71,6 @@ class Placement:
         self._offer: tuple[Nodes, Nodes] | None = None
         self.require(requirement(pod))
 
-    def steer(self) -> None:
-        """From now on, decide as if the pod were kept off shared GPUs."""
-        self.steered = True
-
-    def unsteer(self) -> None:
-        self.steered = False
-
     def require(self, required: Requirement | None) -> None:
         """From now on, decide as if the pod required this of its node."""
         self.requirement = required
@@ -85,20 +79,13 @@ class Placement:
         self._admitted: tuple[Nodes, Nodes] | None = None
         self._tolerations: Sequence[dict[str, str]] | None = None
 
-    def lands(self, resource: Resource) -> Reachability:
-        """Whether the pod could land on an MPS node for this resource."""
-        if self.steered or self.requests.has_mig:
+    def lands(self, resource: Resource, strategy: SharingStrategy = "mps") -> Reachability:
+        """Whether the pod could land on a node with a strategy for this resource."""
+        if self.steered or (strategy == "mps" and self.requests.has_mig):
             return Reachability.NO  # the plugin rejects MIG together with MPS
-        return self._lands.get(("mps", resource.name)) or self._lands_on("mps", resource)
-
-    def lands_time_sliced(self, resource: Resource) -> Reachability:
-        """Whether the pod could land on a time-slicing node for this resource."""
-        if self.steered:
-            return Reachability.NO
-        return self._lands.get(("time-slicing", resource.name)) or self._lands_on("time-slicing", resource)
-
-    def _lands_on(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
-        decided = self._lands[strategy, resource.name] = self._decide(strategy, resource)
+        decided = self._lands.get((strategy, resource.name))
+        if decided is None:
+            decided = self._lands[strategy, resource.name] = self._decide(strategy, resource)
         return decided
 
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
@@ -106,7 +93,7 @@ class Placement:
         is_dynamic = resource.name in self.cluster.dynamic
         if self.cluster.known:
             certain = sharing & ~self.cluster.index.unknown
-            others = self.possible & self._of_class() & ~certain
+            others = self._of_class() & ~certain
             if sharing:
                 return Reachability.UNKNOWN if others or is_dynamic else Reachability.YES
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
@@ -131,9 +118,8 @@ class Placement:
 
     def sharing(self, strategy: SharingStrategy, resource: Resource) -> Nodes:
         """The known nodes and declared groups that could take the pod and share this resource."""
-        index = self.cluster.index
-        members = index.mps(resource.name) if strategy == "mps" else index.time_sliced(resource.name)
-        return members and members & self.possible & self._of_class()
+        members = self.cluster.index.sharing(strategy, resource.name)
+        return members and members & self._of_class()
 
     @property
     def possible(self) -> Nodes:
@@ -144,34 +130,33 @@ class Placement:
         """
         if not self.cluster.index.all:
             return 0
-        offering = self._offering()[1]
+        offering = self.offering[1]
         return offering and offering & self._admit()[1]
 
     def _of_class(self) -> Nodes:
-        """The nodes that the pod's RuntimeClass selects. The API server adds this selector to the pods of a template.
+        """The possible nodes that the pod's RuntimeClass selects.
 
-        Where the class selects none that offer the GPUs, GPS011 reports that, and the class proves nothing.
+        The API server adds this selector to the pods of a template. Where the class selects none of the nodes, GPS011
+        reports that, and the class proves nothing.
         """
-        if not self.class_selector:
-            return self.cluster.index.all
-        nodes = self.cluster.selected_by(self.class_selector)
-        return nodes if nodes & self.possible else self.cluster.index.all
+        possible = self.possible
+        selected = possible & self.cluster.selected_by(self.class_selector) if self.class_selector else 0
+        return selected or possible
 
     @property
     def candidates(self) -> Nodes:
         """The known nodes and declared groups that can take the pod now: they offer all GPUs that it asks for."""
-        if not self.cluster.index.all:
-            return 0
-        offering = self._offering()[0]
+        offering = self.offering[0]
         return offering and offering & self.admitted
 
-    def _offering(self) -> tuple[Nodes, Nodes]:
+    @property
+    def offering(self) -> tuple[Nodes, Nodes]:
         """The nodes that offer all GPUs that the pod asks for, and those together with the ones that are not ready."""
         if self._offer is None:
             index, requests = self.cluster.index, self.requests
             now = later = index.all
-            for name in requests.names:
-                offering = index.offering(name, requests.peak(name))
+            for name, peak in requests.peaks.items():
+                offering = index.offering(name, peak)
                 now &= offering
                 later &= offering | index.unready(name)
             self._offer = now, later
@@ -186,11 +171,16 @@ class Placement:
         """The nodes that admit the pod now, and those that do but for a passing state of theirs."""
         if self._admitted is None:
             nodes = self.selected
-            lasting = passing = 0
-            if nodes:
-                lasting, passing = self.cluster.index.kept_off(self.tolerations(), self.effects)
+            lasting, _, passing = self.kept_off() if nodes else (0, 0, 0)
             self._admitted = nodes & ~(lasting | passing), nodes & ~lasting
         return self._admitted
+
+    def kept_off(self) -> tuple[Nodes, Nodes, Nodes]:
+        """The nodes with taints that nothing tolerates: any that last, exactly one that lasts, and any that pass."""
+        taints, tolerations = self.cluster.index.taints, self.tolerations()
+        lasting, once = taints.untolerated(tolerations, self.effects, passing=False)
+        passing, _ = taints.untolerated(tolerations, self.effects, passing=True)
+        return lasting, once, passing
 
     @property
     def selected(self) -> Nodes:
@@ -225,7 +215,7 @@ class Placement:
 
     def _from_nodes(self) -> list[dict[str, str]]:
         index = self.cluster.index
-        nodes = self.selected & self._offering()[1]
+        nodes = self.selected & self.offering[1]
         found = [
             {"key": key, "operator": "Exists", "effect": effect}
             for key, effect in self.cluster.tolerable
@@ -237,7 +227,7 @@ class Placement:
         """Whether a known node or declared group without MPS could take the pod, or a node of a DeviceClass."""
         if resource.name in self.cluster.dynamic:
             return True
-        return bool(self.possible & ~self.cluster.index.mps(resource.name))
+        return bool(self.possible & ~self.cluster.index.sharing("mps", resource.name))
 
     def could_move_to_whole(self) -> bool:
         """Whether affinity can move the pod to whole cards: they satisfy its own selectors, as far as labels show.
@@ -254,16 +244,17 @@ class Placement:
 
     def whole_candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups with whole cards that could take the pod for this resource."""
-        return self.possible & self._of_class() & self._without_sharing(resource.name)
+        return self._of_class() & self._without_sharing(resource.name)
 
     @property
     def left_by_steering(self) -> Nodes:
         """The nodes that the affinity of steering leaves to the pod; all nodes for a pod that is not steered."""
         nodes = self.cluster.index.all
-        for name in self.requests.names if self.steered else ():
+        for name in self.requests.peaks if self.steered else ():
             nodes &= self._without_sharing(name)
         return nodes
 
     def _without_sharing(self, resource: str) -> Nodes:
         index = self.cluster.index
-        return self.cluster.admitted_to_whole_cards & ~(index.mps(resource) | index.time_sliced(resource))
+        sharing = index.sharing("mps", resource) | index.sharing("time-slicing", resource)
+        return self.cluster.admitted_to_whole_cards & ~sharing

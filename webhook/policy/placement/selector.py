@@ -30,75 +30,62 @@ AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringEx
 TERMS = "nodeSelectorTerms"
 
 
-class Domain(NamedTuple):
-    """The values that a label may have on a class of nodes.
+class Constraint:
+    """The values that a label may have: those that the expressions of one term allow, or that a class of nodes has.
 
-    `only`: just these. `but`: any text except these. `least`: whole numbers from here up. `suffix`: text with this
-    ending. `but_suffix`: text without this ending. `absent`: the label may be missing.
+    `values`: just these. `excluded`: any text except these. `above`, `below`: whole numbers between the two. `suffix`:
+    text with this ending. `but_suffix`: text without this ending. `absent`: the label may be missing. `present`: it may
+    be there.
     """
 
-    only: frozenset[str] | None = None
-    but: frozenset[str] = frozenset()
-    least: int | None = None
-    suffix: str = ""
-    but_suffix: str = ""
-    absent: bool = False
+    __slots__ = ("above", "absent", "below", "but_suffix", "excluded", "present", "suffix", "values")
 
-    def allows(self, value: str) -> bool:
-        if self.only is not None:
-            return value in self.only
-        if self.least is not None:
-            number = integer(value)
-            return number is not None and number >= self.least
-        if self.but_suffix and value.endswith(self.but_suffix):
-            return False
-        return value not in self.but and value.endswith(self.suffix)
-
-
-FREE = Domain(absent=True)
-"""Nothing is known about the label."""
-
-
-class Constraint:
-    """The sum of the expressions of one term about one label."""
-
-    __slots__ = ("above", "absent", "below", "excluded", "present", "values")
-
-    def __init__(self) -> None:
-        self.values: set[str] | None = None
-        self.excluded: set[str] = set()
-        self.present = self.absent = False
-        self.above: int | None = None
+    def __init__(
+        self,
+        values: Iterable[str] | None = None,
+        excluded: Iterable[str] = (),
+        above: int | None = None,
+        suffix: str = "",
+        but_suffix: str = "",
+        *,
+        absent: bool = True,
+    ) -> None:
+        self.values = None if values is None else set(values)
+        self.excluded = set(excluded)
+        self.above = above
         self.below: int | None = None
+        self.suffix = suffix
+        self.but_suffix = but_suffix
+        self.absent = absent
+        self.present = True
 
     def add(self, operator: str, values: Sequence[str]) -> None:
         number = integer(values[0]) if len(values) == 1 else None
         match operator:
             case "In":
                 self.values = set(values) if self.values is None else self.values.intersection(values)
+                self.absent = False
             case "NotIn":
                 self.excluded.update(values)
             case "Exists":
-                self.present = True
+                self.absent = False
             case "DoesNotExist":
-                self.absent = True
+                self.present = False
             case "Gt" if number is not None:
                 self.above = number if self.above is None else max(self.above, number)
+                self.absent = False
             case "Lt" if number is not None:
                 self.below = number if self.below is None else min(self.below, number)
+                self.absent = False
 
     def holds(self, value: str | None) -> bool:
-        """Whether a label with this value, or without one, satisfies the expressions."""
+        """Whether the label may have this value, or be missing where there is none."""
         if value is None:
-            return self.values is None and not self.present and self.above is None and self.below is None
-        return (
-            not self.absent
-            and (self.values is None or value in self.values)
-            and value not in self.excluded
-            and self._in_range(value)
-        )
-
-    def _in_range(self, value: str) -> bool:
+            return self.absent
+        if not self.present or (self.values is not None and value not in self.values) or value in self.excluded:
+            return False
+        if not value.endswith(self.suffix) or (self.but_suffix and value.endswith(self.but_suffix)):
+            return False
         if self.above is None and self.below is None:
             return True
         number = integer(value)
@@ -108,27 +95,30 @@ class Constraint:
             and (self.below is None or number < self.below)
         )
 
-    def satisfiable(self, domain: Domain) -> bool:
-        """Whether some value of the domain, or its absence, satisfies the expressions."""
-        if domain.absent and self.holds(None):
+    def agrees_with(self, other: Constraint) -> bool:
+        """Whether some value, or the lack of the label, satisfies both."""
+        if self.absent and other.absent:
             return True
-        if self.values is not None or domain.only is not None:
-            candidates: Iterable[str] = self.values if self.values is not None else domain.only or ()
-            return any(domain.allows(value) and self.holds(value) for value in candidates)
-        if self.absent:
+        candidates = self.values if self.values is not None else other.values
+        if candidates is not None:
+            return any(self.holds(value) and other.holds(value) for value in candidates)
+        if not (self.present and other.present):
             return False
-        if self.above is None and self.below is None and domain.least is None:
+        lows = [each.above for each in (self, other) if each.above is not None]
+        highs = [each.below for each in (self, other) if each.below is not None]
+        if not lows and not highs:
             return True  # infinitely many texts, finitely many of them excluded
-        return not domain.suffix and self._some_number(domain)
-
-    def _some_number(self, domain: Domain) -> bool:
-        lows = [] if self.above is None else [self.above + 1]
-        lows += [] if domain.least is None else [domain.least]
-        if not lows or self.below is None:
+        if self.suffix or other.suffix:
+            return False
+        if not lows or not highs:
             return True
-        low = max(lows)
-        excluded = {number for value in self.excluded | domain.but if (number := integer(value)) is not None}
-        return self.below - low > sum(low <= number < self.below for number in excluded)
+        low, high = max(lows), min(highs)
+        excluded = {number for value in self.excluded | other.excluded if (number := integer(value)) is not None}
+        return high - low - 1 > sum(low < number < high for number in excluded)
+
+
+FREE = Constraint()
+"""Nothing is known about the label."""
 
 
 def integer(value: str) -> int | None:
@@ -149,7 +139,7 @@ _LONGEST = 19
 Term = Mapping[str, Constraint]
 
 
-class Requirement:
+class Requirement(NamedTuple):
     """Everything that a pod requires of its node's labels and name.
 
     `selector` is the node selector. Of `terms`, which hold the node selector's values for the labels they name, one
@@ -157,23 +147,20 @@ class Requirement:
     `is_partial` the pod requires more than this: its affinity exceeds what is analysed.
     """
 
-    __slots__ = ("is_partial", "selector", "terms")
+    selector: Mapping[str, str]
+    terms: Sequence[Term] | None
+    is_partial: bool = False
 
-    def __init__(self, selector: Mapping[str, str], terms: Sequence[Term] | None, *, is_partial: bool = False) -> None:
-        self.selector = selector
-        self.terms = terms
-        self.is_partial = is_partial
-
-    def satisfiable(self, labels: Mapping[str, Domain]) -> bool:
+    def satisfiable(self, labels: Term) -> bool:
         """Whether some node of a class could satisfy it. Labels that the class does not describe are free."""
-        for key, domain in labels.items():
+        for key, constraint in labels.items():
             value = self.selector.get(key)
-            if value is not None and not domain.allows(value):
+            if value is not None and not constraint.holds(value):
                 return False
         if self.terms is None:
             return True
         return any(
-            all(constraint.satisfiable(labels.get(key, FREE)) for key, constraint in term.items())
+            all(constraint.agrees_with(labels.get(key, FREE)) for key, constraint in term.items())
             for term in self.terms
         )
 
@@ -186,20 +173,18 @@ A pod with gates may get a warning where the whole affinity would deny it; its r
 """
 
 
-def requirement(pod: Pod) -> Requirement | None:
-    """The requirement of the pod, or None when it requires nothing of its node. Raises MalformedError."""
-    if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
-        return None
-    required = required_terms(pod)
-    if required is not None:
-        return requirement_with(pod, required)
-    selector = node_selector(pod)
-    return Requirement(selector, None) if selector else None
+def requirement(pod: Pod, required: Sequence[Members] | None = None) -> Requirement | None:
+    """The requirement of the pod, or None when it requires nothing of its node. Raises MalformedError.
 
-
-def requirement_with(pod: Pod, required: Sequence[Members]) -> Requirement:
-    """The requirement of the pod if these are the terms of its required affinity. Raises MalformedError."""
+    `required` are terms of a required affinity in place of its own.
+    """
+    if required is None:
+        if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
+            return None
+        required = required_terms(pod)
     selector = node_selector(pod)
+    if required is None:
+        return Requirement(selector, None) if selector else None
     terms = _terms(required, terms_path(pod), selector)
     return Requirement(selector, terms, is_partial=terms is None)
 
@@ -207,11 +192,7 @@ def requirement_with(pod: Pod, required: Sequence[Members]) -> Requirement:
 def node_selector(pod: Pod) -> Mapping[str, str]:
     """The node selector; a null value counts as empty text. Raises MalformedError."""
     selector, path = pod.members("nodeSelector"), pod.path_of("nodeSelector")
-    if None in selector.values():
-        return {key: text(selector, key, path) for key in selector}
-    for key in selector:
-        text(selector, key, path)
-    return selector
+    return {key: text(selector, key, path) for key in selector}
 
 
 def required_terms(pod: Pod) -> list[Members] | None:
@@ -243,28 +224,23 @@ def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> 
             left -= 1 + len(values)
             if left < 0:
                 return None
-            constraint = term.get(key)
-            if constraint is None:
-                constraint = term[key] = Constraint()
-                if key in selector:
-                    constraint.add("In", (selector[key],))
-            constraint.add(operator, values)
+            if key not in term:
+                term[key] = Constraint((selector[key],), absent=False) if key in selector else Constraint()
+            term[key].add(operator, values)
         if term:
             terms.append(term)
     return terms
 
 
-def expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str], Path]]:
-    """The key, operator and values of each expression of the term at a path, and its own path. Raises MalformedError.
-
-    The key of a field starts with FIELD.
-    """
+def expressions(term: Members, path: Path) -> Iterator[Expression]:
+    """The expressions of the term at a path. Raises MalformedError."""
     for field, prefix in (("matchExpressions", ""), ("matchFields", FIELD)):
         if term.get(field) is None:
             continue
         for index, raw in enumerate(elements(term, field, path)):
             place = (*path, field, index)
-            yield prefix + text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place), place
+            key, operator = prefix + text(raw, "key", place), text(raw, "operator", place)
+            yield Expression(key, operator, texts(raw, "values", place), place)
 
 
 _SELECTOR = "nodeSelector"
@@ -342,7 +318,7 @@ def alternatives(pod: Pod) -> list[Alternative] | None:
     listed: list[Alternative] = []
     for index, term in enumerate(terms):
         found = expressions(term, (*path, index))
-        own = [Expression(*each) for each in islice(found, MOST_LISTED)]
+        own = list(islice(found, MOST_LISTED))
         if len(common) + len(own) > MOST_LISTED or next(found, None) is not None:
             return None
         if own:
@@ -354,59 +330,42 @@ class RequiredAffinity:
     """A pod's required affinity, of which each term also requires one of some alternatives.
 
     `alternatives` holds these for each term that is not empty; an empty alternative leaves the term as it is. For a pod
-    without terms it holds one entry, whose alternatives become the terms.
+    without terms it holds one entry, whose alternatives become the terms. Without `alternatives` it is the pod's own.
     """
 
-    __slots__ = ("_alternatives", "_extended", "_path", "_pod")
+    __slots__ = ("_alternatives", "_pod", "_terms")
 
-    def __init__(self, pod: Pod, alternatives: Sequence[Sequence[Alternative]]) -> None:
+    def __init__(self, pod: Pod, alternatives: Sequence[Sequence[Alternative]] | None = None) -> None:
         self._pod = pod
-        self._path = terms_path(pod)
-        self._extended = _with_expressions(pod)
-        self._alternatives = alternatives
-
-    @classmethod
-    def unchanged(cls, pod: Pod) -> RequiredAffinity:
-        """The pod's own affinity."""
-        terms = _with_expressions(pod)
-        return cls(pod, [[()]] * (1 if terms is None else len(terms)))
+        self._terms = _with_expressions(pod)
+        self._alternatives = [[()]] * len(self._terms) if alternatives is None else alternatives
 
     def also(self, added: Alternative) -> RequiredAffinity:
         """The affinity that also requires these expressions."""
         return RequiredAffinity(self._pod, [[(*one, *added) for one in several] for several in self._alternatives])
 
-    def requirement(self) -> Requirement:
+    def requirement(self) -> Requirement | None:
         """The requirement of the pod with this affinity."""
-        if self._extended is None:
-            return requirement_with(self._pod, [_extended({}, one) for one in self._alternatives[0]])
-        return requirement_with(
-            self._pod,
-            [
-                _extended(term, one)
-                for (_, term), several in zip(self._extended, self._alternatives, strict=True)
-                for one in several
-            ],
-        )
+        together = zip(self._terms, self._alternatives, strict=True)
+        return requirement(self._pod, [_extended(term, one) for (_, term), several in together for one in several])
 
     def edits(self) -> Iterator[Edit]:
         """The edits that make the affinity: the first alternative in each term, a copy of the term for each other."""
-        if self._extended is None:
-            yield from (Append(self._path, _extended({}, one)) for one in self._alternatives[0] if one)
-            return
-        together = list(zip(self._extended, self._alternatives, strict=True))
-        for (index, _), several in together:
-            for expression in several[0]:
-                yield Append((*self._path, index, "matchExpressions"), expression.raw())
-        for (_, term), several in together:
-            for one in several[1:]:
-                yield Append(self._path, _extended(term, one))
+        path = terms_path(self._pod)
+        copies: list[Edit] = []
+        for (index, term), several in zip(self._terms, self._alternatives, strict=True):
+            if index is not None:
+                for expression in several[0]:
+                    yield Append((*path, index, "matchExpressions"), expression.raw())
+            copies += (Append(path, _extended(term, one)) for one in several[index is not None :] if one)
+        yield from copies
 
 
-def _with_expressions(pod: Pod) -> list[tuple[int, Members]] | None:
-    """The terms that are not empty, with their indices; None for a pod without terms."""
+def _with_expressions(pod: Pod) -> Sequence[tuple[int | None, Members]]:
+    """The terms that are not empty, with their indices; an empty one without an index for a pod without terms."""
     terms = required_terms(pod)
     if not terms:
-        return None
+        return ((None, {}),)
     return [
         (index, term) for index, term in enumerate(terms) if term.get("matchExpressions") or term.get("matchFields")
     ]
@@ -423,7 +382,7 @@ def characters(pod: Pod) -> int:
     """The length of the texts in the required terms, with the quotes and the comma of each."""
     return sum(
         len(text or "") + 3
-        for _, term in _with_expressions(pod) or ()
+        for _, term in _with_expressions(pod)
         for field in ("matchExpressions", "matchFields")
         for expression in term.get(field) or ()
         for text in (expression.get("key"), expression.get("operator"), *(expression.get("values") or ()))

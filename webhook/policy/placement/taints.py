@@ -6,14 +6,14 @@ nodes, and a review counts those that the pod tolerates; how many others there a
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, union
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, text
-from webhook.policy.settings.injections import Toleration
+from webhook.policy.settings.settings import Toleration
 from webhook.policy.steps import ENTRIES, Steps, converted
 from webhook.policy.verdict import Path
 
@@ -84,11 +84,9 @@ class Tolerations:
         every = self._every
         return bool(every) and any((one, other) in every for one in ("", key) for other in ("", effect))
 
-    def values(self, key: str, effect: str) -> Iterator[str]:
-        """The values of taints with this key and effect that single ones of them tolerate, each once."""
-        any_effect = self._values.get((key, ""), _NONE)
-        yield from any_effect
-        yield from self._values.get((key, effect), _NONE) - any_effect
+    def values(self, key: str, effect: str) -> Set[str]:
+        """The values of taints with this key and effect that single ones of them tolerate."""
+        return self._values.get((key, ""), _NONE) | self._values.get((key, effect), _NONE)
 
     def keys(self, effect: str) -> Set[str]:
         """The keys of taints with this effect that they name."""
@@ -108,9 +106,7 @@ class Tolerations:
 def tolerations_of(pod: Pod, keys: Container[str]) -> Tolerations:
     """The tolerations of a pod. Raises MalformedError."""
     tolerations = Tolerations(keys)
-    listed = pod.elements("tolerations")
-    if listed:
-        tolerations.add(listed, pod.path_of("tolerations"))
+    tolerations.add(pod.elements("tolerations"), pod.path_of("tolerations"))
     return tolerations
 
 
@@ -160,40 +156,25 @@ def _count(counts: Counts, nodes: Nodes) -> None:
         counts.append(nodes)
 
 
-class _Taints:
+class _Taints(NamedTuple):
     """The nodes with taints of one key and effect, by the taint's value, and by how many of them they have.
 
     The API server allows a node one of them.
     """
 
-    __slots__ = ("by_value", "counts")
-
-    def __init__(self, by_value: Mapping[str, Nodes], counts: Counts) -> None:
-        self.by_value = by_value
-        self.counts = counts
-
-    def tolerated_by(self, tolerations: Tolerations, key: KeyAndEffect) -> Iterable[Nodes]:
-        """The sets of nodes with the taints that the tolerations name. A node with several is in several sets."""
-        if tolerations.tolerate_every(*key):
-            return self.counts
-        return (self.by_value[value] for value in tolerations.values(*key) if value in self.by_value)
+    by_value: Mapping[str, Nodes]
+    counts: Counts
 
 
-class TaintIndex:
+class TaintIndex(NamedTuple):
     """The taints of known nodes. `counts`: how many a node has, by effect, and by whether they show a passing state."""
 
-    __slots__ = ("_by_key", "_counts")
-
-    def __init__(self, by_key: Mapping[KeyAndEffect, _Taints], counts: Mapping[tuple[str, bool], Counts]) -> None:
-        self._by_key = by_key
-        self._counts = counts
-
-    def __iter__(self) -> Iterator[KeyAndEffect]:
-        return iter(self._by_key)
+    by_key: Mapping[KeyAndEffect, _Taints]
+    counts: Mapping[tuple[str, bool], Counts]
 
     def having(self, key: KeyAndEffect) -> Nodes:
         """The nodes with a taint of this key and effect, which some node has."""
-        return self._by_key[key].counts[0]
+        return self.by_key[key].counts[0]
 
     def untolerated(self, tolerations: Tolerations, effects: frozenset[str], *, passing: bool) -> tuple[Nodes, Nodes]:
         """The nodes with taints of the effects that nothing tolerates, and those with exactly one such taint.
@@ -202,7 +183,7 @@ class TaintIndex:
         """
         some = several = 0
         for effect in effects:
-            there = self._counts.get((effect, passing))
+            there = self.counts.get((effect, passing))
             if there is None or tolerations.tolerate_every("", effect):
                 continue
             tolerated = self._tolerated(tolerations, effect, passing=passing)
@@ -215,10 +196,16 @@ class TaintIndex:
     def _tolerated(self, tolerations: Tolerations, effect: str, *, passing: bool) -> Counts:
         counts: Counts = []
         for key in tolerations.keys(effect):
-            taints = self._by_key.get((key, effect))
-            if taints is not None and is_lifecycle(key) is passing:
-                for nodes in taints.tolerated_by(tolerations, (key, effect)):
-                    _count(counts, nodes)
+            taints = self.by_key.get((key, effect))
+            if taints is None or is_lifecycle(key) is not passing:
+                continue
+            if tolerations.tolerate_every(key, effect):
+                found = taints.counts
+            else:  # a node with several of the values is in several sets
+                values = tolerations.values(key, effect)
+                found = [taints.by_value[value] for value in values if value in taints.by_value]
+            for nodes in found:
+                _count(counts, nodes)
         return counts
 
 

@@ -56,11 +56,11 @@ def memory(text: str) -> tuple[MemoryLimit, ...]:
     return tuple(limits)
 
 
-def priority(text: str) -> int:
+def priority(text: str) -> str:
     """A client priority: 0 normal, 1 below normal. Raises ValueError."""
     if text not in ("0", "1"):
         raise ValueError("0 (normal) or 1 (below normal)")
-    return int(text)
+    return text
 
 
 def connections(text: str) -> int:
@@ -85,10 +85,6 @@ def _memory_text(text: str) -> str:
     return ",".join(f"{limit.device}={limit.amount}{limit.unit}" for limit in memory(text))
 
 
-def _priority_text(text: str) -> str:
-    return str(priority(text))
-
-
 VARIABLES: dict[str, Callable[[str], object]] = {
     THREADS: percentage,
     MEMORY: memory,
@@ -110,5 +106,5 @@ class Annotation(NamedTuple):
 ANNOTATIONS = (
     Annotation(PREFIX + "active-thread-percentage", THREADS, _percentage_text),
     Annotation(PREFIX + "pinned-device-memory-limit", MEMORY, _memory_text),
-    Annotation(PREFIX + "client-priority", PRIORITY, _priority_text),
+    Annotation(PREFIX + "client-priority", PRIORITY, priority),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
@@ -21,43 +21,29 @@ Lookup = Callable[[str], Resource | None]
 class ResourceRequest:
     """The amount of one GPU resource that one container requests. `billionths` is the quantity.
 
-    `field` is where the amount stands: `limits`, or `requests` for a name that has no limit.
+    `field` is where the amount stands: `limits`, or `requests` for a name that has no limit. `annotation`: the path to
+    the annotation of the pod that asks for one replica, instead of the container.
     """
 
-    __slots__ = ("billionths", "container", "field", "resource")
+    __slots__ = ("annotation", "billionths", "container", "field", "resource")
 
-    def __init__(self, container: Container, resource: Resource, field: str, billionths: int) -> None:
+    def __init__(
+        self, container: Container, resource: Resource, field: str, billionths: int, annotation: Path | None = None
+    ) -> None:
         self.container = container
         self.resource = resource
         self.field = field
         self.billionths = billionths
+        self.annotation = annotation
 
     @property
     def path(self) -> Path:
-        return self.container.amount_path(self.field, self.resource.name)
+        return self.annotation or self.container.amount_path(self.field, self.resource.name)
 
     @property
     def name_path(self) -> Path:
         """The path to where the name of the resource stands."""
-        return self.container.name_path(self.field, self.resource.name)
-
-
-class AnnotatedRequest(ResourceRequest):
-    """One replica that an annotation of the pod asks for, instead of the container. `path` leads to the annotation."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, container: Container, resource: Resource, path: Path) -> None:
-        super().__init__(container, resource, "", NANO)
-        self._path = path
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def name_path(self) -> Path:
-        return self._path
+        return self.annotation or self.container.name_path(self.field, self.resource.name)
 
 
 class PeakRequest:
@@ -101,7 +87,7 @@ class GpuRequests:
         self.annotated: Container | None = None
         self.has_mig = self.has_renamed = False
         self.named: list[ResourceRequest] = []
-        self._peaks: dict[str, PeakRequest] | None = None
+        self._peaks: dict[str, int] | None = None
         for container in pod.containers:
             limits, requests = container.limits, container.requests
             for name in limits:
@@ -139,7 +125,7 @@ class GpuRequests:
             return
         self.annotated = container
         path = (*self.pod.metadata_path, "annotations", asked.annotation)
-        self.positive.append(AnnotatedRequest(container, resource, path))
+        self.positive.append(ResourceRequest(container, resource, "", NANO, path))
         places = {each.path: place for place, each in enumerate(self.pod.every_container())}
         self.positive.sort(key=lambda request: places[request.container.path])
         self.has_renamed = self.has_renamed or resource.renamed
@@ -150,18 +136,11 @@ class GpuRequests:
         return dict.fromkeys([request.container for request in self.positive])
 
     @property
-    def names(self) -> Iterable[str]:
-        return self._peak_requests().keys()
-
-    def peak(self, name: str) -> int:
-        """The pod's peak request of one resource, in billionths."""
-        known = self._peak_requests().get(name)
-        return 0 if known is None else known.total
-
-    def _peak_requests(self) -> dict[str, PeakRequest]:
+    def peaks(self) -> Mapping[str, int]:
+        """The pod's peak request of each resource that it requests, in billionths."""
         if self._peaks is None:
-            self._peaks = {}
+            peaks: dict[str, PeakRequest] = {}
             for request in self.positive:
-                peak = self._peaks.setdefault(request.resource.name, PeakRequest())
-                peak.add(request.container.kind, request.billionths)
+                peaks.setdefault(request.resource.name, PeakRequest()).add(request.container.kind, request.billionths)
+            self._peaks = {name: peak.total for name, peak in peaks.items()}
         return self._peaks

@@ -6,9 +6,10 @@ Durations and sizes are text with units in a file, seconds and bytes in the prog
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, Any, TypeAlias
 
 from webhook.policy.messages import printable
 
@@ -17,43 +18,40 @@ _SHOWN = 110
 """Characters of a text that a message quotes."""
 
 
-@runtime_checkable
-class Format(Protocol):
-    """What one value may be. It stands in the annotation of a field: `Annotated[int, Range(0, 65535)]`."""
+class Format(ABC):
+    """What one value may be. It stands in the annotation of a field: `Annotated[int, Range(0, 65535)]`.
+
+    The program holds a value as the file spells it, unless the format reads and writes it in another way.
+    """
+
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def description(self) -> str:
         """The end of the sentence "must be ..."."""
 
+    @abstractmethod
     def allows(self, held: object) -> bool:
         """Whether the program may hold this value."""
 
     def read(self, value: object) -> Any:
         """The value that the program holds for one of a file. Raises ValueError if the format does not allow it."""
-
-    def write(self, held: Any) -> Any:
-        """The value as a file spells it."""
-
-    def remedy(self, value: object) -> str:
-        """What to do about a wrong value in a file; empty when there is nothing to add to the description."""
-
-
-class _AsWritten:
-    """A format whose values the program holds as the file spells them."""
-
-    __slots__ = ()
-
-    def read(self: Format, value: object) -> Any:
         if not self.allows(value):
             raise ValueError(self.description)
         return value
 
     def write(self, held: Any) -> Any:
+        """The value as a file spells it."""
         return held
+
+    @abstractmethod
+    def remedy(self, value: object) -> str:
+        """What to do about a wrong value in a file; empty when there is nothing to add to the description."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text(_AsWritten):
+class Text(Format):
     """Text of at most `longest` characters: all of it matches `pattern`, and does not match `but_not`.
 
     The JSON Schema carries both patterns, so they use only what Go, Rust and ECMAScript know too: no lookaheads.
@@ -67,12 +65,9 @@ class Text(_AsWritten):
     def allows(self, held: object) -> bool:
         return isinstance(held, str) and len(held) <= self.longest and self._matches(held)
 
-    def excludes(self, text: str) -> bool:
-        """Whether `but_not` rules the text out."""
-        return bool(self.but_not) and re.fullmatch(self.but_not, text) is not None
-
     def _matches(self, text: str) -> bool:
-        return re.fullmatch(self.pattern, text) is not None and not self.excludes(text)
+        excluded = self.but_not and re.fullmatch(self.but_not, text)
+        return not excluded and re.fullmatch(self.pattern, text) is not None
 
     def remedy(self, value: object) -> str:
         """Quotes for a number that would be right as text; a shorter text."""
@@ -83,40 +78,29 @@ class Text(_AsWritten):
 
 
 @dataclass(frozen=True, slots=True)
-class Flag(_AsWritten):
-    """true or false."""
+class Flag(Format):
+    """true, false or a word; without `word`, true or false alone."""
 
-    description: str = "true or false"
-
-    def allows(self, held: object) -> bool:
-        return isinstance(held, bool)
-
-    def remedy(self, value: object) -> str:
-        """No quotes around a word that YAML reads as a boolean."""
-        looks = isinstance(value, str) and value.lower() in ("true", "false", "yes", "no", "on", "off")
-        return "leave out the quotes" if looks else ""
-
-
-@dataclass(frozen=True, slots=True)
-class FlagOr(_AsWritten):
-    """true, false or one word."""
-
-    word: str
+    word: str = ""
 
     @property
     def description(self) -> str:
-        return f'true, false or "{self.word}"'
+        return f'true, false or "{self.word}"' if self.word else "true or false"
 
     def allows(self, held: object) -> bool:
-        return isinstance(held, bool) or held == self.word
+        return isinstance(held, bool) or (self.word != "" and held == self.word)
 
     def remedy(self, value: object) -> str:
         """No quotes around a word that YAML reads as a boolean, or the nearest word."""
-        return Flag().remedy(value) or (did_you_mean(value, (self.word,)) if isinstance(value, str) else "")
+        if not isinstance(value, str):
+            return ""
+        if value.lower() in ("true", "false", "yes", "no", "on", "off"):
+            return "leave out the quotes"
+        return did_you_mean(value, (self.word,)) if self.word else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Range(_AsWritten):
+class Range(Format):
     """A whole number from `least` to `most`, both included."""
 
     least: int
@@ -127,7 +111,6 @@ class Range(_AsWritten):
         return f"a whole number from {self.least} to {self.most}"
 
     def allows(self, held: object) -> bool:
-        """Whether it is an integer within the bounds."""
         return isinstance(held, int) and not isinstance(held, bool) and self.least <= held <= self.most
 
     def remedy(self, value: object) -> str:
@@ -135,7 +118,7 @@ class Range(_AsWritten):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(_AsWritten):
+class Choice(Format):
     """One of a few words. `also` holds other spellings, each with the word that it stands for."""
 
     words: tuple[str, ...]
@@ -151,7 +134,7 @@ class Choice(_AsWritten):
 
     def read(self, value: object) -> Any:
         """The word itself, or the one that another spelling stands for. Raises ValueError."""
-        return _AsWritten.read(self, next((word for spelling, word in self.also if value is spelling), value))
+        return Format.read(self, next((word for spelling, word in self.also if value is spelling), value))
 
     def remedy(self, value: object) -> str:
         """Quotes around a number, or the nearest word."""
@@ -201,14 +184,13 @@ SIZE_NUMBER = Range(1, 10**12 - 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Format):
     """A duration such as `5s`, `1h30m` or `500ms`, held in seconds. The finest unit is the millisecond."""
 
     may_be_zero: bool = False
 
     @property
     def description(self) -> str:
-        """What it is, with examples."""
         return f"a duration {'' if self.may_be_zero else 'above zero '}such as 5s, 1h30m or 500ms"
 
     @property
@@ -217,7 +199,6 @@ class Duration:
         return Text(self.description, "(?:[0-9]{1,11}(?:h|ms|m|s))+", 40, "" if self.may_be_zero else "[^1-9]*")
 
     def allows(self, held: object) -> bool:
-        """Whether it is a number of seconds within the bounds."""
         number = isinstance(held, int | float) and not isinstance(held, bool)
         return number and (0 if self.may_be_zero else 0.001) <= held <= _MOST_HOURS * 3600  # type: ignore[operator]
 
@@ -247,13 +228,12 @@ def _milliseconds(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class Size(Format):
     """A size such as `7Mi`, `512Ki` or `100000`, held in bytes."""
 
     description: str = "a size such as 7Mi, 512Ki or 100000 (bytes)"
 
     def allows(self, held: object) -> bool:
-        """Whether it is a number of bytes within the bounds."""
         return Range(1, _MOST_BYTES).allows(held)
 
     def read(self, value: object) -> int:

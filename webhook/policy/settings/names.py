@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from webhook.policy.settings.formats import Choice, FlagOr, Range, Text
+from webhook.policy.settings.formats import Choice, Flag, Range, Text
 
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"
@@ -104,7 +104,7 @@ Units: TypeAlias = Annotated[int, Range(0, 2**63 - 1)]
 TaintEffect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 Mode = Literal["enforce", "warn", "audit"]
 Level = Literal["privileged", "baseline", "restricted"]
-HostIpc: TypeAlias = Annotated[bool | Literal["required"], FlagOr("required")]
+HostIpc: TypeAlias = Annotated[bool | Literal["required"], Flag("required")]
 
 SeverityName = Literal["deny", "warn", "audit", "off"]
 # YAML as kubectl and Helm read it takes a bare `off` for false.
