@@ -162,7 +162,7 @@ def _bound_shared(found: Iterable[ExtractedPod], manifest: Members) -> None:
         path = extracted.path
         for where, held in fields_around(path, extracted.place.holds, manifest):
             if where[: len(path)] == path:
-                continue  # no other pod has what is below the path
+                continue  # no other pod shares a mapping below the path
             if id(held) not in sizes:
                 sizes[id(held)] = _size(held[field] for field in FIELDS if field in held)
             total += sizes[id(held)]
