@@ -57,7 +57,7 @@ def sources(
 
 _SCHEME = "://"
 _STREAMS = ("/dev/fd/", "/proc/self/fd/")
-"""The names of the output of another command, `<(helm template …)`, begin so in bash and zsh."""
+"""How the names of the output of another command, `<(helm template …)`, begin in bash and zsh."""
 
 
 def _is_pattern(name: str) -> bool:
