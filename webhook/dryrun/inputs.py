@@ -120,14 +120,10 @@ def entries(inputs: Inputs, batches: Iterable[list[Answer[Entry]]]) -> Iterator[
         elif all_empty and not inputs.force_exclude:
             yield Diagnostic(file, 0, 0, _EMPTY_FILE)
     if all_empty and unread and not empty and not inputs.force_exclude:
-        yield Diagnostic(inputs.names[0], 0, 0, _nothing_read(unread))
+        counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
+        yield Diagnostic(inputs.names[0], 0, 0, f"no object here, nor in any other input; not read: {counts}")
 
 
 _EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
 _EMPTY_PIPE = "this pipe holds no object; did the command that writes it fail?"
 _EMPTY_FILE = "no object in this file, nor in any other input"
-
-
-def _nothing_read(unread: Counter[str]) -> str:
-    counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
-    return f"no object here, nor in any other input; not read: {counts}"

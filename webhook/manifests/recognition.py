@@ -70,17 +70,13 @@ OUR_FILE = ".gpushare.yaml"
 
 OUR_GROUP = "gpushare-webhook/"
 OUR_SETTINGS = frozenset(
-    (
-        *("profile", "mode", "resources", "limits", "denyInMutate", "severities", "namespaces", "exempt", "suppress"),
-        *("injections", "requests", "users", "podSecurity", "placement", "facts", "workloads", "server", "tls", "log"),
-    )
+    "profile mode resources limits denyInMutate severities namespaces exempt suppress injections requests users "
+    "podSecurity placement facts workloads server tls log".split()
 )
-OUR_FACTS = frozenset(("nodes", "namespaces", "runtimeClasses", "deviceClasses", "devicePlugin"))
+OUR_FACTS = frozenset("nodes namespaces runtimeClasses deviceClasses devicePlugin".split())
 _DISTINCTIVE = frozenset(
-    (
-        *("mode", "denyInMutate", "severities", "injections", "podSecurity", "exempt", "placement", "workloads"),
-        *("runtimeClasses", "deviceClasses", "devicePlugin"),
-    )
+    "mode denyInMutate severities injections podSecurity exempt placement workloads "
+    "runtimeClasses deviceClasses devicePlugin".split()
 )
 """Of these keys, those that files of other tools hardly have."""
 

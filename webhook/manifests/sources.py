@@ -34,7 +34,7 @@ def sources(
     trees: WorkTrees | None = None
     named_files: NamedFiles | None = None
     for name in names:
-        if name in _NO_PATH or not (exclude or as_in_folder or is_folder(name) or _is_pattern(name)):
+        if name in ("-", "") or not (exclude or as_in_folder or is_folder(name) or _is_pattern(name)):
             yield from _named(name, stdin, reading)
             continue
         # A file needs none of this.
@@ -55,10 +55,9 @@ def sources(
             yield from _named(name, stdin, reading)
 
 
-_NO_PATH = ("-", "")
 _SCHEME = "://"
 _STREAMS = ("/dev/fd/", "/proc/self/fd/")
-"""The names of the output of another command, `<(helm template …)`, begin so in bash and zsh."""
+"""How the names of the output of another command, `<(helm template …)`, begin in bash and zsh."""
 
 
 def _is_pattern(name: str) -> bool:

@@ -85,9 +85,8 @@ def _suppression(one: Suppression) -> dict[str, Any]:
     }
 
 
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
-    place = {"file": diagnostic.file, "line": diagnostic.line, "column": diagnostic.column}
-    return {**place, "message": diagnostic.message}
+def _diagnostic(one: Diagnostic) -> dict[str, Any]:
+    return {"file": one.file, "line": one.line, "column": one.column, "message": one.message}
 
 
 def _baseline(baseline: BaselineUse) -> dict[str, Any]:
