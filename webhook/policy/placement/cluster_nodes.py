@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
-from webhook.policy.placement.node_classes import CONFIG_LABEL, STRATEGY, NodeClasses, PluginConfigs
+from webhook.policy.placement.node_classes import STRATEGY, NodeClasses, PluginConfigs
 from webhook.policy.placement.node_index import NodeIndex, indexing
 from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, NodeSharing
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
@@ -125,7 +125,7 @@ class WholeCards:
         if not all_discovered:
             self.expressions = [_UNSHARED, *(each for each in self.expressions if each.key != STRATEGY)]
         if not labels_suffice:
-            self.expressions += _by_config(classes.configs)
+            self.expressions += classes.configs.label_of_whole_cards()
         self.labels = {
             **classes.whole,
             **{
@@ -147,14 +147,6 @@ class WholeCards:
 
 _UNSHARED = Expression(STRATEGY, "In", ("none",))
 _SUMMARY = "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
-
-
-def _by_config(configs: PluginConfigs) -> list[Expression]:
-    """The label of nodes whose configuration does not share cards. Nodes without it have the default."""
-    sharing, whole = configs.sharing
-    if configs.default in sharing:
-        return [Expression(CONFIG_LABEL, "In", whole)] if whole else []
-    return [Expression(CONFIG_LABEL, "NotIn", sharing)] if sharing else []
 
 
 def _spelled(expression: Expression) -> str:

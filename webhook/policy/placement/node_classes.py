@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from webhook.policy.placement.facts import may_have
-from webhook.policy.placement.selector import Constraint, Requirement
+from webhook.policy.placement.selector import Constraint, Expression, Requirement
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
@@ -38,16 +38,19 @@ class PluginConfigs:
         """The configuration of nodes without the label; None if it is unknown."""
         return None if self.plugin is None else self.plugin.default_config
 
-    @property
-    def sharing(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names of the configurations that share cards, and of those that do not, in order."""
-        names = sorted(self._by_name)
-        shared = tuple(name for name in names if self._by_name[name].strategy != "none")
-        return shared, tuple(name for name in names if name not in shared)
+    def label(self, strategy: SharingStrategy) -> Mapping[str, Constraint]:
+        """The label of a configuration on nodes with a strategy: any name but those of configurations without it."""
+        others = {name for name, config in self._by_name.items() if config.strategy != strategy}
+        return {CONFIG_LABEL: Constraint(excluded=others, absent=self.default not in others)} if others else {}
 
-    def without(self, strategy: SharingStrategy) -> frozenset[str]:
-        """The names of the configurations that do not have a strategy."""
-        return frozenset(name for name, config in self._by_name.items() if config.strategy != strategy)
+    def label_of_whole_cards(self) -> list[Expression]:
+        """The label of nodes whose configuration does not share cards. Nodes without it have the default."""
+        names = sorted(self._by_name)
+        sharing = [name for name in names if self._by_name[name].strategy != "none"]
+        if self.default in sharing:
+            whole = [name for name in names if name not in sharing]
+            return [Expression(CONFIG_LABEL, "In", whole)] if whole else []
+        return [Expression(CONFIG_LABEL, "NotIn", sharing)] if sharing else []
 
     def of(self, node: Node) -> PluginConfig | None:
         """The configuration of a node; None if it is unknown.
@@ -146,14 +149,6 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
-def _config_label(configs: PluginConfigs, strategy: SharingStrategy) -> Mapping[str, Constraint]:
-    """The label of a configuration on nodes with a strategy: any name but those of configurations without it."""
-    others = configs.without(strategy)
-    if not others:
-        return {}
-    return {CONFIG_LABEL: Constraint(excluded=others, absent=configs.default is None or configs.default not in others)}
-
-
 _UNKNOWN = PluginConfigs(None)
 
 
@@ -166,8 +161,8 @@ class NodeClasses:
         self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str], configs: PluginConfigs = _UNKNOWN
     ) -> None:
         self.configs = configs
-        self.mps = SharingClass(mps_labels, _config_label(configs, "mps"))
-        self.time_slicing = SharingClass(time_slicing_labels, _config_label(configs, "time-slicing"))
+        self.mps = SharingClass(mps_labels, configs.label("mps"))
+        self.time_slicing = SharingClass(time_slicing_labels, configs.label("time-slicing"))
         self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
         values: dict[str, set[str]] = {}
         for labels in (time_slicing_labels, mps_labels):
