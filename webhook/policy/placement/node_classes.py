@@ -21,33 +21,26 @@ SharingStrategy = Literal["mps", "time-slicing"]
 class PluginConfigs:
     """The known configurations. Without any, every node's configuration is unknown."""
 
-    __slots__ = ("_by_name", "plugin")
+    __slots__ = ("_by_name", "_default", "have_names", "plugin")
 
     def __init__(self, plugin: DevicePlugin | None) -> None:
         self.plugin = plugin
         configs = () if plugin is None else plugin.configs or ()
         self._by_name = {config.name: config for config in reversed(configs)}
-
-    @property
-    def have_names(self) -> bool:
+        self._default = None if plugin is None else plugin.default_config
+        self.have_names = plugin is not None and plugin.configs is not None
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
-        return self.plugin is not None and self.plugin.configs is not None
-
-    @property
-    def default(self) -> str | None:
-        """The configuration of nodes without the label; None if it is unknown."""
-        return None if self.plugin is None else self.plugin.default_config
 
     def label(self, strategy: SharingStrategy) -> Mapping[str, Constraint]:
         """The label of a configuration on nodes with a strategy: any name but those of configurations without it."""
         others = {name for name, config in self._by_name.items() if config.strategy != strategy}
-        return {CONFIG_LABEL: Constraint(excluded=others, absent=self.default not in others)} if others else {}
+        return {CONFIG_LABEL: Constraint(excluded=others, absent=self._default not in others)} if others else {}
 
     def label_of_whole_cards(self) -> list[Expression]:
         """The label of nodes whose configuration does not share cards. Nodes without it have the default."""
         names = sorted(self._by_name)
         sharing = [name for name in names if self._by_name[name].strategy != "none"]
-        if self.default in sharing:
+        if self._default in sharing:
             whole = [name for name in names if name not in sharing]
             return [Expression(CONFIG_LABEL, "In", whole)] if whole else []
         return [Expression(CONFIG_LABEL, "NotIn", sharing)] if sharing else []
@@ -60,7 +53,7 @@ class PluginConfigs:
         """
         if self.plugin is None or may_have(node, CONFIG_LABEL):
             return None
-        name = node.labels.get(CONFIG_LABEL) or self.plugin.default_config
+        name = node.labels.get(CONFIG_LABEL) or self._default
         if name == "":
             from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
 
