@@ -8,6 +8,7 @@ from tests.strategies.selecting import GPU, SHARED
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import indexing
 from webhook.policy.placement.node_sets import NodeSharing
@@ -35,7 +36,7 @@ def placement(
     requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
     sharing = NodeSharing(node_classes, GpuResources(Settings().resources), frozenset({GPU.name, SHARED.name}))
     index = finished(indexing(nodes or (), sharing, groups))
-    return Placement(view, requests, ClusterNodes(node_classes, index, known=nodes is not None), ())
+    return Placement(view, requests, ClusterNodes(Settings(), Facts(nodes), node_classes, index), ())
 
 
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:

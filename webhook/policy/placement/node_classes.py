@@ -142,20 +142,17 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
-_UNKNOWN = PluginConfigs(None)
-
-
 class NodeClasses:
     """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
 
     __slots__ = ("are_discovered", "configs", "excluded", "mps", "sharing", "telling", "time_slicing", "whole")
 
     def __init__(
-        self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str], configs: PluginConfigs = _UNKNOWN
+        self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str], plugin: DevicePlugin | None = None
     ) -> None:
-        self.configs = configs
-        self.mps = SharingClass(mps_labels, configs.label("mps"))
-        self.time_slicing = SharingClass(time_slicing_labels, configs.label("time-slicing"))
+        self.configs = PluginConfigs(plugin)
+        self.mps = SharingClass(mps_labels, self.configs.label("mps"))
+        self.time_slicing = SharingClass(time_slicing_labels, self.configs.label("time-slicing"))
         self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
         values: dict[str, set[str]] = {}
         for labels in (time_slicing_labels, mps_labels):
