@@ -14,10 +14,9 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import STRATEGY, NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, NodeSharing
+from webhook.policy.placement.node_sets import KeyAndEffect, Nodes
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
 from webhook.policy.placement.taints import TaintIndex, is_lifecycle
-from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
 
@@ -59,17 +58,10 @@ class ClusterNodes:
 
 def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     """The nodes of settings and facts."""
-    placement = settings.placement
-    classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, facts.device_plugin)
-    sharing = NodeSharing(classes, GpuResources(settings.resources), _shared(settings), Decisive.of(settings))
-    index = yield from indexing(facts.nodes or (), sharing, [*map(_as_node, placement.node_groups)])
+    classes = NodeClasses(settings, facts.device_plugin)
+    groups = [_as_node(group) for group in settings.placement.node_groups]
+    index = yield from indexing(facts.nodes or (), classes, groups, Decisive.of(settings))
     return ClusterNodes(settings, facts, classes, index)
-
-
-def _shared(settings: Settings) -> frozenset[str]:
-    """The resources of which pods get shares: shared ones, and whole cards where annotations ask for a part."""
-    kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
-    return frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
 
 
 def _as_node(group: NodeGroup) -> Node:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Container, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from webhook.policy.placement.facts import may_have
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
+from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
@@ -142,14 +144,22 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
+Trait: TypeAlias = tuple[object, ...]
+"""Words and names that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
+
+
 class NodeClasses:
-    """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
+    """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin.
 
-    __slots__ = ("are_discovered", "configs", "excluded", "mps", "sharing", "telling", "time_slicing", "whole")
+    `gpus` contains the names of GPU resources, `shared` those of which pods get shares: shared resources, and whole
+    cards where annotations ask for a part.
+    """
 
-    def __init__(
-        self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str], plugin: DevicePlugin | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, plugin: DevicePlugin | None = None) -> None:
+        mps_labels, time_slicing_labels = settings.placement.mps_labels, settings.placement.time_slicing_labels
+        kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
+        self.gpus = GpuResources(settings.resources)
+        self.shared = frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
         self.configs = PluginConfigs(plugin)
         self.mps = SharingClass(mps_labels, self.configs.label("mps"))
         self.time_slicing = SharingClass(time_slicing_labels, self.configs.label("time-slicing"))
@@ -185,6 +195,34 @@ class NodeClasses:
         if STRATEGY in labels:
             return labels[STRATEGY] in _STRATEGIES
         return all(constraint.holds(labels[key]) for key, constraint in _WHOLE.items() if key in labels)
+
+    def traits(self, node: Node) -> Iterator[Trait]:
+        """The traits by which a node shares cards."""
+        config, marked = self.configs.of(node), self.marked(node)
+        if any(may_have(node, key) for key in self.telling) or may_have(node, CONFIG_LABEL):
+            yield ("undecided",)
+        if marked is not None:
+            yield (marked,)
+        if config is None or config.strategy == "none":
+            if not self.mps.labels:  # no configuration of the plugin shows a daemon on the host
+                yield ("any",)
+            elif config is None and self._is_undiscovered(node):
+                yield ("undiscovered",)
+        else:
+            if marked is None:
+                yield ("unlabelled",)
+            several = self.configs.accept_several(config)
+            for shared in config.resources:
+                yield "shares", config.strategy, shared.name
+                yield "accepting", config.strategy, shared.name, several
+        gpus = [name for name in node.resources if name in self.gpus]
+        if not any(node.resources[name] for name in gpus):
+            for name in gpus:
+                yield "unready", name
+
+    def _is_undiscovered(self, node: Node) -> bool:
+        """Whether only labels can show how a node shares its cards, and none does."""
+        return self.are_discovered and not self.are_shown_by(node) and not self.shared.isdisjoint(node.resources)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""
