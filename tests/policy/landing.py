@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from tests.strategies.selecting import GPU, SHARED
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import indexing
-from webhook.policy.placement.node_sets import NodeSharing
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import PlacementSettings, Settings
@@ -20,8 +19,13 @@ from webhook.policy.steps import finished
 
 Json = dict[str, Any]
 
-NODE_CLASSES = NodeClasses(PlacementSettings().mps_labels, PlacementSettings().time_slicing_labels)
+NODE_CLASSES = NodeClasses(Settings())
 """The kinds of nodes as the plugin labels them."""
+
+
+def labelled_classes(mps: Mapping[str, str], time_slicing: Mapping[str, str]) -> NodeClasses:
+    """The kinds of nodes with these labels."""
+    return NodeClasses(Settings(placement=PlacementSettings(mps, time_slicing)))
 
 
 def placement(
@@ -33,9 +37,8 @@ def placement(
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
     requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
-    sharing = NodeSharing(node_classes, GpuResources(Settings().resources), frozenset({GPU.name, SHARED.name}))
-    index = finished(indexing(nodes or (), sharing, groups))
-    return Placement(view, requests, ClusterNodes(node_classes, index, known=nodes is not None), ())
+    index = finished(indexing(nodes or (), node_classes, groups))
+    return Placement(view, requests, ClusterNodes(Settings(), Facts(nodes), node_classes, index), ())
 
 
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import scheduler
-from tests.policy.landing import admitted, placement
+from tests.policy.landing import admitted, labelled_classes, placement
 from tests.strategies.selecting import (
     GPU,
     POOL,
@@ -25,7 +25,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import WholeCards
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses
+from webhook.policy.placement.node_classes import CAPABLE, STRATEGY
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.settings.settings import PlacementSettings, Settings
 from webhook.policy.verdict import Decision
@@ -110,7 +110,7 @@ def test_no_is_never_said_while_known_mps_node_takes_pod(
         and scheduler.admits(pod, node)
         and any(node.labels.get(key) == value for key, value in labels.items())
     ]
-    lands = placement(pod, nodes, node_classes=NodeClasses(labels, {})).lands(GPU)
+    lands = placement(pod, nodes, node_classes=labelled_classes(labels, {})).lands(GPU)
     assert lands is not Reachability.NO or not taking
 
 
@@ -132,14 +132,14 @@ def test_absent_node_relaxes_no_rejection(pod: Json, nodes: tuple[Node, ...]) ->
 def test_without_mps_labels_any_node_could_be_mps() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
     node = Node("n", {STRATEGY: "none"}, (), {GPU.name: 1})
-    assert placement(pod, (node,), node_classes=NodeClasses({}, {})).lands(GPU) is Reachability.YES
+    assert placement(pod, (node,), node_classes=labelled_classes({}, {})).lands(GPU) is Reachability.YES
     assert placement(pod, (node,)).lands(GPU) is Reachability.NO
 
 
 def test_without_time_slicing_labels_and_nodes_nothing_is_time_sliced() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
     assert placement(pod).lands(GPU, "time-slicing") is Reachability.UNKNOWN
-    assert placement(pod, node_classes=NodeClasses(MPS_LABELS, {})).lands(GPU, "time-slicing") is Reachability.NO
+    assert placement(pod, node_classes=labelled_classes(MPS_LABELS, {})).lands(GPU, "time-slicing") is Reachability.NO
 
 
 WHOLE = {"nvidia.com/gpu.product": "NVIDIA-A10", "nvidia.com/gpu.replicas": "1"}
@@ -217,8 +217,8 @@ def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
 def test_long_exclusion_is_not_spelled_out() -> None:
     labels = {f"example.com/{'x' * 50}-{number}": "mps" for number in range(9)}
     assert (
-        WholeCards(NodeClasses(labels, {}), labels_suffice=True, all_discovered=True).text
+        WholeCards(labelled_classes(labels, {}), labels_suffice=True, all_discovered=True).text
         == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
     )
-    both = WholeCards(NodeClasses({"a": "true"}, {"a": "sliced"}), labels_suffice=True, all_discovered=True)
+    both = WholeCards(labelled_classes({"a": "true"}, {"a": "sliced"}), labels_suffice=True, all_discovered=True)
     assert both.text == 'a NotIn ["sliced", "true"]'

@@ -15,8 +15,8 @@ from tests.strategies import selecting
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.node_sets import NodeSharing
 from webhook.policy.placement.taints import Tolerations, is_lifecycle
+from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import finished
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ tainted = st.lists(st.lists(selecting.taints, max_size=5, unique=True), max_size
 
 def index(taints: list[list[Taint]]) -> NodeIndex:
     nodes = [Node(f"n{number}", {}, tuple(each)) for number, each in enumerate(taints)]
-    return finished(indexing(nodes, NodeSharing(NodeClasses({}, {}), (), frozenset())))
+    return finished(indexing(nodes, NodeClasses(Settings())))
 
 
 def tolerating(listed: list[Json], keys: set[str]) -> Tolerations:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import pytest
 
 from webhook.policy.settings import setting
-from webhook.policy.settings.formats import Duration, Flag, Range, Seconds
-from webhook.policy.settings.names import ANY, Count, LabelKey
+from webhook.policy.settings.formats import ANY, Count, Duration, Flag, LabelKey, Range, Seconds
 from webhook.settings.schema_tree import (
     MISSING,
     Array,

@@ -52,7 +52,7 @@ def _namespaced(context: click.Context, option: click.Parameter, value: str | No
     """Return NAMESPACE/NAME. Raises BadParameter for other text."""
     if value is None:
         return None
-    from webhook.policy.settings.names import NAMESPACED_NAME  # most runs need no formats
+    from webhook.policy.settings.formats import NAMESPACED_NAME  # most runs need no formats
 
     name: str = formatted(NAMESPACED_NAME)(context, option, value)
     return name

@@ -112,7 +112,7 @@ def _namespace(context: click.Context, option: click.Parameter, value: str) -> s
     """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
     if not value:
         return value
-    from webhook.policy.settings.names import NAMESPACE  # most runs need no formats
+    from webhook.policy.settings.formats import NAMESPACE  # most runs need no formats
 
     name: str = formatted(NAMESPACE)(context, option, value)
     return name

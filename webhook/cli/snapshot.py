@@ -12,7 +12,7 @@ from webhook.cli.outputs import STDOUT, write_files
 from webhook.cli.screen import tell
 from webhook.dryrun.files import configuration
 from webhook.policy.settings.elements import DevicePluginSource
-from webhook.policy.settings.names import NAMESPACED_NAME, PLUGIN_VERSION
+from webhook.policy.settings.formats import NAMESPACED_NAME, PLUGIN_VERSION
 from webhook.policy.settings.settings import Settings
 from webhook.report.data import DataFormat
 

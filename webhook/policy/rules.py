@@ -105,8 +105,7 @@ class Ruleset:
         self.known_names = KnownNames(self.gpus.by_name)
         self.memory_shares = {each.name: ResourceShares.of(nodes.index, each.name) for each in settings.resources}
         self.container_limits = ContainerLimits(settings.limits, nodes.classes.configs)
-        least = self.container_limits.least
-        self.least_limit = inf if least is None else least * NANO
+        self.least_limit = self.container_limits.least
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
         shares = (*settings.resources, *((self.annotated_resource,) if self.annotated_resource else ()))
@@ -179,12 +178,10 @@ class ContainerLimits:
         self._everywhere = {strategy: configs.accept_several_everywhere(strategy) for strategy in self.static}
 
     @property
-    def least(self) -> int | None:
-        """The smallest limit that any request could meet."""
-        if self.depend_on_nodes:
-            return 1
+    def least(self) -> float:
+        """The smallest limit that any request could meet, in billionths."""
         in_force = [limit for limit in self.static.values() if limit is not None]
-        return min(in_force) if in_force else None
+        return NANO if self.depend_on_nodes else min(in_force, default=inf) * NANO
 
     def of_config(self, config: PluginConfig) -> int | None:
         """The limit of nodes with a configuration that shares cards."""

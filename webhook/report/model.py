@@ -20,7 +20,7 @@ from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
 from webhook.policy.verdict import Decision, Finding, Path, Severity
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.names import SeverityName
+    from webhook.policy.settings.formats import SeverityName
 
 
 class Subject(NamedTuple):

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from webhook.policy.settings import setting
-from webhook.policy.settings.formats import Bytes, Delay, Range, Seconds
-from webhook.policy.settings.names import Count, Host, SomeText
+from webhook.policy.settings.formats import Bytes, Count, Delay, Host, Range, Seconds, SomeText
 
 Port: TypeAlias = Annotated[int, Range(0, 65535)]
 

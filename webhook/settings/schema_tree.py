@@ -15,9 +15,8 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.placement import cluster_objects
-from webhook.policy.settings import elements, formats, names
-from webhook.policy.settings.formats import Choice, Flag, Format
-from webhook.policy.settings.names import ANY, CODE
+from webhook.policy.settings import elements, formats
+from webhook.policy.settings.formats import ANY, CODE, Choice, Flag, Format
 
 MISSING = dataclasses.MISSING
 """The default of a key that must be given."""
@@ -96,7 +95,7 @@ class Object:
 Node: TypeAlias = Scalar | Nullable | Array | Map | Object
 
 
-_TYPES = {name: value for module in (names, formats, elements, cluster_objects) for name, value in vars(module).items()}
+_TYPES = {name: value for module in (formats, elements, cluster_objects) for name, value in vars(module).items()}
 """What annotations of the policy's dataclasses name, which they import for type checkers alone."""
 
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
-from webhook.policy.placement.node_classes import CONFIG_LABEL, STRATEGY, NodeClasses, PluginConfigs
+from webhook.policy.placement.node_classes import STRATEGY, NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, NodeSharing
+from webhook.policy.placement.node_sets import KeyAndEffect, Nodes
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
 from webhook.policy.placement.taints import TaintIndex, is_lifecycle
-from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
 
@@ -38,26 +37,19 @@ class ClusterNodes:
     configured tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
     """
 
-    def __init__(
-        self,
-        classes: NodeClasses,
-        index: NodeIndex,
-        *,
-        known: bool,
-        taint_keys: frozenset[str] = frozenset(),
-        tolerable: Sequence[KeyAndEffect] = (),
-        dynamic: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, settings: Settings, facts: Facts, classes: NodeClasses, index: NodeIndex) -> None:
+        tolerations, served = settings.injections.tolerations, facts.device_classes or ()
         self.classes = classes
         self.index = index
-        self.known = known
-        self.tolerable = tolerable
-        self.dynamic = dynamic
+        self.known = facts.nodes is not None or settings.placement.groups_are_complete
+        self.tolerable = _tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else ()
+        self.dynamic = frozenset(each.extended_resource_name for each in served if each.extended_resource_name)
+        configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
+        self.taint_keys = configured.union(key for key, _ in index.taints.by_key)
         self.whole_cards = WholeCards(
-            classes, labels_suffice=known and not index.unlabelled, all_discovered=not index.undiscovered
+            classes, labels_suffice=self.known and not index.unlabelled, all_discovered=not index.undiscovered
         )
         self.admitted_to_whole_cards = index.selected(self.whole_cards.requirement())
-        self.taint_keys = taint_keys.union(key for key, _ in index.taints.by_key)
 
     def selected_by(self, selector: Mapping[str, str]) -> Nodes:
         """The nodes that a node selector alone selects."""
@@ -66,27 +58,10 @@ class ClusterNodes:
 
 def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     """The nodes of settings and facts."""
-    placement, tolerations = settings.placement, settings.injections.tolerations
-    configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
-    classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, PluginConfigs(facts.device_plugin))
-    sharing = NodeSharing(classes, GpuResources(settings.resources), _shared(settings), Decisive.of(settings))
-    index = yield from indexing(facts.nodes or (), sharing, [*map(_as_node, placement.node_groups)])
-    return ClusterNodes(
-        classes,
-        index,
-        known=facts.nodes is not None or placement.groups_are_complete,
-        taint_keys=frozenset(configured),
-        tolerable=_tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else (),
-        dynamic=frozenset(
-            each.extended_resource_name for each in facts.device_classes or () if each.extended_resource_name
-        ),
-    )
-
-
-def _shared(settings: Settings) -> frozenset[str]:
-    """The resources of which pods get shares: shared ones, and whole cards where annotations ask for a part."""
-    kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
-    return frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
+    classes = NodeClasses(settings, facts.device_plugin)
+    groups = [_as_node(group) for group in settings.placement.node_groups]
+    index = yield from indexing(facts.nodes or (), classes, groups, Decisive.of(settings))
+    return ClusterNodes(settings, facts, classes, index)
 
 
 def _as_node(group: NodeGroup) -> Node:
@@ -125,7 +100,7 @@ class WholeCards:
         if not all_discovered:
             self.expressions = [_UNSHARED, *(each for each in self.expressions if each.key != STRATEGY)]
         if not labels_suffice:
-            self.expressions += _by_config(classes.configs)
+            self.expressions += classes.configs.label_of_whole_cards()
         self.labels = {
             **classes.whole,
             **{
@@ -147,14 +122,6 @@ class WholeCards:
 
 _UNSHARED = Expression(STRATEGY, "In", ("none",))
 _SUMMARY = "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
-
-
-def _by_config(configs: PluginConfigs) -> list[Expression]:
-    """The label of nodes whose configuration does not share cards. Nodes without it have the default."""
-    sharing, whole = configs.sharing
-    if configs.default in sharing:
-        return [Expression(CONFIG_LABEL, "In", whole)] if whole else []
-    return [Expression(CONFIG_LABEL, "NotIn", sharing)] if sharing else []
 
 
 def _spelled(expression: Expression) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.names import PluginVersion, SomeText, TaintEffect, Units
+    from webhook.policy.settings.formats import PluginVersion, SomeText, TaintEffect, Units
 
 Strategy: TypeAlias = Literal["none", "mps", "time-slicing"]
 NodePart: TypeAlias = Literal["labels", "taints", "resources"]

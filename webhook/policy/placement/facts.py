@@ -32,15 +32,13 @@ UNKNOWN = Facts()
 RESTRICTED: Final = "node-restriction.kubernetes.io/"
 """The kind of all labels that a kubelet may not change."""
 
-_RESTRICTED_NAMESPACE: Final = "." + RESTRICTED
-
 
 def label_kind(key: str) -> str:
     """The entry of a label in `certain_labels`: its key, or RESTRICTED for labels of that domain and its subdomains."""
     if RESTRICTED not in key:
         return key
     namespace, _, _ = key.partition("/")
-    return RESTRICTED if f".{namespace}/".endswith(_RESTRICTED_NAMESPACE) else key
+    return RESTRICTED if f".{namespace}/".endswith(f".{RESTRICTED}") else key
 
 
 def may_have(node: Node, key: str) -> bool:

@@ -17,7 +17,7 @@ from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
-    from webhook.policy.settings.names import SomeText, Units
+    from webhook.policy.settings.formats import SomeText, Units
     from webhook.policy.settings.settings import Settings
 
 

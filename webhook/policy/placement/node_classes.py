@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Container, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from webhook.policy.placement.facts import may_have
-from webhook.policy.placement.selector import Constraint, Requirement
+from webhook.policy.placement.selector import Constraint, Expression, Requirement
+from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
@@ -21,33 +23,29 @@ SharingStrategy = Literal["mps", "time-slicing"]
 class PluginConfigs:
     """The known configurations. Without any, every node's configuration is unknown."""
 
-    __slots__ = ("_by_name", "plugin")
+    __slots__ = ("_by_name", "_default", "have_names", "plugin")
 
     def __init__(self, plugin: DevicePlugin | None) -> None:
         self.plugin = plugin
         configs = () if plugin is None else plugin.configs or ()
         self._by_name = {config.name: config for config in reversed(configs)}
-
-    @property
-    def have_names(self) -> bool:
+        self._default = None if plugin is None else plugin.default_config
+        self.have_names = plugin is not None and plugin.configs is not None
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
-        return self.plugin is not None and self.plugin.configs is not None
 
-    @property
-    def default(self) -> str | None:
-        """The configuration of nodes without the label; None if it is unknown."""
-        return None if self.plugin is None else self.plugin.default_config
+    def label(self, strategy: SharingStrategy) -> Mapping[str, Constraint]:
+        """The label of a configuration on nodes with a strategy: any name but those of configurations without it."""
+        others = {name for name, config in self._by_name.items() if config.strategy != strategy}
+        return {CONFIG_LABEL: Constraint(excluded=others, absent=self._default not in others)} if others else {}
 
-    @property
-    def sharing(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names of the configurations that share cards, and of those that do not, in order."""
+    def label_of_whole_cards(self) -> list[Expression]:
+        """The label of nodes whose configuration does not share cards. Nodes without it have the default."""
         names = sorted(self._by_name)
-        shared = tuple(name for name in names if self._by_name[name].strategy != "none")
-        return shared, tuple(name for name in names if name not in shared)
-
-    def without(self, strategy: SharingStrategy) -> frozenset[str]:
-        """The names of the configurations that do not have a strategy."""
-        return frozenset(name for name, config in self._by_name.items() if config.strategy != strategy)
+        sharing = [name for name in names if self._by_name[name].strategy != "none"]
+        if self._default in sharing:
+            whole = [name for name in names if name not in sharing]
+            return [Expression(CONFIG_LABEL, "In", whole)] if whole else []
+        return [Expression(CONFIG_LABEL, "NotIn", sharing)] if sharing else []
 
     def of(self, node: Node) -> PluginConfig | None:
         """The configuration of a node; None if it is unknown.
@@ -57,7 +55,7 @@ class PluginConfigs:
         """
         if self.plugin is None or may_have(node, CONFIG_LABEL):
             return None
-        name = node.labels.get(CONFIG_LABEL) or self.plugin.default_config
+        name = node.labels.get(CONFIG_LABEL) or self._default
         if name == "":
             from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
 
@@ -146,28 +144,25 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
-def _config_label(configs: PluginConfigs, strategy: SharingStrategy) -> Mapping[str, Constraint]:
-    """The label of a configuration on nodes with a strategy: any name but those of configurations without it."""
-    others = configs.without(strategy)
-    if not others:
-        return {}
-    return {CONFIG_LABEL: Constraint(excluded=others, absent=configs.default is None or configs.default not in others)}
-
-
-_UNKNOWN = PluginConfigs(None)
+Trait: TypeAlias = tuple[object, ...]
+"""Words and names that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
 
 
 class NodeClasses:
-    """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
+    """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin.
 
-    __slots__ = ("are_discovered", "configs", "excluded", "mps", "sharing", "telling", "time_slicing", "whole")
+    `gpus` contains the names of GPU resources, `shared` those of which pods get shares: shared resources, and whole
+    cards where annotations ask for a part.
+    """
 
-    def __init__(
-        self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str], configs: PluginConfigs = _UNKNOWN
-    ) -> None:
-        self.configs = configs
-        self.mps = SharingClass(mps_labels, _config_label(configs, "mps"))
-        self.time_slicing = SharingClass(time_slicing_labels, _config_label(configs, "time-slicing"))
+    def __init__(self, settings: Settings, plugin: DevicePlugin | None = None) -> None:
+        mps_labels, time_slicing_labels = settings.placement.mps_labels, settings.placement.time_slicing_labels
+        kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
+        self.gpus = GpuResources(settings.resources)
+        self.shared = frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
+        self.configs = PluginConfigs(plugin)
+        self.mps = SharingClass(mps_labels, self.configs.label("mps"))
+        self.time_slicing = SharingClass(time_slicing_labels, self.configs.label("time-slicing"))
         self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
         values: dict[str, set[str]] = {}
         for labels in (time_slicing_labels, mps_labels):
@@ -200,6 +195,34 @@ class NodeClasses:
         if STRATEGY in labels:
             return labels[STRATEGY] in _STRATEGIES
         return all(constraint.holds(labels[key]) for key, constraint in _WHOLE.items() if key in labels)
+
+    def traits(self, node: Node) -> Iterator[Trait]:
+        """The traits by which a node shares cards."""
+        config, marked = self.configs.of(node), self.marked(node)
+        if any(may_have(node, key) for key in self.telling) or may_have(node, CONFIG_LABEL):
+            yield ("undecided",)
+        if marked is not None:
+            yield (marked,)
+        if config is None or config.strategy == "none":
+            if not self.mps.labels:  # no configuration of the plugin shows a daemon on the host
+                yield ("any",)
+            elif config is None and self._is_undiscovered(node):
+                yield ("undiscovered",)
+        else:
+            if marked is None:
+                yield ("unlabelled",)
+            several = self.configs.accept_several(config)
+            for shared in config.resources:
+                yield "shares", config.strategy, shared.name
+                yield "accepting", config.strategy, shared.name, several
+        gpus = [name for name in node.resources if name in self.gpus]
+        if not any(node.resources[name] for name in gpus):
+            for name in gpus:
+                yield "unready", name
+
+    def _is_undiscovered(self, node: Node) -> bool:
+        """Whether only labels can show how a node shares its cards, and none does."""
+        return self.are_discovered and not self.are_shown_by(node) and not self.shared.isdisjoint(node.resources)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""

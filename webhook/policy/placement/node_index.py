@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from webhook.policy.placement.facts import label_kind
-from webhook.policy.placement.node_classes import SharingStrategy
-from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
+from webhook.policy.placement.node_bounds import ALWAYS, Decisive
+from webhook.policy.placement.node_classes import NodeClasses, SharingStrategy
+from webhook.policy.placement.node_sets import Nodes, NodeSets, sets_of, union
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
 from webhook.policy.placement.taints import TaintIndex, taint_index
 from webhook.policy.pods.quantity import NANO
@@ -244,7 +245,9 @@ def _entries(node: Node) -> int:
     return len(node.labels) + len(node.taints) + len(node.resources)
 
 
-def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node] = ()) -> Steps[NodeIndex]:
+def indexing(
+    known: Sequence[Node], classes: NodeClasses, groups: Sequence[Node] = (), decisive: Decisive = ALWAYS
+) -> Steps[NodeIndex]:
     """Index known nodes and declared groups in steps."""
     nodes = (*known, *groups)
     sets = NodeSets()
@@ -252,8 +255,8 @@ def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node]
     most = max(MOST_DIFFERENT, MOST_PER_NODE * len(nodes))
     for slice_ in _slices(nodes):
         if sets.size + sum(map(_entries, slice_)) > most:
-            slice_ = [sets.known_of(node, sharing) for node in slice_]
-        sets.merge(sets_of(slice_, sharing), len(indexed))
+            slice_ = [sets.known_of(node, classes.gpus, decisive) for node in slice_]
+        sets.merge(sets_of(slice_, classes), len(indexed))
         indexed += slice_
         yield
     labels = yield from converted(sets.labels, _label)

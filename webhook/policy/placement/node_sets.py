@@ -6,12 +6,12 @@ many nodes there are.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from webhook.policy.placement.facts import label_kind, may_have
-from webhook.policy.placement.node_bounds import ALWAYS, Decisive, cut
-from webhook.policy.placement.node_classes import CONFIG_LABEL, NodeClasses
+from webhook.policy.placement.facts import label_kind
+from webhook.policy.placement.node_bounds import Decisive, cut
+from webhook.policy.placement.node_classes import NodeClasses, Trait
 from webhook.policy.placement.selector import NAME_FIELD
 from webhook.policy.pods.gpu_resources import MIG
 
@@ -23,9 +23,6 @@ Nodes: TypeAlias = int
 
 KeyAndEffect: TypeAlias = tuple[str, str]
 """The key and the effect of a taint."""
-
-Trait: TypeAlias = tuple[object, ...]
-"""Words and names that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value", bound=Hashable)
@@ -61,7 +58,7 @@ class NodeSets:
         """The nodes with a trait."""
         return self.traits.get(trait, 0)
 
-    def known_of(self, node: Node, sharing: NodeSharing) -> Node:
+    def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
         """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
 
         MIG has too many names for that.
@@ -69,15 +66,15 @@ class NodeSets:
         labels = {
             key: value
             for key, value in node.labels.items()
-            if value in self.labels.get(key, ()) or label_kind(key) in sharing.decisive.labels
+            if value in self.labels.get(key, ()) or label_kind(key) in decisive.labels
         }
         taints = [taint for taint in node.taints if taint.value in self.taints.get((taint.key, taint.effect), ())]
         resources = {
             name: amount
             for name, amount in node.resources.items()
-            if amount in self.amounts.get(name, ()) or (name in sharing.gpus and not name.startswith(MIG))
+            if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
         }
-        return cut(node, labels, taints, resources, sharing.decisive)
+        return cut(node, labels, taints, resources, decisive)
 
     def merge(self, other: NodeSets, first: int) -> None:
         """Add the sets of a slice whose first node has this bit."""
@@ -102,50 +99,7 @@ def _merge_by_value(
     return new
 
 
-class NodeSharing(NamedTuple):
-    """How nodes share their cards: by their labels, and by the device plugin's configurations.
-
-    `gpus` contains the names of GPU resources, `shared` those whose units may be replicas. `decisive` labels are kept
-    of every node.
-    """
-
-    classes: NodeClasses
-    gpus: Container[str]
-    shared: frozenset[str]
-    decisive: Decisive = ALWAYS
-
-    def traits(self, node: Node) -> Iterator[Trait]:
-        """The traits by which a node shares cards."""
-        classes, config = self.classes, self.classes.configs.of(node)
-        marked = classes.marked(node)
-        if any(may_have(node, key) for key in classes.telling) or may_have(node, CONFIG_LABEL):
-            yield ("undecided",)
-        if marked is not None:
-            yield (marked,)
-        if config is None or config.strategy == "none":
-            if not classes.mps.labels:  # no configuration of the plugin shows a daemon on the host
-                yield ("any",)
-            elif config is None and self._is_undiscovered(node):
-                yield ("undiscovered",)
-        else:
-            if marked is None:
-                yield ("unlabelled",)
-            several = classes.configs.accept_several(config)
-            for shared in config.resources:
-                yield "shares", config.strategy, shared.name
-                yield "accepting", config.strategy, shared.name, several
-        gpus = [name for name in node.resources if name in self.gpus]
-        if not any(node.resources[name] for name in gpus):
-            for name in gpus:
-                yield "unready", name
-
-    def _is_undiscovered(self, node: Node) -> bool:
-        """Whether only labels can show how a node shares its cards, and none does."""
-        discovered = self.classes.are_discovered
-        return discovered and not self.classes.are_shown_by(node) and not self.shared.isdisjoint(node.resources)
-
-
-def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
+def sets_of(nodes: Sequence[Node], classes: NodeClasses) -> NodeSets:
     """The sets of a slice of nodes."""
     sets = NodeSets()
     bit = 1
@@ -162,7 +116,7 @@ def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
         if "labels" in node.incomplete:
             for each in node.certain_labels:
                 _put(sets.traits, ("certain", each), bit)
-        for trait in sharing.traits(node):
+        for trait in classes.traits(node):
             _put(sets.traits, trait, bit)
         bit <<= 1
     return sets

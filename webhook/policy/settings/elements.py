@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.names import (
+    from webhook.policy.settings.formats import (
         Amount,
         ApiGroup,
         ApiVersion,

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
         NodeGroup,
         WorkloadPath,
     )
-    from webhook.policy.settings.formats import Seconds
-    from webhook.policy.settings.names import (
+    from webhook.policy.settings.formats import (
         Amount,
         ClassPattern,
         Count,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         OptOutAnnotation,
         OptOutLabel,
         ResourceName,
+        Seconds,
         Severities,
         TaintEffect,
         TaintKey,
