@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.baseline import BaselineOptions, baseline_options, opened
 from webhook.cli.evaluator import SettingsSource, prepared, source_options
-from webhook.cli.options import ManifestCommand, manifest_options, read_standard_input_once
+from webhook.cli.options import ManifestCommand, file_option, manifest_options, read_standard_input_once
+from webhook.cli.outputs import destinations
 from webhook.cli.reporting import ReportOptions, report_options, reports
-from webhook.cli.screen import notify
+from webhook.cli.screen import notify, tell
 from webhook.cli.selection import selection_options
 from webhook.dryrun.check import results
 from webhook.dryrun.inputs import Inputs
 from webhook.report.model import Selection
 from webhook.report.tally import Tally
+
+if TYPE_CHECKING:
+    from webhook.dryrun.baseline import ReadBaseline, WrittenBaseline
 
 _MOST_JOBS = 256
 
@@ -25,14 +30,18 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
     """Return the number of processes. Raises BadParameter where the system cannot fork."""
     if value != 1 and not hasattr(os, "fork"):
         raise click.BadParameter("worker processes need a system that can fork; leave out -j")
-    return value or cores()
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux
+    return value or (len(affinity(0)) if affinity is not None else os.cpu_count() or 1)
 
 
 @click.command(name="check", cls=ManifestCommand)
 @manifest_options
 @source_options
 @selection_options
-@baseline_options
+@file_option("--baseline", help="Leave out the findings that a baseline holds.")
+@file_option(
+    "--write-baseline", help="Write all findings to a baseline, and report none. Not written if there are errors."
+)
 @click.option(
     "-j",
     "--jobs",
@@ -48,7 +57,8 @@ def command(
     inputs: Inputs,
     source: SettingsSource,
     selection: Selection,
-    baseline: BaselineOptions,
+    baseline: str | None,
+    write_baseline: str | None,
     jobs: int,
     wanted: ReportOptions,
 ) -> None:
@@ -60,21 +70,37 @@ def command(
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
       gpushare-webhook check manifests/ --config settings.yaml --fail-on warn
     """
-    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline.read)
-    accepted = opened(baseline)
+    if baseline is not None and write_baseline is not None:
+        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
+    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
+    accepted = _opened(baseline, write_baseline)
     evaluator, settings = prepared(source, selection)
     with results(inputs, evaluator, selection, jobs, notify) as checked, reports(wanted) as written:
         tally = Tally(settings, selection)
         for result in checked:
-            entry = accepted.suppress(result)
+            entry = result if accepted is None else accepted.suppress(result)
             tally.add(entry)
             written.add(entry)
-        accepted.end(tally)
+        if accepted is not None:
+            accepted.end(tally)
         written.end(tally)
     sys.exit(tally.exit_code(wanted.fail_on))
 
 
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+def _opened(read: str | None, write: str | None) -> ReadBaseline | WrittenBaseline | None:
+    """Return the baseline to read or to write, if any. Raises InputError if it cannot be read."""
+    if write is not None:
+        from webhook.dryrun.baseline import WrittenBaseline  # most runs have no baseline
+
+        return WrittenBaseline(write, partial(_write, write), tell)
+    if read is not None:
+        from webhook.dryrun.baseline import ReadBaseline  # as above
+
+        return ReadBaseline(read)
+    return None
+
+
+def _write(file: str, text: str) -> None:
+    """Write a file as a whole. Raises InputError."""
+    with destinations([file]) as (write,):
+        write(text)

@@ -85,7 +85,6 @@ def _unknown(code: str) -> str:
 
 
 def _overview() -> str:
-    """Return the page that lists all checks and injections."""
     switches = view(default())["injections"]
     injections = [(one.name, "on" if switches[one.name]["enabled"] else "off", one.title) for one in ALL]
     lists = {"Checks": [(one.code, one.severity.label, one.title) for one in CHECKS], "Injections": injections}

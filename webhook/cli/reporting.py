@@ -94,13 +94,15 @@ def reports(wanted: ReportOptions) -> Iterator[Reports]:
 
     A report for people on standard output appears line by line, and its lines fit the terminal.
     """
-    shown = progress()
+    shown = Progress()
 
     def show_live(text: str) -> None:
         shown.end()
         show(text)
 
-    page = partial(Page, fail_on=wanted.fail_on, is_quiet=wanted.is_quiet, tree=_source_tree(Path.cwd()))
+    here = Path.cwd()
+    tree = SourceTree(str(up_to_root(here)[-1]), str(here))
+    page = partial(Page, fail_on=wanted.fail_on, is_quiet=wanted.is_quiet, tree=tree)
     screen = page(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
     file = page()
     live = [one for one in wanted.outputs if one.file == STDOUT and one.format.is_for_people]
@@ -114,10 +116,6 @@ def reports(wanted: ReportOptions) -> Iterator[Reports]:
             shown.end()
 
 
-def _source_tree(working: Path) -> SourceTree:
-    return SourceTree(str(up_to_root(working)[-1]), str(working))
-
-
 _UNSEEN = 1.0
 """Seconds for which a run shows no progress."""
 
@@ -126,19 +124,23 @@ _BETWEEN = 0.1
 
 
 class Progress:
-    """A line on standard error that counts the files and objects of a long run, until the first output or its end."""
+    """A line on standard error that counts the files and objects of a long run, until the first output or its end.
+
+    It stays hidden in a CI system, in a file and on a terminal without cursor.
+    """
 
     __slots__ = ("_due", "_file", "_files", "_is_shown", "_objects")
 
-    def __init__(self, due: float) -> None:
-        self._due = due
+    def __init__(self) -> None:
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        is_visible = is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+        self._due = time.monotonic() + _UNSEEN if is_visible else math.inf
         self._is_shown = False
         self._file: str | None = None
         self._files = 0
         self._objects = 0
 
     def count(self, entry: Entry) -> None:
-        """Count an entry, and show the counts from time to time."""
         if entry.file != self._file:
             self._file = entry.file
             self._files += 1
@@ -154,10 +156,3 @@ class Progress:
         if self._is_shown:
             self._is_shown = False
             draw("")
-
-
-def progress() -> Progress:
-    """Return the progress of a run; it stays hidden in a CI system, in a file and on a terminal without cursor."""
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    is_shown = is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    return Progress(time.monotonic() + _UNSEEN if is_shown else math.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -31,20 +31,17 @@ def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
 
 
 def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
-    """Return the codes of lists with commas. Raises BadParameter that names every unknown code."""
-    given = [code for codes in lists for code in _split(codes)]
+    """Return the codes of lists with commas. Raises BadParameter for a list without one, or for all unknown codes."""
+    given: list[str] = []
+    for codes in lists:
+        parts = [code for part in codes.split(",") if (code := part.strip())]
+        if not parts:
+            raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
+        given += parts
     unknown = [code for code in dict.fromkeys(given) if code.upper() not in _CODES]
     if unknown:
         raise click.BadParameter("; ".join(map(_unknown, unknown)))
     return frozenset(code.upper() for code in given)
-
-
-def _split(codes: str) -> Iterator[str]:
-    """Yield the codes of a list with commas. Raises BadParameter for one without a code."""
-    parts = [code for part in codes.split(",") if (code := part.strip())]
-    if not parts:
-        raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
-    yield from parts
 
 
 def _unknown(code: str) -> str:

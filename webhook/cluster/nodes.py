@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, LabelledMetadata, Rule
 from webhook.cluster.client import Pool
-from webhook.cluster.readers import Collection as Read
+from webhook.cluster.readers import Collection
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import (
@@ -25,7 +25,6 @@ from webhook.policy.placement.node_bounds import (
 )
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
-_PATHS: Final = ("/api/v1/nodes",)
 _RULE: Final = Rule("", "nodes", ("list", "watch"))
 _PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
@@ -58,7 +57,7 @@ class _Node(Struct):
 _NODES: Final = msgspec.json.Decoder(_Node)
 
 
-def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
+def reader(api: ApiServer, decisive: Decisive) -> Collection[Node]:
     """Read the nodes that have a decisive resource, or one whose name begins with `nvidia.com/`.
 
     The device plugin names no other resources (NVIDIA/k8s-device-plugin api/config/v1/resources.go).
@@ -73,17 +72,17 @@ def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
         all_labels = one.metadata.labels or {}
         all_taints = [taint for taint in one.spec.taints or () if taint.effect in _EFFECTS]
         labels, taints = kept_labels(all_labels, decisive), kept_taints(all_taints)
-        names = kept_resources(offered, decisive)
+        names, allocatable = kept_resources(offered, decisive), one.status.allocatable or {}
         return name, Node(
             name,
             {pool.shared(key): pool.shared(value) for key, value in labels.items()},
             tuple(_taint(each, pool) for each in sorted(taints, key=taint_order)),
-            _units(one.status, names, pool),
+            {pool.shared(resource): _whole(allocatable.get(resource, "0")) for resource in sorted(names)},
             lacking((all_labels, labels), (all_taints, taints), (offered, names)),
             certain_labels(all_labels, labels, decisive),
         )
 
-    return Read(api, _PATHS, node, _RULE, _PAGE)
+    return Collection(api, ("/api/v1/nodes",), node, _RULE, _PAGE)
 
 
 def problem(node: Node, part: NodePart) -> str:
@@ -100,12 +99,6 @@ def _names(status: _Status, wanted: frozenset[str]) -> set[str]:
     """
     listed = (status.capacity or {}).keys() | (status.allocatable or {}).keys()
     return {name for name in listed if name in wanted or name.startswith(_VENDOR)}
-
-
-def _units(status: _Status, names: Collection[str], pool: Pool) -> dict[str, int]:
-    """Whole units of resources, as the node's allocatable has them."""
-    allocatable = status.allocatable or {}
-    return {pool.shared(name): _whole(allocatable.get(name, "0")) for name in sorted(names)}
 
 
 def _whole(quantity: str) -> int:

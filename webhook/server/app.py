@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
@@ -17,7 +18,7 @@ from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.http.protocol import ConnectionTerms
 from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
-from webhook.server.http.shutdown import Shutdown
+from webhook.server.http.shutdown import LAST_ANSWERS, drain
 from webhook.server.lifecycle import Health, Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import Files, LiveConfig
@@ -26,7 +27,7 @@ from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
-from webhook.server.tls import ClientAuth, Credentials
+from webhook.server.tls import Credentials, is_authorized
 from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128
@@ -59,24 +60,22 @@ class Server:
         self.watchdog = LoopWatchdog(log, metrics)
         self.live = LiveConfig(configuration, facts, log, metrics)
         bounds = self._affordable(configuration.settings.facts)
-        reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
-        clients = ClientAuth(configuration.tls.client_subjects)
-        self.review_acceptor = Acceptor(self._http(reviews.handle, clients), bounds.connections, log)
+        self._reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
+        subjects = frozenset(configuration.tls.client_subjects)
+        self.review_acceptor = Acceptor(self._http(self._reviews.handle, subjects), bounds.connections, log)
         health = Health(self._conditions, self.details, metrics)
-        self.health_acceptor = Acceptor(self._http(health.handle, ClientAuth()), _HEALTH_CONNECTIONS, log)
+        self.health_acceptor = Acceptor(self._http(health.handle, frozenset()), _HEALTH_CONNECTIONS, log)
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
-        self.credentials = Credentials(configuration.tls, self.review_acceptor, metrics)
+        self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(files), *self.credentials.sources()], log, metrics)
         self.supervisor.add("reload", self.reload.watch)
-        self._shutdown = Shutdown(self.settings, self.lifecycle, reviews, self.review_acceptor)
 
     async def run(self) -> None:
-        """Serve until a signal comes. Raises StartError."""
         try:
             await self.startup()
             await self.lifecycle.reached(Phase.DRAINING)
             self.log.event("info", "stopping")
-            await self._shutdown.run()
+            await drain(self.settings, self.lifecycle, self._reviews, self.review_acceptor)
         finally:
             await self.shutdown()
 
@@ -85,18 +84,23 @@ class Server:
         self._handle_signals()
         self.watchdog.start()
         self._listen(self.health_acceptor, self.settings.health_port)
-        await self._load_files()
+        try:
+            await self.reload.first()
+        except InputError as error:
+            raise StartError(str(error)) from None
         self.supervisor.start()
         await self._first_certificate()
         if self.lifecycle.phase is Phase.STARTING:
             self._listen(self.review_acceptor, self.settings.port)
             self.lifecycle.enter(Phase.SERVING)
-            self._log_start()
+            event = "ready" if all(self._conditions().values()) else "listening"
+            ports = {"port": self.review_acceptor.port, "healthPort": self.health_acceptor.port}
+            self.log.event("info", event, host=self.settings.host, **ports)
 
     async def shutdown(self) -> None:
         await self.supervisor.stop()
-        await self.review_acceptor.close(self._shutdown.grace)
-        await self.health_acceptor.close(self._shutdown.grace)
+        for acceptor in (self.review_acceptor, self.health_acceptor):
+            await acceptor.close(0.0 if self.lifecycle.phase is Phase.STOPPED else LAST_ANSWERS)
         self.watchdog.stop()
         if self._has_listened:
             self.log.event("info", "stopped")
@@ -123,12 +127,6 @@ class Server:
         except OSError as error:
             raise StartError(f"cannot listen on {self.settings.host}:{port}: {_why(error)}") from None
 
-    async def _load_files(self) -> None:
-        try:
-            await self.reload.first()
-        except InputError as error:
-            raise StartError(str(error)) from None
-
     async def _first_certificate(self) -> None:
         """Wait until there is a certificate to present, or until the server is stopped before."""
         presented = asyncio.ensure_future(self.credentials.presented.wait())
@@ -136,11 +134,6 @@ class Server:
         await asyncio.wait((presented, stopped), return_when=asyncio.FIRST_COMPLETED)
         presented.cancel()
         stopped.cancel()
-
-    def _log_start(self) -> None:
-        event = "ready" if all(self._conditions().values()) else "listening"
-        ports = {"port": self.review_acceptor.port, "healthPort": self.health_acceptor.port}
-        self.log.event("info", event, host=self.settings.host, **ports)
 
     # Readiness.
 
@@ -154,9 +147,9 @@ class Server:
 
     # Parts.
 
-    def _http(self, handler: Handler, clients: ClientAuth) -> HttpServer:
-        settings = self.settings
-        terms = ConnectionTerms(settings.header_timeout, self.watchdog.arrival, clients.knows, self.metrics.close)
+    def _http(self, handler: Handler, subjects: frozenset[str]) -> HttpServer:
+        settings, knows = self.settings, partial(is_authorized, subjects)
+        terms = ConnectionTerms(settings.header_timeout, self.watchdog.arrival, knows, self.metrics.close)
         try:
             return HttpServer(handler, terms, settings.keep_alive, self.log, self.metrics)
         except UnsupportedAiohttpError as error:

@@ -73,7 +73,7 @@ class LoadShedder:
 
     def _check(self, latest: float) -> None:
         if self._lifecycle.phase >= Phase.REFUSING:
-            raise OverloadedError("closing", "the server stops")
+            raise _closing()
         if monotonic() > latest:
             raise _late()
 
