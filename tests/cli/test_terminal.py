@@ -12,7 +12,7 @@ from tests.cli.terminal import in_terminal, without_styles
 from tests.report.golden import INPUTS
 from tests.report.reports import DENIAL, UNREADABLE, result
 from webhook.cli import screen
-from webhook.cli.reporting import Progress
+from webhook.cli.check import Progress
 from webhook.report.lines import columns
 
 pytestmark = pytest.mark.slow

@@ -183,7 +183,7 @@ class Feed:
         self._changed = changed
         self._objects: dict[str, Any] | None = None
         self._confirmed: float | None = None
-        self.log = WatchLog.of(log, name)
+        self.log = WatchLog(log, name)
 
     @property
     def age(self) -> float | None:

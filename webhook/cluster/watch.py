@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Annotated, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -125,26 +125,20 @@ FAILURES = msgspec.json.Decoder(_Failure)
 """Decodes what the API server says about a failure."""
 
 
-@dataclass(frozen=True, slots=True)
 class WatchLog:
-    """What a watch logs: failures to list and to watch, and event types that it does not know."""
+    """What a watch of `subject`, which is plural, logs: failures at `level`, and event types that it does not know."""
 
-    event: LogEvent
-    listing: FailureLog
-    watching: FailureLog
-    unknown_types: set[str] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, event: LogEvent, subject: str, level: str = "warning") -> WatchLog:
-        """The log of a watch of `subject`, which is plural. `level` is that of failures."""
-        listing = FailureLog(event, f"{subject} cannot be read", f"{subject} read again", level)
-        return cls(event, listing, FailureLog(event, f"{subject} cannot be watched", f"{subject} watched again", level))
+    def __init__(self, event: LogEvent, subject: str, level: str = "warning") -> None:
+        self._event = event
+        self._unknown_types: set[str] = set()
+        self.listing = FailureLog(event, f"{subject} cannot be read", f"{subject} read again", level)
+        self.watching = FailureLog(event, f"{subject} cannot be watched", f"{subject} watched again", level)
 
     def unknown(self, path: str, kind: str) -> None:
         """Log an event type the first time that it is seen."""
-        if kind not in self.unknown_types and len(self.unknown_types) < _UNKNOWN_TYPES:
-            self.unknown_types.add(kind)
-            self.event("warning", "unknown watch event skipped", path=path, type=printable(kind))
+        if kind not in self._unknown_types and len(self._unknown_types) < _UNKNOWN_TYPES:
+            self._unknown_types.add(kind)
+            self._event("warning", "unknown watch event skipped", path=path, type=printable(kind))
 
 
 async def follow(

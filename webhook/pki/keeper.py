@@ -213,7 +213,7 @@ class Keeper:
     async def _watch(self, collection: str, name: str) -> None:
         """Start a round whenever an object changes. Rounds do not need the watch, so its failures are no warning."""
         dependencies = self._dependencies
-        log = WatchLog.of(dependencies.log, "certificates", "debug")
+        log = WatchLog(dependencies.log, "certificates", "debug")
         async with aclosing(changes(dependencies.api, collection, name, log, dependencies.chance)) as found:
             async for _ in found:
                 self._changed.set()

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +18,6 @@ from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.http.protocol import ConnectionTerms
 from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
-from webhook.server.http.shutdown import LAST_ANSWERS, drain
 from webhook.server.lifecycle import Health, Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import Files, LiveConfig
@@ -32,6 +31,18 @@ from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128
 """Connections of the health listener."""
+
+_QUIET = 1.0
+"""Seconds without a request on any connection after which the API server is taken to use other replicas."""
+
+_HANDSHAKES = 1.0
+"""Seconds that the clients of the backlog have for their handshakes."""
+
+_REFUSING = 0.2
+"""The share of `drainTimeout` in which what is still open is refused."""
+
+_LAST_ANSWERS = 1.0
+"""Seconds that clients have to read their last answers."""
 
 _NO_FILES = Files()
 
@@ -75,7 +86,7 @@ class Server:
             await self.startup()
             await self.lifecycle.reached(Phase.DRAINING)
             self.log.event("info", "stopping")
-            await drain(self.settings, self.lifecycle, self._reviews, self.review_acceptor)
+            await self._drain_until_stopped()
         finally:
             await self.shutdown()
 
@@ -100,7 +111,7 @@ class Server:
     async def shutdown(self) -> None:
         await self.supervisor.stop()
         for acceptor in (self.review_acceptor, self.health_acceptor):
-            await acceptor.close(0.0 if self.lifecycle.phase is Phase.STOPPED else LAST_ANSWERS)
+            await acceptor.close(0.0 if self.lifecycle.phase is Phase.STOPPED else _LAST_ANSWERS)
         self.watchdog.stop()
         if self._has_listened:
             self.log.event("info", "stopped")
@@ -134,6 +145,38 @@ class Server:
         await asyncio.wait((presented, stopped), return_when=asyncio.FIRST_COMPLETED)
         presented.cancel()
         stopped.cancel()
+
+    # End.
+
+    async def _drain_until_stopped(self) -> None:
+        stopped = asyncio.ensure_future(self.lifecycle.reached(Phase.STOPPED))
+        drained = asyncio.ensure_future(self._drain())
+        try:
+            await asyncio.wait((stopped, drained), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+            drained.cancel()
+            await asyncio.wait((stopped, drained))
+        if not drained.cancelled():
+            drained.result()
+        self.lifecycle.enter(Phase.CLOSING)
+
+    async def _drain(self) -> None:
+        """Wait for the endpoints to go, accept no more connections, answer what is open: so no review is lost.
+
+        Idle connections stay open meanwhile, and end with their next answer. The API server does not repeat a request
+        that it sent into a connection which was just being closed (kubernetes/kubernetes#139105).
+        """
+        seconds, acceptor, http = self.settings.drain_timeout, self.review_acceptor, self.review_acceptor.http
+        await _within(self.settings.shutdown_delay, self.lifecycle.reached(Phase.STOPPED))
+        acceptor.stop()
+        await _within(_HANDSHAKES, acceptor.handshakes_done())
+        if await _within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
+            return
+        self.lifecycle.enter(Phase.REFUSING)
+        self._reviews.refuse_large()
+        http.refuse_bodies()
+        await _within(seconds * _REFUSING, http.quiet(0))
 
     # Readiness.
 
@@ -189,6 +232,16 @@ class Server:
         root = logging.getLogger()
         root.handlers = [Bridge(self.log)]
         root.setLevel(logging.WARNING)
+
+
+async def _within(seconds: float, condition: Awaitable[None]) -> bool:
+    """Wait for a condition, at most this long; returns whether it holds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await condition
+    except TimeoutError:
+        return False
+    return True
 
 
 def _why(error: OSError) -> str:

@@ -102,14 +102,9 @@ def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLC
     return context
 
 
-def expiry(certificate: x509.Certificate) -> float:
-    """When a certificate expires, as Unix time."""
-    return certificate.not_valid_after_utc.timestamp()
-
-
 def first_expiry(pem: bytes, source: str) -> float:
     """When the first of several certificates expires, as Unix time. Raises CertificateError."""
-    return min(map(expiry, _certificates(pem, source)))
+    return min(one.not_valid_after_utc.timestamp() for one in _certificates(pem, source))
 
 
 def _check(pair: KeyPair) -> None:
@@ -231,7 +226,7 @@ class Credentials:
 
     def _use_pair(self, pair: KeyPair) -> None:
         self._use(pair, self._client_ca)
-        self._metrics.expiry.labels("leaf").set(expiry(pair.leaf()))
+        self._metrics.expiry.labels("leaf").set(pair.leaf().not_valid_after_utc.timestamp())
         self.presented.set()
 
     def _use(self, pair: KeyPair | None, client_ca: bytes | None) -> None:
