@@ -97,7 +97,9 @@ def _opened(name: str, leftovers: ExitStack) -> _Destination:
         if mode is not None and stat.S_ISDIR(mode):
             raise ValueError("is a folder; name a file")
         if mode is not None and not stat.S_ISREG(mode):
-            return _direct(name, leftovers)
+            stream = named.open("w", encoding="utf-8")
+            leftovers.callback(_close, stream)
+            return _Destination(_reporting(name, stream.write), _reporting(name, stream.flush), lambda: None)
         return _beside(name, mode, leftovers)
 
 
@@ -114,12 +116,6 @@ def _standard_output(leftovers: ExitStack) -> _Destination:
 
     held = "temporary file for standard output"
     return _Destination(_reporting(held, spool.write), _reporting(held, lambda: spool.seek(0)), complete)
-
-
-def _direct(name: str, leftovers: ExitStack) -> _Destination:
-    stream = Path(name).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
-    leftovers.callback(_close, stream)
-    return _Destination(_reporting(name, stream.write), _reporting(name, stream.flush), lambda: None)
 
 
 def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:

@@ -128,7 +128,6 @@ class Keeper:
         return True
 
     async def _read(self) -> tuple[Step | None, ClusterState]:
-        """Read the cluster, and decide on the next step."""
         state = await self._objects.read()
         view = self._view(state)
         self._last = state, view

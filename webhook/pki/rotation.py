@@ -98,11 +98,8 @@ Step = Store | Publish | Sign
 
 def decide(view: View, terms: CertificateTerms) -> Step | None:
     """The next step; None if there is nothing to do."""
-    for rule in _RULES:
-        step = rule(view, terms)
-        if step is not None:
-            return step
-    return None
+    steps = (rule(view, terms) for rule in _RULES)
+    return next((step for step in steps if step is not None), None)
 
 
 def without_the_api_server(view: View, terms: CertificateTerms, confirmed: datetime) -> Sign | None:

@@ -60,7 +60,6 @@ class TlsHandshaker:
 
     @property
     def is_full(self) -> bool:
-        """Whether no other handshake can begin for now."""
         return self._slots.locked()
 
     def start(self, accepted: socket.socket) -> None:

@@ -191,7 +191,6 @@ class Bridge(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log the message of a record, and its exception with causes and stack."""
         error = record.exc_info[1] if record.exc_info else None
         fields = {} if error is None else exceptions.fields(error)
         level = next((name for name, number in LEVELS.items() if record.levelno <= number), "error")
