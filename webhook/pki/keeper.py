@@ -258,14 +258,11 @@ class Trust:
             self._log("warning", "certificate not trusted", entries=named, count=len(rejecting))
         elif self.trusted and not before:
             self._log("info", "certificate trusted", entries=len(entries))
-        self._warn_of_none(state)
+        if not state.configurations and not self._found_none:
+            # The API server then calls no webhook, and rejects no certificate.
+            self._log("warning", "no webhook configuration found")
+        self._found_none = not state.configurations
 
     def wait(self) -> float:
         """Seconds until a certificate that no entry rejects counts as trusted; 0 if it does."""
         return 0.0 if self.trusted else max(0.0, self._rejected + _SEEN - monotonic())
-
-    def _warn_of_none(self, state: ClusterState) -> None:
-        """Log once that there is no configuration: the API server then calls no webhook, and rejects no certificate."""
-        before, self._found_none = self._found_none, not state.configurations
-        if self._found_none and not before:
-            self._log("warning", "no webhook configuration found")

@@ -61,7 +61,10 @@ class Server:
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, files: Files = _NO_FILES) -> None:
         self.settings = configuration.server
         self.log = log
-        self._route_logs()  # before a library logs: Python would write it to standard error as it is
+        # What libraries log goes into the event log. Python would write it to standard error as it is.
+        root = logging.getLogger()
+        root.handlers = [Bridge(log)]
+        root.setLevel(logging.WARNING)
         self.metrics = metrics = Metrics()
         log.on_drop = metrics.dropped.inc
         self.lifecycle = Lifecycle()
@@ -92,7 +95,10 @@ class Server:
 
     async def startup(self) -> None:
         """Listen for health at once, and for reviews as soon as there is a certificate. Raises StartError."""
-        self._handle_signals()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
         self.watchdog.start()
         self._listen(self.health_acceptor, self.settings.health_port)
         try:
@@ -125,12 +131,6 @@ class Server:
             self.lifecycle.enter(Phase.STOPPED)
 
     # Start.
-
-    def _handle_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
 
     def _listen(self, acceptor: Acceptor, port: int) -> None:
         try:
@@ -226,12 +226,6 @@ class Server:
         if fit.body < bounds.body:
             self.log.event("warning", "smaller bodyLimit than set", bytes=fit.body, reason=limit)
         return fit
-
-    def _route_logs(self) -> None:
-        """Route what libraries log into the event log."""
-        root = logging.getLogger()
-        root.handlers = [Bridge(self.log)]
-        root.setLevel(logging.WARNING)
 
 
 async def _within(seconds: float, condition: Awaitable[None]) -> bool:
