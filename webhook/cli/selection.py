@@ -15,7 +15,8 @@ from webhook.policy.injections import ALL
 from webhook.policy.messages import printable
 from webhook.report.model import EVERYTHING, Selection
 
-_CODES = tuple(check.code for check in CHECKS)
+_TITLES = {check.code: check.title for check in CHECKS}
+_CODES = tuple(_TITLES)
 _LIST = "`gpushare-webhook explain` lists them"
 
 
@@ -52,7 +53,7 @@ def _unknown(code: str) -> str:
 
 def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a code, or the name of an injection, in any case."""
-    names = {**_titles(), **{injection.name: injection.title for injection in ALL}}
+    names = _TITLES | {injection.name: injection.title for injection in ALL}
     return _beginning(names, incomplete, "")
 
 
@@ -60,11 +61,7 @@ def complete_codes(_context: click.Context, _option: click.Parameter, incomplete
     """Complete the last code of a list with commas. A code that the list already has is not offered again."""
     before, comma, last = incomplete.rpartition(",")
     given = before.upper().split(",")
-    return _beginning({code: title for code, title in _titles().items() if code not in given}, last, before + comma)
-
-
-def _titles() -> dict[str, str]:
-    return {check.code: check.title for check in CHECKS}
+    return _beginning({code: title for code, title in _TITLES.items() if code not in given}, last, before + comma)
 
 
 def _beginning(titles: dict[str, str], start: str, before: str) -> list[CompletionItem]:
