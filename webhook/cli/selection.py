@@ -65,10 +65,8 @@ def complete_codes(_context: click.Context, _option: click.Parameter, incomplete
 
 
 def _beginning(titles: dict[str, str], start: str, before: str) -> list[CompletionItem]:
-    known = titles.items()
-    return [
-        CompletionItem(before + name, help=title) for name, title in known if name.lower().startswith(start.lower())
-    ]
+    fitting = (name for name in titles if name.lower().startswith(start.lower()))
+    return [CompletionItem(before + name, help=titles[name]) for name in fitting]
 
 
 def padded(code: str) -> str:

@@ -18,7 +18,6 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
-from cryptography.x509 import Certificate
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.runtime.certificates import InstallError
@@ -198,7 +197,16 @@ class Credentials:
             raise InstallError(str(error) or "no memory") from error
 
     def _checked_pair(self, pair: KeyPair) -> KeyPair:
-        self._check_validity(pair)
+        """Return the pair. Raises CertificateError.
+
+        A certificate that has expired or not begun is rejected while the one in use is valid, and read again later.
+        """
+        now, leaf = datetime.now(UTC), pair.leaf()
+        if self._pair is not None and _is_valid(self._pair.leaf(), now) and not _is_valid(leaf, now):
+            ended = leaf.not_valid_after_utc <= now
+            fault = "expired at" if ended else "is not valid before"
+            time = leaf.not_valid_after_utc if ended else leaf.not_valid_before_utc
+            raise CertificateError(pair.source, f"the certificate {fault} {time:%Y-%m-%d %H:%M} UTC")
         server_context(self._tls, pair, self._client_ca)
         return pair
 
@@ -207,15 +215,6 @@ class Credentials:
         if self._pair is not None:
             server_context(self._tls, self._pair, client_ca)
         return client_ca
-
-    def _check_validity(self, pair: KeyPair) -> None:
-        """Reject a certificate that has expired or not begun while the one in use is valid. It is read again later."""
-        now, leaf = datetime.now(UTC), pair.leaf()
-        if self._pair is None or not _is_valid(self._pair.leaf(), now) or _is_valid(leaf, now):
-            return
-        if leaf.not_valid_after_utc <= now:
-            raise CertificateError(pair.source, f"the certificate expired at {_minute(leaf.not_valid_after_utc)}")
-        raise CertificateError(pair.source, f"the certificate is not valid before {_minute(leaf.not_valid_before_utc)}")
 
     async def _take_pair(self, pair: KeyPair) -> None:
         self._use_pair(pair)
@@ -239,9 +238,5 @@ class Credentials:
         self._pair, self._client_ca = pair, client_ca
 
 
-def _is_valid(leaf: Certificate, now: datetime) -> bool:
+def _is_valid(leaf: x509.Certificate, now: datetime) -> bool:
     return leaf.not_valid_before_utc <= now < leaf.not_valid_after_utc
-
-
-def _minute(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M} UTC"
