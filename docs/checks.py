@@ -28,7 +28,7 @@ from webhook.report.explanation import explanation
 from webhook.report.model import Result
 from webhook.settings.configuration import SETTINGS_FILE, default, view
 from webhook.settings.load import load, load_facts
-from webhook.settings.schema_tree import Field, Object, bare, write_briefly
+from webhook.settings.schema_tree import Field, Object, bare, write
 
 _WIDTH = 76
 """Columns of findings and comments: a terminal of 80 columns shows them with an indent of 4."""
@@ -121,7 +121,7 @@ def _lines(section: Object, given: dict[str, Any], width: int) -> Iterator[str]:
             yield from (f"  {line}" for line in _lines(below, given[key], width - 2))
         else:
             yield from (f"# {line}" for line in wrap(field.description, width - 2, break_on_hyphens=False))
-            yield from yaml_text({key: write_briefly(field.node, field.default)}).splitlines()
+            yield from yaml_text({key: write(field.node, field.default, briefly=True)}).splitlines()
 
 
 def _field(section: Object, key: str) -> Field:
@@ -174,9 +174,8 @@ def report(check: Check[Any], example: Example, which: str) -> list[Result]:
     results = []
     for one in objects(Source(f"{which}.yaml", getattr(example, which).encode())):
         evaluated = evaluate(one, evaluator, "", origin) if isinstance(one, Manifest) else one
-        if isinstance(evaluated, Diagnostic):
-            raise InputError([evaluated])
-        assert isinstance(evaluated, Evaluated), f"{evaluated} of an example"
+        if not isinstance(evaluated, Evaluated):
+            raise InputError([evaluated] if isinstance(evaluated, Diagnostic) else [])
         results.append(evaluated.result())
     return results
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from webhook.settings.configuration import Configuration
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from webhook.cluster.live_facts import LiveSource
     from webhook.policy.settings.settings import Settings
     from webhook.server import Server
-    from webhook.server.observe.metrics import Metrics
     from webhook.settings.process import Tls
 
 
@@ -24,28 +21,28 @@ class NotInstalledError(Exception):
     """The settings need something of the cluster that is missing. The message says what, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstallationOptions:
-    """Where the webhook runs. `installed_as` is NAMESPACE/NAME, which the names of its objects are made of."""
-
-    installed_as: str | None
-    kubeconfig: str | None
-
-
 @asynccontextmanager
-async def installed(server: Server, wanted: Configuration, options: InstallationOptions) -> AsyncIterator[None]:
+async def installed(
+    server: Server, wanted: Configuration, installed_as: str | None, kubeconfig: str | None
+) -> AsyncIterator[None]:
     """Add the tasks that the settings need of the cluster to the server. Raises NotInstalledError.
 
-    Without such settings no cluster is looked for.
+    Without such settings no cluster is looked for. `installed_as` is NAMESPACE/NAME, which the names of the objects of
+    the installation are made of.
     """
     managed, facts = wanted.tls.mode == "self-managed", wanted.settings.facts.are_wanted
     if not managed and not facts:
         yield
         return
-    api = await _connect(options)
+    from webhook.cluster.client import ClusterError, connect
+
+    try:
+        api = await connect(kubeconfig)
+    except ClusterError as error:
+        raise NotInstalledError(str(error)) from None
     try:
         if managed:
-            _keep_certificates(server, wanted.tls, options, api)
+            _keep_certificates(server, wanted.tls, installed_as, api)
         if facts:
             _follow_facts(server, wanted.settings, api)
         yield
@@ -53,27 +50,23 @@ async def installed(server: Server, wanted: Configuration, options: Installation
         await api.close()
 
 
-async def _connect(options: InstallationOptions) -> Client:
-    from webhook.cluster.client import ClusterError, connect
-
-    try:
-        return await connect(options.kubeconfig)
-    except ClusterError as error:
-        raise NotInstalledError(str(error)) from None
-
-
-def _keep_certificates(server: Server, tls: Tls, options: InstallationOptions, api: Client) -> None:
+def _keep_certificates(server: Server, tls: Tls, installed_as: str | None, api: Client) -> None:
     from webhook.pki import Dependencies, Installation, Keeper, Lifetimes
 
-    namespace, _, name = (options.installed_as or "").partition("/")
+    namespace, _, name = (installed_as or "").partition("/")
     if not namespace or not name:
         raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart sets")
     lifetimes = [timedelta(seconds=seconds) for seconds in (tls.ca_lifetime, tls.leaf_lifetime, tls.settle)]
-    keeper = Keeper(
-        Installation(namespace, name, tls.extra_hosts),
-        Lifetimes(*lifetimes),
-        Dependencies(api, server.credentials.install, server.log.event, CertificateMetrics(server.metrics), api.now),
+    metrics = server.metrics
+    dependencies = Dependencies(
+        api,
+        server.credentials.install,
+        server.log.event,
+        count=lambda event: metrics.certificates.labels(event).inc(),
+        authority_ends=lambda end: metrics.expiry.labels("ca").set(end.timestamp()),
+        now=api.now,
     )
+    keeper = Keeper(Installation(namespace, name, tls.extra_hosts), Lifetimes(*lifetimes), dependencies)
     server.supervisor.add("certificates", keeper.run)
     server.requirements["certificate trusted"] = lambda: keeper.trusted
 
@@ -89,29 +82,16 @@ def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
     for name, run in facts.tasks():
         server.supervisor.add(name, run)
     for source in facts.sources:
-        server.requirements[f"not waiting for {source.subject}"] = partial(_is_settled, source)
-        server.details[f"facts: {source.subject}"] = partial(_state, source)
-        server.metrics.watch_facts(source)
+        _expose(source, server)
 
 
-def _is_settled(source: LiveSource) -> bool:
-    return not source.pending
+def _expose(source: LiveSource, server: Server) -> None:
+    """Make readiness depend on a source of facts, and show its state to people and in metrics."""
 
+    def state() -> str:
+        known = "unknown" if source.age is None else f"{source.count} known, confirmed {source.age:.0f} s ago"
+        return f"{known}, failing" if source.failing else known
 
-def _state(source: LiveSource) -> str:
-    """What a source of facts knows, for people."""
-    known = "unknown" if source.age is None else f"{source.count} known, confirmed {source.age:.0f} s ago"
-    return f"{known}, failing" if source.failing else known
-
-
-@dataclass(frozen=True, slots=True)
-class CertificateMetrics:
-    """The metrics of a keeper."""
-
-    metrics: Metrics
-
-    def count(self, what: str) -> None:
-        self.metrics.certificates.labels(what).inc()
-
-    def authority_ends(self, end: datetime) -> None:
-        self.metrics.expiry.labels("ca").set(end.timestamp())
+    server.requirements[f"not waiting for {source.subject}"] = lambda: not source.pending
+    server.details[f"facts: {source.subject}"] = state
+    server.metrics.watch_facts(source)

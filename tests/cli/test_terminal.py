@@ -12,7 +12,7 @@ from tests.cli.terminal import in_terminal, without_styles
 from tests.report.golden import INPUTS
 from tests.report.reports import DENIAL, UNREADABLE, result
 from webhook.cli import screen
-from webhook.cli.reporting import progress
+from webhook.cli.check import Progress
 from webhook.report.lines import columns
 
 pytestmark = pytest.mark.slow
@@ -122,7 +122,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_progress_appears_after_a_second_and_is_removed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = terminal(monkeypatch)
-    shown = progress()
+    shown = Progress()
     shown.count(result("allowed"))
     clock.now += 0.9
     shown.count(result("denied", DENIAL))
@@ -146,7 +146,7 @@ def test_no_progress_in_ci_or_without_cursor(
 ) -> None:
     stream = terminal(monkeypatch)
     monkeypatch.setenv(variable, value)
-    shown = progress()
+    shown = Progress()
     clock.now += 100
     shown.count(result("allowed"))
     shown.end()
@@ -156,7 +156,7 @@ def test_no_progress_in_ci_or_without_cursor(
 def test_no_progress_in_a_pipe(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    shown = progress()
+    shown = Progress()
     clock.now += 100
     shown.count(result("allowed"))
     assert stream.getvalue() == ""

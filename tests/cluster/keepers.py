@@ -158,7 +158,7 @@ class Replica:
         assert task is not None
         self._task = task
         api: Client = await connect(str(self._kubeconfig))
-        dependencies = Dependencies(api, self._install, self._say, self, api.now)
+        dependencies = Dependencies(api, self._install, self._say, self.count, self.authority_ends, api.now)
         self.keeper = Keeper(OURS, self._lifetimes, dependencies)
         server = await asyncio.start_server(self._answer, sock=self._listening, ssl=self._context)
         self._started.set()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from webhook.cluster.plugin_daemon_set import NO_CONFIG, DefaultRule, PluginDaemonSet, parse, version_of
+from webhook.cluster.device_plugin import NO_CONFIG, DefaultRule, PluginDaemonSet, parse_daemon_set, version_of
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def variables(**values: str | None) -> list[dict[str, Any]]:
 
 def found(containers: Sequence[object], init: Sequence[object] = ()) -> PluginDaemonSet:
     spec = {"template": {"spec": {"containers": containers, "initContainers": init}}}
-    name, parsed = parse(Raw(json.dumps({"metadata": {"name": "plugin"}, "spec": spec}).encode()))
+    name, parsed = parse_daemon_set(Raw(json.dumps({"metadata": {"name": "plugin"}, "spec": spec}).encode()))
     assert name == "plugin"
     return parsed
 

@@ -21,9 +21,9 @@ from tests.facts.fake_cluster import (
 from tests.facts.live import Live
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
+from webhook.cluster.classes import MOST_LABELS
 from webhook.cluster.device_plugin import MOST_CONFIGS
 from webhook.cluster.facts import FactsError, read_facts
-from webhook.cluster.runtime_classes import MOST_LABELS
 from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Node, PluginConfig, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive

@@ -20,7 +20,7 @@ from tests.server.certificates import issue
 from tests.server.client import Client, Reply
 from tests.server.lines import PATIENCE, Lines
 from tests.server.within import client_of, configuration, restored_logging
-from webhook.app import InstallationOptions, installed
+from webhook.app import installed
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node
 from webhook.policy.placement.facts import Facts
 from webhook.server import Server
@@ -72,7 +72,7 @@ async def started(folder: Path, facts: str = FACTS) -> AsyncIterator[Started]:
     log = EventLog("json", "info", writing)
     try:
         server = Server(wanted, Facts(), log)
-        async with installed(server, wanted, InstallationOptions(None, None)):
+        async with installed(server, wanted, None, None):
             with restored_logging():
                 await server.startup()
                 yield Started(server, lines, client_of(server, certificates))

@@ -90,7 +90,7 @@ class Watching:
 def following() -> Watching:
     """A watch of a collection, whose values are the sizes of its objects."""
     made = Watching()
-    log = WatchLog.of(made.log, "objects")
+    log = WatchLog(made.log, "objects")
     reader = Collection(made.script, [PATH], size, Rule("", "secrets", ("list", "watch")))
     made.start(follow(made.script, reader, log))
     return made
@@ -105,7 +105,7 @@ def size(found: Raw) -> tuple[str, int]:
 def named() -> Watching:
     """A watch of the object `guard`."""
     made = Watching()
-    made.start(changes(made.script, PATH, "guard", WatchLog.of(made.log, "objects", "debug"), Random(0)))  # noqa: S311
+    made.start(changes(made.script, PATH, "guard", WatchLog(made.log, "objects", "debug"), Random(0)))  # noqa: S311
     return made
 
 

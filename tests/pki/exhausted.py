@@ -72,7 +72,7 @@ def shown(endpoint: Endpoint) -> int:
 
 async def main() -> dict[str, Any]:
     endpoint = Endpoint()
-    credentials = Credentials(Tls(mode="self-managed"), endpoint, Metrics())
+    credentials = Credentials(Tls(mode="self-managed"), endpoint.use_tls, Metrics())
     world = World()
     world.configure_both()
     replica = world.add(credentials.install)

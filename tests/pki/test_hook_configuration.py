@@ -9,8 +9,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from webhook.pki import hook_configuration, shapes
-from webhook.pki.hook_configuration import HookConfiguration
+from webhook.pki.objects import HookConfiguration
 
 NEW = b"-----BEGIN CERTIFICATE-----\nnew\n"
 TEXT = base64.b64encode(NEW).decode()
@@ -24,12 +23,12 @@ def found(*texts: str | None) -> Any:
 
 
 def parsed(found: Any) -> HookConfiguration:
-    return hook_configuration.read("/guard", shapes.check(found, shapes.HookConfigurationShape, "/guard"))
+    return HookConfiguration.parse("/guard", found)
 
 
 def patched(before: Any, there: Any) -> Any:
     """The current object after a patch that was made for an earlier one."""
-    operations = hook_configuration.operations(parsed(before), NEW)
+    operations = parsed(before).operations(NEW)
     return jsonpatch.apply_patch(there, operations)
 
 
@@ -40,12 +39,12 @@ def test_patch_writes_bundle_into_every_entry(texts: tuple[str | None, ...]) -> 
 
 @pytest.mark.parametrize("texts", [(), (TEXT,), (TEXT, TEXT)])
 def test_patch_is_empty_without_difference(texts: tuple[str, ...]) -> None:
-    assert hook_configuration.operations(parsed(found(*texts)), NEW) == []
+    assert parsed(found(*texts)).operations(NEW) == []
     assert parsed({"metadata": {"resourceVersion": "1"}}).entries == ()
 
 
 def test_patch_skips_entries_with_same_bundle() -> None:
-    operations = hook_configuration.operations(parsed(found(TEXT, "b2xk")), NEW)
+    operations = parsed(found(TEXT, "b2xk")).operations(NEW)
     assert [operation["path"] for operation in operations] == [
         "/metadata/resourceVersion",
         "/webhooks/1/name",

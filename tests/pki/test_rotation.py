@@ -30,7 +30,7 @@ COMING = Authority.create("guard-ca.gpu", NOW + DAY, LIVES.ca)
 def serving(authority: Authority, since: timedelta = DAY, life: timedelta = LIVES.leaf, now: datetime = NOW) -> Served:
     """A served certificate that was signed some time ago."""
     leaf = authority.sign(HOSTS, now - since, life)
-    return Served(leaf, x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
+    return Served(x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
 
 
 def view(

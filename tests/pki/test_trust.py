@@ -11,9 +11,8 @@ from cryptography import x509
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.pki import Authority
-from webhook.pki.hook_configuration import Entry, HookConfiguration
 from webhook.pki.keeper import Trust
-from webhook.pki.objects import ClusterState
+from webhook.pki.objects import ClusterState, Entry, HookConfiguration
 from webhook.pki.rotation import Served
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -36,7 +35,7 @@ class Checker:
     def trusts(self, authority: Authority, *bundles: bytes, now: datetime = NOW) -> bool:
         """Whether a certificate is trusted if two configurations have entries with these bundles."""
         leaf = authority.sign([HOST], NOW, DAY)
-        served = Served(leaf, x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
+        served = Served(x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
         entries = tuple(Entry(f"{number}.example.com", pem) for number, pem in enumerate(bundles))
         found = tuple(HookConfiguration(path, "1", entries) for path in CONFIGURATIONS if bundles)
         self.trust.check(ClusterState.parse({}, found), served, now)

@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.pki.fake_api import Client, FakeApi, Object, wait
 from webhook.pki import Authority, Dependencies, Installation, Keeper, Lifetimes, bundle
-from webhook.pki.keeper import Observer
 from webhook.runtime.certificates import InstallCertificate, InstallError
 
 HOURS = timedelta(hours=1)
@@ -48,8 +47,8 @@ class Seen:
     until: float | None = None
 
 
-class Counts(Observer):
-    """An observer that keeps what keepers count."""
+class Counts:
+    """Keeps what keepers count."""
 
     def __init__(self) -> None:
         self.counted: dict[str, int] = {}
@@ -82,7 +81,8 @@ class Replica:
 
     def __post_init__(self) -> None:
         chance = Random(self.world.chance.random())  # noqa: S311
-        dependencies = Dependencies(self.client, self.install, self.log, self.counts, self.world.now, chance)
+        count, ends = self.counts.count, self.counts.authority_ends
+        dependencies = Dependencies(self.client, self.install, self.log, count, ends, self.world.now, chance)
         self.keeper = Keeper(OURS, self.world.lifetimes, dependencies)
 
     def install(self, certificate: bytes, key: bytes) -> None:

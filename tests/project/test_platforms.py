@@ -10,8 +10,7 @@ import yaml
 
 from tests.cli.run import run
 from tests.project.repository import ROOT, blocks
-from webhook.cluster.device_plugin import device_plugin
-from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
+from webhook.cluster.device_plugin import DefaultRule, PluginDaemonSet, device_plugin
 from webhook.dryrun.files import configuration, read_facts
 from webhook.settings.profiles import PROFILES
 

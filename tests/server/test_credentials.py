@@ -76,7 +76,7 @@ async def test_certificate_installed_during_client_ca_reload_stays(certificates:
 async def test_client_ca_changed_during_certificate_reload_stays(certificates: Certificates, clients: Path) -> None:
     endpoint = Endpoint()
     tls = configuration(f"tls: {{clientCA: '{clients}'}}", certificates).tls
-    sources = {source.what: source for source in Credentials(tls, endpoint, Metrics()).sources()}
+    sources = {source.what: source for source in Credentials(tls, endpoint.use_tls, Metrics()).sources()}
     prepared = sources["certificate"].prepare(sources["certificate"].read())
     other = Authority.create("others", datetime.now(UTC), HOUR).bundle()
     await sources["client CA"].take(sources["client CA"].prepare(other))

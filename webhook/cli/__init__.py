@@ -14,10 +14,10 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
+from webhook import __version__
 from webhook.cli.completion import COMPLETE  # the module adds shells to those of click
 from webhook.cli.extras import missing, require
-from webhook.cli.screen import discard, show, tell
-from webhook.cli.version import version_line
+from webhook.cli.screen import discard, tell
 from webhook.diagnostics import InputError
 from webhook.policy.messages import printable
 from webhook.report.exit_codes import ExitCode
@@ -84,12 +84,6 @@ class _Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        show(version_line())
-        context.exit()
-
-
 _CODES = "".join(f"\n  {code.value:<4}{code.meaning}" for code in ExitCode)
 
 
@@ -98,9 +92,7 @@ _CODES = "".join(f"\n  {code.value:<4}{code.meaning}" for code in ExitCode)
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog=f"\b\nExit codes:{_CODES}",
 )
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version and exit."
-)
+@click.version_option(__version__, message="gpushare-webhook %(version)s", help="Print the version and exit.")
 def cli() -> None:
     """Check and prepare pods that share NVIDIA GPUs through MPS."""
 
@@ -112,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tell("standard output is closed; redirect it to a file or to /dev/null")
         sys.exit(ExitCode.WRONG_INPUT)
     _write_utf8()
-    program = _program(sys.argv[0])
+    name = Path(sys.argv[0]).name
+    program = {"__main__.py": "python -m webhook", "kubectl-gpushare": "kubectl gpushare"}.get(name, name)
     try:
         if asked := os.environ.get(COMPLETE):
             _complete(program, asked)
@@ -141,12 +134,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         tell(f"internal error: {reason(error)}; please report it")
         sys.exit(ExitCode.INTERNAL_ERROR)
-
-
-def _program(path: str) -> str:
-    """Return the name by which the user called the program."""
-    name = Path(path).name
-    return {"__main__.py": "python -m webhook", "kubectl-gpushare": "kubectl gpushare"}.get(name, name)
 
 
 def _complete(program: str, instruction: str) -> NoReturn:

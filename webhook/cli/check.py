@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.baseline import BaselineOptions, baseline_options, opened
 from webhook.cli.evaluator import SettingsSource, prepared, source_options
-from webhook.cli.options import ManifestCommand, manifest_options, read_standard_input_once
-from webhook.cli.reporting import ReportOptions, report_options, reports
-from webhook.cli.screen import notify
+from webhook.cli.options import (
+    ManifestCommand,
+    Output,
+    file_option,
+    manifest_options,
+    outputs_option,
+    read_standard_input_once,
+    single_option,
+)
+from webhook.cli.outputs import STDOUT, Write, destinations
+from webhook.cli.screen import draw, notify, paint, show, tell, width
 from webhook.cli.selection import selection_options
+from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import results
+from webhook.dryrun.files import up_to_root
 from webhook.dryrun.inputs import Inputs
-from webhook.report.model import Selection
-from webhook.report.tally import Tally
+from webhook.report.check import CheckFormat
+from webhook.report.lines import counted
+from webhook.report.model import Entry, Result, Selection
+from webhook.report.tally import FailOn, Tally
+from webhook.report.writer import Page, SourceTree, Writer
+
+if TYPE_CHECKING:
+    from webhook.dryrun.baseline import ReadBaseline, WrittenBaseline
 
 _MOST_JOBS = 256
 
@@ -25,14 +47,18 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
     """Return the number of processes. Raises BadParameter where the system cannot fork."""
     if value != 1 and not hasattr(os, "fork"):
         raise click.BadParameter("worker processes need a system that can fork; leave out -j")
-    return value or cores()
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux
+    return value or (len(affinity(0)) if affinity is not None else os.cpu_count() or 1)
 
 
 @click.command(name="check", cls=ManifestCommand)
 @manifest_options
 @source_options
 @selection_options
-@baseline_options
+@file_option("--baseline", help="Leave out the findings that a baseline holds.")
+@file_option(
+    "--write-baseline", help="Write all findings to a baseline, and report none. Not written if there are errors."
+)
 @click.option(
     "-j",
     "--jobs",
@@ -43,14 +69,32 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
     callback=_jobs,
     help="Check in N processes; 0 stands for the number of cores. The report is the same.",
 )
-@report_options
+@outputs_option(CheckFormat.TEXT, "The format of the report.")
+@single_option(
+    "--fail-on",
+    type=click.Choice([one.value for one in FailOn]),
+    default=FailOn.DENY.value,
+    show_default=True,
+    callback=lambda _context, _option, value: FailOn(value),
+    help="Exit with 1 if an object is denied (deny), or also warned (warn), or a file or folder is hidden from the "
+    "check (unread), or also an object skipped (skipped); or never. Errors always exit with 2.",
+)
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Print only the findings that deny an object or fail the run, and no summary, in the text report.",
+)
 def command(
     inputs: Inputs,
     source: SettingsSource,
     selection: Selection,
-    baseline: BaselineOptions,
+    baseline: str | None,
+    write_baseline: str | None,
     jobs: int,
-    wanted: ReportOptions,
+    outputs: tuple[Output[CheckFormat], ...],
+    fail_on: FailOn,
+    quiet: bool,
 ) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
@@ -60,21 +104,134 @@ def command(
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
       gpushare-webhook check manifests/ --config settings.yaml --fail-on warn
     """
-    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline.read)
-    accepted = opened(baseline)
+    if baseline is not None and write_baseline is not None:
+        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
+    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
+    accepted = _opened(baseline, write_baseline)
     evaluator, settings = prepared(source, selection)
-    with results(inputs, evaluator, selection, jobs, notify) as checked, reports(wanted) as written:
+    with results(inputs, evaluator, selection, jobs, notify) as checked, _reports(outputs, fail_on, quiet) as written:
         tally = Tally(settings, selection)
         for result in checked:
-            entry = accepted.suppress(result)
+            entry = result if accepted is None else accepted.suppress(result)
             tally.add(entry)
             written.add(entry)
-        accepted.end(tally)
+        if accepted is not None:
+            accepted.end(tally)
         written.end(tally)
-    sys.exit(tally.exit_code(wanted.fail_on))
+    sys.exit(tally.exit_code(fail_on))
 
 
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+def _opened(read: str | None, write: str | None) -> ReadBaseline | WrittenBaseline | None:
+    """Return the baseline to read or to write, if any. Raises InputError if it cannot be read."""
+    if write is not None:
+        from webhook.dryrun.baseline import WrittenBaseline  # most runs have no baseline
+
+        return WrittenBaseline(write, partial(_write, write), tell)
+    if read is not None:
+        from webhook.dryrun.baseline import ReadBaseline  # as above
+
+        return ReadBaseline(read)
+    return None
+
+
+def _write(file: str, text: str) -> None:
+    """Write a file as a whole. Raises InputError."""
+    with destinations([file]) as (write,):
+        write(text)
+
+
+class Reports:
+    """The reports of a run, which get the same entries. Errors also appear on standard error."""
+
+    __slots__ = ("_parts", "_progress")
+
+    def __init__(self, parts: Sequence[tuple[Writer, Write]], shown: Progress) -> None:
+        self._parts = parts
+        self._progress = shown
+
+    def add(self, entry: Entry) -> None:
+        """Write an entry into each report. Raises InputError if one cannot be written."""
+        self._progress.count(entry)
+        if isinstance(entry, Diagnostic):
+            self._progress.end()
+            tell(str(entry))
+        for writer, write in self._parts:
+            if text := writer.add(entry):
+                write(text)
+
+    def end(self, tally: Tally) -> None:
+        """Write the end of each report. Raises InputError if one cannot be written."""
+        self._progress.end()
+        for writer, write in self._parts:
+            if text := writer.end(tally):
+                write(text)
+
+
+@contextmanager
+def _reports(outputs: Sequence[Output[CheckFormat]], fail_on: FailOn, is_quiet: bool) -> Iterator[Reports]:
+    """Yield the reports. At the end, those that are data are put into place. Raises InputError.
+
+    A report for people on standard output appears line by line, and its lines fit the terminal.
+    """
+    shown = Progress()
+
+    def show_live(text: str) -> None:
+        shown.end()
+        show(text)
+
+    here = Path.cwd()
+    tree = SourceTree(str(up_to_root(here)[-1]), str(here))
+    page = partial(Page, fail_on=fail_on, is_quiet=is_quiet, tree=tree)
+    screen = page(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
+    file = page()
+    live = [one for one in outputs if one.file == STDOUT and one.format.is_for_people]
+    data = [one for one in outputs if one not in live]
+    with destinations([one.file for one in data]) as writes:
+        parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show_live) for one in live]
+        parts += [(one.format.writer(file), write) for one, write in zip(data, writes, strict=True)]
+        try:
+            yield Reports(parts, shown)
+        finally:
+            shown.end()
+
+
+_UNSEEN = 1.0
+"""Seconds for which a run shows no progress."""
+
+_BETWEEN = 0.1
+"""Seconds between two changes of the progress."""
+
+
+class Progress:
+    """A line on standard error that counts the files and objects of a long run, until the first output or its end.
+
+    It stays hidden in a CI system, in a file and on a terminal without cursor.
+    """
+
+    __slots__ = ("_due", "_file", "_files", "_is_shown", "_objects")
+
+    def __init__(self) -> None:
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        is_visible = is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+        self._due = time.monotonic() + _UNSEEN if is_visible else math.inf
+        self._is_shown = False
+        self._file: str | None = None
+        self._files = 0
+        self._objects = 0
+
+    def count(self, entry: Entry) -> None:
+        if entry.file != self._file:
+            self._file = entry.file
+            self._files += 1
+        self._objects += isinstance(entry, Result)
+        if (now := time.monotonic()) >= self._due:
+            self._due = now + _BETWEEN
+            self._is_shown = True
+            draw(f"checked {counted(self._objects, 'object')} in {counted(self._files, 'file')}")
+
+    def end(self) -> None:
+        """Remove the line. It does not return, since the report shows the progress from here on."""
+        self._due = math.inf
+        if self._is_shown:
+            self._is_shown = False
+            draw("")

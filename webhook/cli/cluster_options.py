@@ -26,23 +26,20 @@ class Cluster(NamedTuple):
     NAMESPACE/NAME of the installation whose settings are used. `without` holds keys of `PARTS`.
     """
 
-    context: str | None
-    kubeconfig: str | None
-    installed_as: str | None
-    without: frozenset[str]
+    context: str | None = None
+    kubeconfig: str | None = None
+    installed_as: str | None = None
+    without: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"context {self.context}" if self.context is not None else "the cluster"
-
-
-_NONE = Cluster(None, None, None, frozenset())
 
 
 def _cluster(
     *, context: str | None, kubeconfig: str | None, installed_as: str | None, without: tuple[str, ...]
 ) -> Cluster | None:
     given = Cluster(context, kubeconfig, installed_as, frozenset(without))
-    if given == _NONE:
+    if given == Cluster():
         return None
     require("cluster", "an option of a live cluster (--context, --kubeconfig, --installed-as, --without)")
     return given

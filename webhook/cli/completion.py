@@ -59,7 +59,6 @@ class KubectlComplete(ShellComplete):
 %(complete_var)s=kubectl_complete exec kubectl-gpushare "$@\""""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words, and the incomplete one."""
         *words, incomplete = sys.argv[1:] or [""]
         return words, incomplete
 
@@ -99,7 +98,6 @@ class BashCompleteWithColons(BashComplete):
 complete -o nosort -F %(complete_func)s %(prog_name)s"""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words, and the incomplete one."""
         line = os.environ.get("COMP_LINE", "")
         _, *words = split_arg_string(line) or [""]
         incomplete = words.pop() if words and not line[-1].isspace() else ""

@@ -10,7 +10,7 @@ from webhook.cli.evaluator import config_option
 from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.screen import show
 from webhook.diagnostics import LINE
-from webhook.dryrun.files import SettingsFile, configuration, content, parse, read_facts, settings_file
+from webhook.dryrun.files import configuration, content, parse, read_facts, settings_file
 from webhook.manifests import STDIN
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
@@ -43,17 +43,13 @@ def view(config: str | None, facts: str | None, output: DataFormat) -> None:
     match output:
         case DataFormat.YAML:
             below = {} if facts is None else {_FROM_PLUGIN: tuple(plugin_limits(held.settings.limits, known))}
-            show(_head(file) + commented_yaml(effective(held), YamlComments(origins, below)))
+            head = "" if file is None or not file.found else printable(f"# The settings file is {file}.", LINE) + "\n"
+            head += "# Values without a comment are the defaults.\n"
+            show(head + commented_yaml(effective(held), YamlComments(origins, below)))
         case DataFormat.JSON:
             show(json_text(effective(held)))
         case _:
             assert_never(output)
-
-
-def _head(file: SettingsFile | None) -> str:
-    """Return the comment above the settings, which names a file that no option names."""
-    named = "" if file is None or not file.found else printable(f"# The settings file is {file}.", LINE) + "\n"
-    return f"{named}# Values without a comment are the defaults.\n"
 
 
 _FROM_PLUGIN: Path = ("limits", "fromDevicePlugin")

@@ -46,15 +46,11 @@ source_options = option_group(
 """Adds the options of settings, facts and clusters. The command gets them as `source`."""
 
 
-class Prepared(NamedTuple):
-    """An evaluator, and the settings file that it follows; empty if there is none, or if an option names it."""
+def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> tuple[Evaluator, str]:
+    """Return the evaluator for the options, with the selected checks, and the settings file that it follows.
 
-    evaluator: Evaluator
-    settings: str
-
-
-def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> Prepared:
-    """Return the evaluator for the options, with the selected checks. Raises InputError and UsageError."""
+    The file is empty if there is none, or if an option names it. Raises InputError and UsageError.
+    """
     cluster = source.cluster
     if cluster is not None:
         _verify(source, cluster)
@@ -62,11 +58,11 @@ def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> Prepa
     settings = _settings(file, source.profile)
     named = str(file) if file is not None and file.found else ""
     if cluster is None:
-        return Prepared(Evaluator.of(selection.apply(settings), read_facts(source.facts, settings)), named)
+        return Evaluator.of(selection.apply(settings), read_facts(source.facts, settings)), named
     from webhook.cli import live
 
     read = live.read(cluster, settings)
-    return Prepared(Evaluator.of(selection.apply(read.settings), read.facts), named)
+    return Evaluator.of(selection.apply(read.settings), read.facts), named
 
 
 def _settings(file: SettingsFile | None, profile: str | None) -> Settings:

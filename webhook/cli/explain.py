@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
 from enum import Enum
 from textwrap import indent, wrap
 from typing import Any, assert_never
@@ -39,16 +38,6 @@ class ExplainFormat(Enum):
     TEXT = "text"
     MARKDOWN = "markdown"
 
-    def written(self, pages: Iterable[str]) -> str:
-        """Return pages of Markdown in this format; text as wide as the terminal."""
-        match self:
-            case ExplainFormat.TEXT:
-                return "\n\n".join(_text(page, max(width(), _NARROWEST), paint(sys.stdout)) for page in pages)
-            case ExplainFormat.MARKDOWN:
-                return "\n".join(_LOCAL.sub(r"\1", page) for page in pages)
-            case _:
-                assert_never(self)
-
 
 @click.command(name="explain")
 @click.argument("codes", metavar="[CODE]...", nargs=-1, shell_complete=complete_topics)
@@ -67,7 +56,15 @@ def command(codes: tuple[str, ...], everything: bool, output: ExplainFormat) -> 
     if everything and codes:
         raise click.UsageError("--all explains every code; omit the codes, or omit --all")
     topics = _TOPICS.values() if everything else _find(codes)
-    show(output.written(map(explanation, topics) if topics else [_overview()]))
+    pages = map(explanation, topics) if topics else [_overview()]
+    match output:
+        case ExplainFormat.TEXT:
+            columns = max(width(), _NARROWEST)
+            show("\n\n".join(_text(page, columns, paint(sys.stdout)) for page in pages))
+        case ExplainFormat.MARKDOWN:
+            show("\n".join(_LOCAL.sub(r"\1", page) for page in pages))
+        case _:
+            assert_never(output)
 
 
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
@@ -85,7 +82,6 @@ def _unknown(code: str) -> str:
 
 
 def _overview() -> str:
-    """Return the page that lists all checks and injections."""
     switches = view(default())["injections"]
     injections = [(one.name, "on" if switches[one.name]["enabled"] else "off", one.title) for one in ALL]
     lists = {"Checks": [(one.code, one.severity.label, one.title) for one in CHECKS], "Injections": injections}

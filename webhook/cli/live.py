@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,23 +50,16 @@ def read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource = NO_P
 
     Raises InputError, with one diagnostic for each part that cannot be read.
     """
-    with _library_warnings(cluster):
-        return asyncio.run(_read(cluster, settings, plugin))
-
-
-@contextmanager
-def _library_warnings(cluster: Cluster) -> Iterator[None]:
-    """Report what the client's library logs, such as a failure of a credential plugin, as the command's own lines."""
     handler = _Lines(cluster)
     logging.getLogger().addHandler(handler)
     try:
-        yield
+        return asyncio.run(_read(cluster, settings, plugin))
     finally:
         logging.getLogger().removeHandler(handler)
 
 
 class _Lines(logging.Handler):
-    """Writes each record as a line to standard error."""
+    """Reports what the client's library logs, such as a failure of a credential plugin, as the command's own lines."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(logging.WARNING)
@@ -131,7 +122,12 @@ def _wanted(
     cluster: Cluster, installed: FactsSettings, plugin: DevicePluginSource
 ) -> tuple[FactsSettings, dict[str, str]]:
     """What to read, and why the rest is left out."""
-    source = _overridden(installed.device_plugin or NO_PLUGIN, plugin)
+    source = installed.device_plugin or NO_PLUGIN
+    source = DevicePluginSource(
+        plugin.config_maps or source.config_maps,
+        plugin.daemon_set or source.daemon_set,
+        plugin.version or source.version,
+    )
     if cluster.installed_as is None:
         installed = FactsSettings(nodes=True, namespaces=True, runtime_classes=True, device_classes=True)
     wanted = replace(installed, device_plugin=None if source == NO_PLUGIN else source)
@@ -147,12 +143,6 @@ def _wanted(
 
 _NO_SOURCE = "no ConfigMap of it is named: --device-plugin-config names one"
 _NOT_INSTALLED = "the installed settings do not read it either"
-
-
-def _overridden(source: DevicePluginSource, by: DevicePluginSource) -> DevicePluginSource:
-    return DevicePluginSource(
-        by.config_maps or source.config_maps, by.daemon_set or source.daemon_set, by.version or source.version
-    )
 
 
 async def _facts(api: ApiServer, cluster: Cluster, wanted: FactsSettings, decisive: Decisive) -> Facts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
@@ -62,8 +61,10 @@ def command(
       gpushare-webhook mutate manifests/ -o diff | git apply
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
-    evaluator = prepared(source).evaluator
-    with edits(outputs) as written:
+    evaluator, _ = prepared(source)
+    with destinations([one.file for one in outputs]) as writes:
+        parts = [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
+        written = Edits(parts)
         for manifest in applied(inputs, notify):
             if not isinstance(manifest, Manifest):
                 written.add(manifest)
@@ -134,7 +135,6 @@ class Edits:
         return ExitCode.WRONG_INPUT if self.errors else ExitCode.DENIED if self.denied else ExitCode.OK
 
     def summary(self) -> str:
-        """Return what became of the objects, in a line."""
         counts = {"edited": self.edited, "unchanged": self.unchanged, "denied": self.denied}
         objects = sum(counts.values())
         named = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
@@ -164,15 +164,6 @@ class Edits:
     def _refuse(self, problem: Diagnostic) -> None:
         self.errors += problem.errors
         tell(*map(str, self._listing.add(problem)))
-
-
-@contextmanager
-def edits(outputs: Sequence[Output[MutateFormat]]) -> Iterator[Edits]:
-    """Yield the edits of a run. At the end, all text is put into place. Raises InputError."""
-    with destinations([one.file for one in outputs]) as writes:
-        yield Edits(
-            [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
-        )
 
 
 def _destination(file: str) -> Destination:

@@ -67,31 +67,25 @@ def option_group(
     return with_options
 
 
+_FORCE_EXCLUDE = "--force-exclude"
+
+
 class ManifestCommand(click.Command):
     """A command with `manifest_options`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of the command. Raises UsageError for an option that is the name of a file."""
+        """Parse the words of the command. Raises UsageError for an option that is the name of a file.
+
+        Tools such as pre-commit append the names of files to the words of their user, without `--` in between. The
+        author of a file called `--config=x.yaml` would choose the settings.
+        """
         if _FORCE_EXCLUDE in args and not ctx.resilient_parsing:
-            _refuse_files_that_are_options(args)
+            for word in takewhile(lambda word: word != "--" or os.path.lexists(word), args):
+                if word.startswith("-") and os.path.lexists(word):
+                    name = printable(word)
+                    remedy = f'rename it, or name it "./{name}", so that it is no option'
+                    raise click.UsageError(f'"{name}" is a file here; {remedy}')
         return super().parse_args(ctx, args)
-
-
-_FORCE_EXCLUDE = "--force-exclude"
-
-
-def _refuse_files_that_are_options(words: Sequence[str]) -> None:
-    """Check that no option is the name of a file. Raises UsageError.
-
-    Tools such as pre-commit append the names of files to the words of their user, without `--` in between. The author
-    of a file called `--config=x.yaml` would choose the settings.
-    """
-    for word in takewhile(lambda word: word != "--" or os.path.lexists(word), words):
-        if word.startswith("-") and os.path.lexists(word):
-            name = printable(word)
-            raise click.UsageError(
-                f'"{name}" is a file here; rename it, or name it "./{name}", so that it is no option'
-            )
 
 
 def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], Any]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, NoReturn, ParamSpec, TextIO, TypeAlias
+from typing import NamedTuple, ParamSpec, TextIO, TypeAlias
 
 from webhook.cli.screen import show
 from webhook.diagnostics import Diagnostic, InputError
@@ -97,7 +97,9 @@ def _opened(name: str, leftovers: ExitStack) -> _Destination:
         if mode is not None and stat.S_ISDIR(mode):
             raise ValueError("is a folder; name a file")
         if mode is not None and not stat.S_ISREG(mode):
-            return _direct(name, leftovers)
+            stream = named.open("w", encoding="utf-8")
+            leftovers.callback(_close, stream)
+            return _Destination(_reporting(name, stream.write), _reporting(name, stream.flush), lambda: None)
         return _beside(name, mode, leftovers)
 
 
@@ -116,19 +118,14 @@ def _standard_output(leftovers: ExitStack) -> _Destination:
     return _Destination(_reporting(held, spool.write), _reporting(held, lambda: spool.seek(0)), complete)
 
 
-def _direct(name: str, leftovers: ExitStack) -> _Destination:
-    stream = Path(name).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
-    leftovers.callback(_close, stream)
-    return _Destination(_reporting(name, stream.write), _reporting(name, stream.flush), lambda: None)
-
-
 def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     # Only output to files needs these, and `secrets` imports hashlib.
     import signal
     from secrets import token_hex
 
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _end)
+        # The exit removes what is not completed.
+        signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(ExitCode.TERMINATED))
         leftovers.callback(signal.signal, signal.SIGTERM, signal.SIG_DFL)
     place = Path(name).resolve()
     new = place.with_name(f".{token_hex(8)}.tmp")
@@ -145,11 +142,6 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     return _Destination(
         _reporting(name, stream.write), _reporting(name, settle), _reporting(name, lambda: new.replace(place))
     )
-
-
-def _end(_signal: int, _frame: object) -> NoReturn:
-    """Exit on SIGTERM, so that what is not completed is removed."""
-    sys.exit(ExitCode.TERMINATED)
 
 
 def _close(stream: TextIO) -> None:

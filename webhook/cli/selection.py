@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -15,7 +15,8 @@ from webhook.policy.injections import ALL
 from webhook.policy.messages import printable
 from webhook.report.model import EVERYTHING, Selection
 
-_CODES = tuple(check.code for check in CHECKS)
+_TITLES = {check.code: check.title for check in CHECKS}
+_CODES = tuple(_TITLES)
 _LIST = "`gpushare-webhook explain` lists them"
 
 
@@ -31,20 +32,17 @@ def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
 
 
 def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
-    """Return the codes of lists with commas. Raises BadParameter that names every unknown code."""
-    given = [code for codes in lists for code in _split(codes)]
+    """Return the codes of lists with commas. Raises BadParameter for a list without one, or for all unknown codes."""
+    given: list[str] = []
+    for codes in lists:
+        parts = [code for part in codes.split(",") if (code := part.strip())]
+        if not parts:
+            raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
+        given += parts
     unknown = [code for code in dict.fromkeys(given) if code.upper() not in _CODES]
     if unknown:
         raise click.BadParameter("; ".join(map(_unknown, unknown)))
     return frozenset(code.upper() for code in given)
-
-
-def _split(codes: str) -> Iterator[str]:
-    """Yield the codes of a list with commas. Raises BadParameter for one without a code."""
-    parts = [code for part in codes.split(",") if (code := part.strip())]
-    if not parts:
-        raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
-    yield from parts
 
 
 def _unknown(code: str) -> str:
@@ -55,7 +53,7 @@ def _unknown(code: str) -> str:
 
 def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a code, or the name of an injection, in any case."""
-    names = {**_titles(), **{injection.name: injection.title for injection in ALL}}
+    names = _TITLES | {injection.name: injection.title for injection in ALL}
     return _beginning(names, incomplete, "")
 
 
@@ -63,18 +61,12 @@ def complete_codes(_context: click.Context, _option: click.Parameter, incomplete
     """Complete the last code of a list with commas. A code that the list already has is not offered again."""
     before, comma, last = incomplete.rpartition(",")
     given = before.upper().split(",")
-    return _beginning({code: title for code, title in _titles().items() if code not in given}, last, before + comma)
-
-
-def _titles() -> dict[str, str]:
-    return {check.code: check.title for check in CHECKS}
+    return _beginning({code: title for code, title in _TITLES.items() if code not in given}, last, before + comma)
 
 
 def _beginning(titles: dict[str, str], start: str, before: str) -> list[CompletionItem]:
-    known = titles.items()
-    return [
-        CompletionItem(before + name, help=title) for name, title in known if name.lower().startswith(start.lower())
-    ]
+    fitting = (name for name in titles if name.lower().startswith(start.lower()))
+    return [CompletionItem(before + name, help=titles[name]) for name in fitting]
 
 
 def padded(code: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.app import InstallationOptions, NotInstalledError, installed
+from webhook.app import NotInstalledError, installed
 from webhook.cli.options import file_option, read_standard_input_once
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import Load, Loaded, content, parse
@@ -23,17 +23,20 @@ _PORT = click.IntRange(0, 65535)
 
 
 class SettingOption(click.Option):
-    """An option that overrides a key of the settings file and is checked together with it. `key` is section.key."""
+    """An option that overrides a key of the settings file and is checked together with it. `key` is section.key.
+
+    The context of the command holds the overrides as its object.
+    """
 
     def __init__(self, names: Sequence[str], *, key: str, **rest: Any) -> None:
         self.key = key
         rest["help"] = f"{rest['help']} Overrides {key}."
-        super().__init__(names, **rest)
+        super().__init__(names, expose_value=False, callback=self._override, **rest)
 
-    def override(self, value: object) -> Option:
-        """Return the override of the key with a value."""
-        section, _, key = self.key.partition(".")
-        return Option(self.opts[0], section, key, value)
+    def _override(self, context: click.Context, _option: click.Parameter, value: object) -> None:
+        if value is not None:
+            section, _, key = self.key.partition(".")
+            context.ensure_object(list).append(Option(self.opts[0], section, key, value))
 
 
 _setting = partial(click.option, cls=SettingOption)
@@ -75,12 +78,10 @@ _setting = partial(click.option, cls=SettingOption)
 @click.pass_context
 def command(
     context: click.Context,
-    /,
     config: str | None,
     facts: str | None,
     installed_as: str | None,
     kubeconfig: str | None,
-    **_settings: Any,
 ) -> None:
     """Run the webhook: reviews over HTTPS, health and metrics over HTTP.
 
@@ -98,14 +99,13 @@ def command(
     from webhook.settings.load import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)
-    given = _overrides(context)
-    wanted, settings_file = _loaded(config, partial(load, options=given))
+    wanted, settings_file = _loaded(config, partial(load, options=context.obj or []))
     known, facts_file = _loaded(facts, partial(load_facts, decisive=Decisive.of(wanted.settings)))
     log = EventLog(wanted.log.format, wanted.log.level)
 
     async def serve() -> None:
         server = Server(wanted, known, log, Files(settings_file, facts_file))
-        async with installed(server, wanted, InstallationOptions(installed_as, kubeconfig)):
+        async with installed(server, wanted, installed_as, kubeconfig):
             interpreter.prepare()  # what a cluster needs is imported only now
             await server.run()
 
@@ -127,10 +127,3 @@ def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:
         return parse("", b"", load), None
     file, data = content(name)
     return parse(file, data, load), None if name == "-" else File(Path(name), lambda new: parse(file, new, load), data)
-
-
-def _overrides(context: click.Context) -> list[Option]:
-    """Return the overrides of settings for the options that were given."""
-    settings = [one for one in context.command.params if isinstance(one, SettingOption)]
-    given = {str(one.name): context.params[str(one.name)] for one in settings}
-    return [one.override(given[str(one.name)]) for one in settings if given[str(one.name)] is not None]

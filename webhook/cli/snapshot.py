@@ -78,9 +78,7 @@ def command(
     _verify_names(facts, settings_file, None if cluster is None else cluster.installed_as, config)
     read_standard_input_once(config=config)
     given = Settings() if config is None else configuration(config).settings
-    read = live.read(
-        cluster or Cluster(None, None, None, frozenset()), given, DevicePluginSource(config_maps, daemon_set, version)
-    )
+    read = live.read(cluster or Cluster(), given, DevicePluginSource(config_maps, daemon_set, version))
     contents = {facts: output.to_format()(spelled_out(portable(read.facts, read.settings)))}
     if settings_file is not None and read.settings_file is not None:
         contents[settings_file] = read.settings_file

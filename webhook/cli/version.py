@@ -8,15 +8,10 @@ from webhook import __version__
 from webhook.cli.screen import show
 
 
-def version_line() -> str:
-    """Return the name and the version of the program, as `--version` prints them."""
-    return f"gpushare-webhook {__version__}\n"
-
-
 @click.command(name="version")
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="The format."
 )
 def command(output: str) -> None:
     """Print the version."""
-    show(f'{{"version": "{__version__}"}}\n' if output == "json" else version_line())
+    show(f'{{"version": "{__version__}"}}\n' if output == "json" else f"gpushare-webhook {__version__}\n")

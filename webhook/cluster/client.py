@@ -13,7 +13,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -32,7 +32,7 @@ from kubernetes.aio.config import (
 
 from webhook import __version__
 from webhook.cluster.api_server import Object, ResponseTooLargeError, StatusError, WatchEvent
-from webhook.cluster.kubeconfig import KubeconfigError, verify
+from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, verify
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
 
@@ -47,12 +47,6 @@ _PRECISION = timedelta(seconds=5)
 
 _REQUIRED = ("param_serialize", "call_api")
 """What the client needs of `ApiClient`."""
-
-_REMEDIES = {
-    True: "check that the pod's service account token is mounted",
-    False: "pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG",
-}
-"""What to do if there is no cluster to connect to, by whether the process runs inside one."""
 
 
 class ClusterError(Exception):
@@ -82,7 +76,7 @@ _EVENTS = msgspec.json.Decoder(WatchEvent)
 
 
 class Client:
-    """A connection to one API server. Requests without a response raise ConnectionError."""
+    """A connection to one API server, an `ApiServer`. Requests without a response raise ConnectionError."""
 
     def __init__(self, configuration: Configuration, limits: ResponseLimits = _LIMITS) -> None:
         self._limits = limits
@@ -96,29 +90,22 @@ class Client:
         return datetime.now(UTC) + self.skew
 
     async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
-        """Return the HTTP status and the decoded object of a response, whatever the status.
-
-        The body of a PATCH is a JSON patch.
-        """
-        content = "application/json-patch+json" if method == "PATCH" else "application/json"
-        timeout = aiohttp.ClientTimeout(total=self._limits.seconds, sock_connect=_CONNECT)
-        response = await self._send(method, path, content, body, timeout)
-        answer = _decoded(await self._body(f"{method} {path}", response))
+        response, text = await self._answer(method, path, body)
+        try:
+            answer = json.loads(text)
+        except (ValueError, RecursionError):
+            answer = None  # such as a proxy's page
         if not isinstance(answer, dict):
             raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
         return response.status, answer
 
     async def read(self, path: str) -> tuple[int, bytes]:
-        """Return the HTTP status and the body of the response to a GET, whatever the status."""
-        timeout = aiohttp.ClientTimeout(total=self._limits.seconds, sock_connect=_CONNECT)
-        response = await self._send("GET", path, "application/json", None, timeout)
-        return response.status, await self._body(f"GET {path}", response)
+        response, text = await self._answer("GET", path)
+        return response.status, text
 
     async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
-        """Yield the events of one watch of a collection until the server ends it."""
         asked = urlencode({"watch": "true", "timeoutSeconds": str(_WATCH), **query})
-        timeout = aiohttp.ClientTimeout(total=_WATCH + 10, sock_connect=_CONNECT)
-        response = await self._send("GET", f"{path}?{asked}", "application/json", None, timeout)
+        response = await self._send("GET", f"{path}?{asked}", None, _WATCH + 10)
         if response.status != 200:
             _abort(response)
             raise StatusError(response.status, f"watch of {path}: {_status(response)}")
@@ -134,22 +121,28 @@ class Client:
     async def close(self) -> None:
         await self._client.close()  # type: ignore[no-untyped-call]
 
-    async def _body(self, asked: str, response: aiohttp.ClientResponse) -> bytes:
+    async def _answer(self, method: str, path: str, body: Any = None) -> tuple[aiohttp.ClientResponse, bytes]:
+        """A response with its body. Raises ResponseTooLargeError."""
+        response = await self._send(method, path, body, self._limits.seconds)
+        text, size = bytearray(), self._limits.size
         try:
-            body = await _read(response, self._limits.size)
-        except ResponseTooLargeError as error:
-            raise ResponseTooLargeError(f"{asked}: {error}") from None
+            async for chunk in response.content.iter_any():
+                text += chunk
+                if len(text) > size:
+                    break
         except (aiohttp.ClientError, OSError) as error:
-            raise ConnectionError(f"{asked}: {_why(error)}") from None
+            raise ConnectionError(f"{method} {path}: {_why(error)}") from None
         finally:
             response.release()
+        if len(text) > size:
+            raise ResponseTooLargeError(f"{method} {path}: the answer is larger than {size} bytes")
         self._set_clock(response.headers)
-        return body
+        return response, bytes(text)
 
-    async def _send(
-        self, method: str, path: str, content: str, body: Any, limits: aiohttp.ClientTimeout
-    ) -> aiohttp.ClientResponse:
+    async def _send(self, method: str, path: str, body: Any, seconds: float) -> aiohttp.ClientResponse:
+        content = "application/json-patch+json" if method == "PATCH" else "application/json"
         headers = {"Accept": "application/json", "Content-Type": content}
+        limits = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT)
         try:
             # This calls `refresh_api_key_hook`, which reads the token of the service account.
             prepared = await self._client.param_serialize(
@@ -192,8 +185,10 @@ async def connect(
     except KubeconfigError as error:
         raise ClusterError(f"no cluster: {error}") from None
     except Exception as error:  # the library raises whatever a wrong file leads to
-        where = "the files of the service account" if inside else kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION
-        raise ClusterError(f"no cluster: {where}: {_why(error)}; {_REMEDIES[inside]}") from None
+        where, remedy = kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, REMEDY
+        if inside:
+            where, remedy = "the files of the service account", "check that the pod's service account token is mounted"
+        raise ClusterError(f"no cluster: {where}: {_why(error)}; {remedy}") from None
 
 
 def _load_service_account(configuration: Configuration) -> None:
@@ -203,16 +198,6 @@ def _load_service_account(configuration: Configuration) -> None:
     keep an expired token for as long, so this one reads the token for each request.
     """
     load_incluster_config(configuration, try_refresh_token=False)  # type: ignore[no-untyped-call]
-
-
-async def _read(response: aiohttp.ClientResponse, size: int) -> bytes:
-    """The body of a response. Raises ResponseTooLargeError."""
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > size:
-            raise ResponseTooLargeError(f"the answer is larger than {size} bytes")
-    return bytes(body)
 
 
 async def _lines(response: aiohttp.ClientResponse, size: int) -> AsyncGenerator[bytes, None]:
@@ -232,23 +217,13 @@ async def _lines(response: aiohttp.ClientResponse, size: int) -> AsyncGenerator[
         await next_turn()
 
 
-def _decoded(text: bytes) -> Any:
-    """The JSON value of a response; None if it is not JSON, such as a proxy's page, or is nested too deeply."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _event(line: bytes) -> WatchEvent:
     """The event in a line of a watch. Raises ConnectionError."""
-    try:
+    with suppress(msgspec.DecodeError, ValueError, RecursionError):
         event = _EVENTS.decode(line)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        raise ConnectionError("not an event of the API server") from None
-    if bytes(memoryview(event.object)[:1]) != b"{":
-        raise ConnectionError("not an event of the API server")
-    return event
+        if bytes(memoryview(event.object)[:1]) == b"{":
+            return event
+    raise ConnectionError("not an event of the API server")
 
 
 def _status(response: aiohttp.ClientResponse) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from webhook.cluster import device_classes, device_plugin, namespaces, nodes, runtime_classes
+from webhook.cluster import classes, device_plugin, namespaces, nodes
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.watch import Reader, ReadError
 from webhook.policy.placement.facts import Facts
@@ -39,11 +39,8 @@ class Built:
     problems: tuple[str, ...] = ()
 
 
-class Build(Protocol):
-    """Makes the value of a field of what its readers have read. Any thread may call it."""
-
-    def __call__(self, found: Sequence[Read], /) -> Built:
-        """Return the value."""
+Build: TypeAlias = Callable[[Sequence[Read]], Built]
+"""Makes the value of a field of what its readers have read. Any thread may call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +77,9 @@ def parts(api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS) ->
     if wanted.namespaces:
         yield FactsPart("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
     if wanted.runtime_classes:
-        yield FactsPart("runtime_classes", {"runtime classes": runtime_classes.reader(api)}, _sorted, expires=False)
+        yield FactsPart("runtime_classes", {"runtime classes": classes.runtime_classes(api)}, _sorted, expires=False)
     if wanted.device_classes:
-        yield FactsPart("device_classes", {"device classes": device_classes.reader(api)}, _sorted)
+        yield FactsPart("device_classes", {"device classes": classes.device_classes(api)}, _sorted)
     if wanted.device_plugin is not None:
         yield _device_plugin(api, wanted.device_plugin)
 

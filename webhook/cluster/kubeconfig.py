@@ -15,6 +15,8 @@ from webhook.policy.settings.formats import did_you_mean
 _NAMED = 8
 """Contexts that a message lists."""
 
+REMEDY = "pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG"
+
 
 class KubeconfigError(Exception):
     """A kubeconfig that cannot be used. The message says why, and what to do."""
@@ -40,14 +42,11 @@ def verify(files: str, context: str | None) -> None:
     current = next((one["current-context"] for one in reversed(found) if one.get("current-context")), None)
     wanted = current if context is None else context
     if wanted is None:
-        choice = f"name one with --context: {_listed(names)}" if names else _REMEDY
+        choice = f"name one with --context: {_listed(names)}" if names else REMEDY
         raise KubeconfigError(f"{printable(files)}: no current context is set; {choice}")
     if wanted not in names:
-        remedy = did_you_mean(str(wanted), names) or (f"the contexts are {_listed(names)}" if names else _REMEDY)
+        remedy = did_you_mean(str(wanted), names) or (f"the contexts are {_listed(names)}" if names else REMEDY)
         raise KubeconfigError(f'{printable(files)}: there is no context "{printable(wanted)}"; {remedy}')
-
-
-_REMEDY = "pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG"
 
 
 def _read(files: str) -> list[Mapping[str, Any]]:
@@ -55,7 +54,7 @@ def _read(files: str) -> list[Mapping[str, Any]]:
     paths = [Path(path).expanduser() for path in files.split(os.pathsep) if path]
     found = [_mapping(path) for path in paths if path.exists()]
     if not found:
-        raise KubeconfigError(f"{printable(files)}: no such file; {_REMEDY}")
+        raise KubeconfigError(f"{printable(files)}: no such file; {REMEDY}")
     return found
 
 
@@ -64,11 +63,11 @@ def _mapping(path: Path) -> Mapping[str, Any]:
     try:
         content = yaml.safe_load(path.read_bytes())
     except OSError as error:
-        raise KubeconfigError(f"{printable(path)}: {(error.strerror or str(error)).lower()}; {_REMEDY}") from None
+        raise KubeconfigError(f"{printable(path)}: {(error.strerror or str(error)).lower()}; {REMEDY}") from None
     except (yaml.YAMLError, ValueError, RecursionError):
-        raise KubeconfigError(f"{printable(path)}: not YAML; {_REMEDY}") from None
+        raise KubeconfigError(f"{printable(path)}: not YAML; {REMEDY}") from None
     if not isinstance(content, Mapping):
-        raise KubeconfigError(f"{printable(path)}: not a kubeconfig; {_REMEDY}")
+        raise KubeconfigError(f"{printable(path)}: not a kubeconfig; {REMEDY}")
     return content
 
 

@@ -40,8 +40,7 @@ class LiveFacts:
     """Facts that follow the cluster. Run every task of `tasks`; they call `publish` with what has changed.
 
     At most one snapshot per second is published, and a change after one second at most. A source that the API server
-    has not confirmed for `maxAge` becomes unknown, so that the static settings apply. RuntimeClasses never expire: the
-    webhook would inject a class that may not exist, and the API server rejects every pod that names a missing class.
+    has not confirmed for `maxAge` becomes unknown, so that the static settings apply, unless it never expires.
     """
 
     def __init__(
@@ -55,14 +54,12 @@ class LiveFacts:
         )
 
     def tasks(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
-        """Yield the tasks to run, with their names."""
         for source in self.sources:
             for name, feed in source.feeds.items():
                 yield f"watch of {name}", feed.run
         yield "cluster facts", self._run
 
     async def _run(self) -> None:
-        """Publish changes until cancelled."""
         for source in self.sources:
             source.outdated = True  # a run before this one may have failed while it published
         while True:
@@ -121,7 +118,6 @@ class LiveSource:
 
     @property
     def failing(self) -> bool:
-        """Whether some objects cannot be read or watched now."""
         return any(feed.failing for feed in self.feeds.values())
 
     @property
@@ -131,7 +127,11 @@ class LiveSource:
 
     def expire(self) -> None:
         """Find the feeds that have become too old, or are fresh again."""
-        unknown = frozenset(name for name, feed in self.feeds.items() if self._is_unknown(feed))
+        unknown = frozenset(
+            name
+            for name, feed in self.feeds.items()
+            if feed.age is None or (self._part.expires and feed.age >= self._max_age)
+        )
         if unknown != self._unknown:
             self._unknown = unknown
             self.outdated = True
@@ -156,15 +156,9 @@ class LiveSource:
         elif before.value is None or before.names != self.built.names:
             names = [printable(name) for name in self.built.names[:_NAMED]]
             log("info", f"{self.subject} read", names=names, count=self.count)
-        self._report_problems(set(self.built.problems[:MOST_PROBLEMS]) - set(before.problems[:MOST_PROBLEMS]), log)
-
-    def _report_problems(self, problems: set[str], log: LogEvent) -> None:
-        """Log problems that are new, or were gone for some time."""
+        problems = set(self.built.problems[:MOST_PROBLEMS]) - set(before.problems[:MOST_PROBLEMS])
         for problem in self._recently.new(problems):
             log("warning", "facts incomplete", source=self.name, problem=problem)
-
-    def _is_unknown(self, feed: Feed) -> bool:
-        return feed.age is None or (self._part.expires and feed.age >= self._max_age)
 
     def _outdate(self) -> None:
         self.outdated = True
@@ -189,7 +183,7 @@ class Feed:
         self._changed = changed
         self._objects: dict[str, Any] | None = None
         self._confirmed: float | None = None
-        self.log = WatchLog.of(log, name)
+        self.log = WatchLog(log, name)
 
     @property
     def age(self) -> float | None:
@@ -198,7 +192,6 @@ class Feed:
 
     @property
     def failing(self) -> bool:
-        """Whether the objects cannot be read or watched now."""
         return bool(self.log.listing) or bool(self.log.watching)
 
     def copy(self) -> Mapping[str, Any] | None:
@@ -206,7 +199,6 @@ class Feed:
         return None if self._objects is None else dict(self._objects)
 
     async def run(self) -> None:
-        """Read and watch until cancelled."""
         async with aclosing(follow(self._api, self._reader, self.log)) as observations:
             async for observed in observations:
                 match observed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -13,7 +12,6 @@ from webhook.cluster.client import Pool
 from webhook.cluster.readers import Collection
 from webhook.policy.placement.cluster_objects import Namespace
 
-_PATHS: Final = ("/api/v1/namespaces",)
 _RULE: Final = Rule("", "namespaces", ("list", "watch"))
 
 _POD_SECURITY: Final = "pod-security.kubernetes.io/"
@@ -30,10 +28,8 @@ _NAMESPACES: Final = msgspec.json.Decoder(_Namespace)
 
 def reader(api: ApiServer) -> Collection[Namespace]:
     """Read the namespaces."""
-    return Collection(api, _PATHS, _parser(Pool()), _RULE)
+    pool = Pool()
 
-
-def _parser(pool: Pool) -> Callable[[Raw], tuple[str, Namespace]]:
     def namespace(found: Raw) -> tuple[str, Namespace]:
         metadata = _NAMESPACES.decode(found).metadata
         labels = metadata.labels or {}
@@ -42,7 +38,7 @@ def _parser(pool: Pool) -> Callable[[Raw], tuple[str, Namespace]]:
         shared = {pool.shared(key): pool.shared(value) for key, value in labels.items()}
         return metadata.name, Namespace(metadata.name, shared)
 
-    return namespace
+    return Collection(api, ("/api/v1/namespaces",), namespace, _RULE)
 
 
 def _fewer(labels: dict[str, str]) -> dict[str, str]:

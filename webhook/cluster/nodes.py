@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -11,13 +11,12 @@ from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, LabelledMetadata, Rule
 from webhook.cluster.client import Pool
-from webhook.cluster.readers import Collection as Read
+from webhook.cluster.readers import Collection
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
-_PATHS: Final = ("/api/v1/nodes",)
 _RULE: Final = Rule("", "nodes", ("list", "watch"))
 _PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
@@ -50,7 +49,7 @@ class _Node(Struct):
 _NODES: Final = msgspec.json.Decoder(_Node)
 
 
-def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
+def reader(api: ApiServer, decisive: Decisive) -> Collection[Node]:
     """Read the nodes that have a decisive resource, or one whose name begins with `nvidia.com/`.
 
     The device plugin names no other resources (NVIDIA/k8s-device-plugin api/config/v1/resources.go).
@@ -62,6 +61,7 @@ def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
         name, offered = one.metadata.name, _names(one.status, wanted)
         if not offered:
             return name, None
+        units = one.status.allocatable or {}
         listed = (each for each in one.spec.taints or () if each.effect in _EFFECTS)
         taints = tuple(Taint(each.key, each.effect, each.value) for each in listed)  # type: ignore[arg-type]
         kept = bounded(Node(name, one.metadata.labels or {}, taints, dict.fromkeys(offered, 0)), decisive)
@@ -69,10 +69,10 @@ def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
             kept,
             labels={pool.shared(key): pool.shared(value) for key, value in kept.labels.items()},
             taints=tuple(_pooled(each, pool) for each in sorted(kept.taints, key=taint_order)),
-            resources=_units(one.status, kept.resources, pool),
+            resources={pool.shared(resource): _whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
         )
 
-    return Read(api, _PATHS, node, _RULE, _PAGE)
+    return Collection(api, ("/api/v1/nodes",), node, _RULE, _PAGE)
 
 
 def problem(node: Node, part: NodePart) -> str:
@@ -89,12 +89,6 @@ def _names(status: _Status, wanted: frozenset[str]) -> set[str]:
     """
     listed = (status.capacity or {}).keys() | (status.allocatable or {}).keys()
     return {name for name in listed if name in wanted or name.startswith(_VENDOR)}
-
-
-def _units(status: _Status, names: Collection[str], pool: Pool) -> dict[str, int]:
-    """Whole units of resources, as the node's allocatable has them."""
-    allocatable = status.allocatable or {}
-    return {pool.shared(name): _whole(allocatable.get(name, "0")) for name in sorted(names)}
 
 
 def _whole(quantity: str) -> int:

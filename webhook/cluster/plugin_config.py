@@ -35,7 +35,8 @@ _UUID: Final = (
 _DEVICE: Final = re.compile(rf"[0-9]+(?::[0-9]+)?|GPU-(?:{_UUID})|MIG-(?:{_UUID})|MIG-GPU-(?:{_UUID})/[0-9]+/[0-9]+")
 _DURATION: Final = re.compile(r"infinite|[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 
-FieldCheck: TypeAlias = Callable[[Any, str], None]
+FieldCheck: TypeAlias = Callable[[Any, str], object]
+"""Checks a value at a path. Raises PluginConfigError."""
 
 
 class PluginConfigError(Exception):
@@ -51,10 +52,7 @@ def parse(name: str, data: bytes, mig_strategy: str | None = None) -> PluginConf
     version = _text(_member(root, "version", ""), "version") or "v1"
     if version != "v1":
         raise PluginConfigError(f'version: must be v1, not "{printable(version, 48)}"')
-    flags = _mapping(_member(root, "flags", ""), "flags")
-    _check_fields(flags, _FLAGS, "flags")
-    _check_resources(_mapping(_member(root, "resources", ""), "resources"))
-    _check_fields(_mapping(_member(root, "imex", ""), "imex"), _IMEX, "imex")
+    _check_fields(root, _FIELDS, "")
     sharing = _mapping(_member(root, "sharing", ""), "sharing")
     found = {block: _member(sharing, block, "sharing", _ABSENT) for block in ("timeSlicing", "mps")}
     # A null stands for no block where Go has a pointer (mps), and is an error where it has a value (timeSlicing).
@@ -62,6 +60,7 @@ def parse(name: str, data: bytes, mig_strategy: str | None = None) -> PluginConf
     if found["mps"] is _ABSENT or found["mps"] is None:
         return _config(name, "none" if sliced is None else "time-slicing", sliced)
     shared = _shared(found["mps"], "sharing.mps")
+    flags = _mapping(_member(root, "flags", ""), "flags")
     if (mig_strategy or _text(_member(flags, "migStrategy", "flags"), "flags.migStrategy")) == "mixed":
         raise PluginConfigError("flags.migStrategy: mixed is not supported with sharing.mps")
     return _config(name, "mps", shared)
@@ -99,13 +98,13 @@ def _member(mapping: Mapping[str, Any], name: str, path: str, default: object = 
 def _shared(block: object, path: str) -> _Shared:
     """The option and the replicas by resource of one sharing block (`ReplicatedResources.UnmarshalJSON`)."""
     fields = _mapping(block, path)
-    rename = _boolean(fields.get("renameByDefault"), _below(path, "renameByDefault"))
-    fail = _boolean(fields.get("failRequestsGreaterThanOne"), _below(path, "failRequestsGreaterThanOne"))
-    resources = _list(fields.get("resources"), _below(path, "resources"))
+    rename = _boolean(fields.get("renameByDefault"), f"{path}.renameByDefault")
+    fail = _boolean(fields.get("failRequestsGreaterThanOne"), f"{path}.failRequestsGreaterThanOne")
+    resources = _list(fields.get("resources"), f"{path}.resources")
     if not resources:
-        raise PluginConfigError(f"{_below(path, 'resources')}: must name at least one resource")
+        raise PluginConfigError(f"{path}.resources: must name at least one resource")
     if len(resources) > MOST_RESOURCES:
-        raise PluginConfigError(f"{_below(path, 'resources')}: more than {MOST_RESOURCES} resources")
+        raise PluginConfigError(f"{path}.resources: more than {MOST_RESOURCES} resources")
     replicas: dict[str, int] = {}
     for index, resource in enumerate(resources):
         name, count = _replicated(resource, f"{path}.resources[{index}]")
@@ -118,14 +117,14 @@ def _shared(block: object, path: str) -> _Shared:
 def _replicated(resource: object, path: str) -> tuple[str, int]:
     """The name and the replicas of one resource (`ReplicatedResource.UnmarshalJSON`)."""
     fields = _mapping(resource, path)
-    name = _resource_name(fields.get("name"), _below(path, "name"))
+    name = _resource_name(fields.get("name"), f"{path}.name")
     if "devices" in fields:
-        _check_devices(fields["devices"], _below(path, "devices"))
-    count = _integer(fields.get("replicas"), _below(path, "replicas"))
+        _check_devices(fields["devices"], f"{path}.devices")
+    count = _integer(fields.get("replicas"), f"{path}.replicas")
     if count < 2:
-        raise PluginConfigError(f"{_below(path, 'replicas')}: must be at least 2, not {count}")
+        raise PluginConfigError(f"{path}.replicas: must be at least 2, not {count}")
     if "rename" in fields:
-        _resource_name(fields["rename"], _below(path, "rename"))
+        _resource_name(fields["rename"], f"{path}.rename")
     return name, count
 
 
@@ -161,16 +160,15 @@ def _is_device(item: object) -> bool:
     return isinstance(item, int) and not isinstance(item, bool) and item >= 0
 
 
-def _check_resources(resources: Mapping[str, Any]) -> None:
+def _check_patterns(resources: object, path: str) -> None:
     """Check the patterns of resources, which the plugin then ignores (`Resource.UnmarshalJSON`)."""
-    for kind in ("gpus", "mig"):
-        for index, resource in enumerate(_list(_member(resources, kind, "resources"), _below("resources", kind))):
-            path = f"resources.{kind}[{index}]"
-            fields = _mapping(resource, path)
-            pattern = fields.get("pattern", _ABSENT)
-            if pattern is not None and not isinstance(pattern, str):
-                raise PluginConfigError(f"{_below(path, 'pattern')}: must be text")
-            _resource_name(fields.get("name"), _below(path, "name"))
+    for index, resource in enumerate(_list(resources, path)):
+        place = f"{path}[{index}]"
+        fields = _mapping(resource, place)
+        pattern = fields.get("pattern", _ABSENT)
+        if pattern is not None and not isinstance(pattern, str):
+            raise PluginConfigError(f"{place}.pattern: must be text")
+        _resource_name(fields.get("name"), f"{place}.name")
 
 
 # Types, as Go decodes them. A null leaves the zero value.
@@ -228,14 +226,6 @@ def _nested(checks: Mapping[str, FieldCheck]) -> FieldCheck:
     return lambda value, path: _check_fields(_mapping(value, path), checks, path)
 
 
-def _check_text(value: object, path: str) -> None:
-    _text(value, path)
-
-
-def _check_boolean(value: object, path: str) -> None:
-    _boolean(value, path)
-
-
 def _check_strategies(value: object, path: str) -> None:
     """Check a text or a list of texts (`deviceListStrategyFlag.UnmarshalJSON`)."""
     if not isinstance(value, str) and not all(item is None or isinstance(item, str) for item in _list(value, path)):
@@ -258,24 +248,29 @@ def _below(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-_TEXTS: Final = ("deviceIDStrategy", "cdiAnnotationPrefix", "nvidiaCTKPath", "containerDriverRoot")
-_PLUGIN: Final[Mapping[str, FieldCheck]] = {
-    "passDeviceSpecs": _check_boolean,
-    "deviceListStrategy": _check_strategies,
-    "sharedDevicesAllocationPolicy": _check_text,
-    **dict.fromkeys(_TEXTS, _check_text),
-}
-_GFD: Final[Mapping[str, FieldCheck]] = {
-    **dict.fromkeys(("oneshot", "noTimestamp"), _check_boolean),
-    **dict.fromkeys(("outputFile", "machineTypeFile"), _check_text),
-    "sleepInterval": _check_duration,
-}
 _SWITCHES: Final = ("failOnInitError", "gdrcopyEnabled", "gdsEnabled", "mofedEnabled", "useNodeFeatureAPI")
 _ROOTS: Final = ("migStrategy", "mpsRoot", "nvidiaDriverRoot", "nvidiaDevRoot", "deviceDiscoveryStrategy")
+_TEXTS: Final = ("deviceIDStrategy", "cdiAnnotationPrefix", "nvidiaCTKPath", "containerDriverRoot")
+_PLUGIN: Final[Mapping[str, FieldCheck]] = {
+    "passDeviceSpecs": _boolean,
+    "deviceListStrategy": _check_strategies,
+    "sharedDevicesAllocationPolicy": _text,
+    **dict.fromkeys(_TEXTS, _text),
+}
+_GFD: Final[Mapping[str, FieldCheck]] = {
+    **dict.fromkeys(("oneshot", "noTimestamp"), _boolean),
+    **dict.fromkeys(("outputFile", "machineTypeFile"), _text),
+    "sleepInterval": _check_duration,
+}
 _FLAGS: Final[Mapping[str, FieldCheck]] = {
-    **dict.fromkeys(_ROOTS, _check_text),
-    **dict.fromkeys(_SWITCHES, _check_boolean),
+    **dict.fromkeys(_ROOTS, _text),
+    **dict.fromkeys(_SWITCHES, _boolean),
     "plugin": _nested(_PLUGIN),
     "gfd": _nested(_GFD),
 }
-_IMEX: Final[Mapping[str, FieldCheck]] = {"channelIDs": _check_channels, "required": _check_boolean}
+_FIELDS: Final[Mapping[str, FieldCheck]] = {
+    "flags": _nested(_FLAGS),
+    "resources": _nested({"gpus": _check_patterns, "mig": _check_patterns}),
+    "imex": _nested({"channelIDs": _check_channels, "required": _boolean}),
+}
+"""The fields besides `version` and `sharing`. The plugin rejects a wrong value in any of them."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule, StatusError
-from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, ResourceVersion, Start
+from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule
+from webhook.cluster.watch import FAILURES, UNDECODABLE, Bookmark, ReadError, ResourceVersion, Start
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
 
@@ -34,12 +34,7 @@ class _Page(Struct):
     items: list[Raw] | None = None
 
 
-class _Refusal(Struct):
-    message: str = ""
-
-
 _PAGES = msgspec.json.Decoder(_Page)
-_FAILURES = msgspec.json.Decoder(_Refusal)
 
 
 class _ExpiredError(Exception):
@@ -50,25 +45,15 @@ class _NotFoundError(Exception):
     """The server does not serve this path, or has no such object."""
 
 
-class _Ruled:
-    """A reader that needs the rights of a rule."""
-
-    __slots__ = ()
-
-    rule: Rule
-
-    def refused(self, error: StatusError) -> str:
-        """Return the missing rule, or the server's words."""
-        return self.rule.missing("watch") if error.status == 403 else str(error)
-
-
 @dataclass(frozen=True, slots=True)
-class Collection(_Ruled, Generic[T]):
+class Collection(Generic[T]):
     """Reads all objects of one kind in pages. Needs the rights to list and to watch.
 
     `paths` are the versions of its API, the best first. The first one that the server has is read. If it has
     none, there are no objects. `page` is the number of objects to ask for at once.
     """
+
+    resumes: ClassVar[bool] = True
 
     api: ApiServer
     paths: Sequence[str]
@@ -85,10 +70,6 @@ class Collection(_Ruled, Generic[T]):
                 continue
         return Start({}, None)
 
-    def resumed(self, bookmark: Bookmark) -> Bookmark:
-        """Resume where the watch ended."""
-        return bookmark
-
     async def _listed(self, path: str) -> Start[T]:
         for _ in range(_EXPIRED):
             try:
@@ -101,45 +82,36 @@ class Collection(_Ruled, Generic[T]):
         objects: dict[str, T] = {}
         limit, rest = self.page, ""
         while True:
+            query = {"limit": str(limit)} | ({"continue": rest} if rest else {})
             try:
-                page = await self._page(path, limit, rest)
+                body = await _answer(self.api, f"{path}?{urlencode(query)}", f"list of {path}", self.rule, "list")
+                page = _PAGES.decode(body)
+                items = page.items or []
+                for at in range(0, len(items), _BATCH):
+                    parsed = map(self.parse, items[at : at + _BATCH])
+                    objects.update((name, value) for name, value in parsed if value is not None)
+                    await next_turn()
             except ResponseTooLargeError as error:
                 if limit == 1:
                     raise ReadError(str(error)) from None
                 limit = max(1, limit // 4)
                 continue
-            for batch in _batches(page.items or []):
-                objects.update(self._parsed(path, batch))
-                await next_turn()
+            except UNDECODABLE as error:
+                raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
             rest = page.metadata.continue_
             if not rest:
                 return Start(objects, Bookmark(path, {}, page.metadata.resource_version))
 
-    async def _page(self, path: str, limit: int, rest: str) -> _Page:
-        query = {"limit": str(limit)} | ({"continue": rest} if rest else {})
-        body = await _answer(self.api, f"{path}?{urlencode(query)}", f"list of {path}", self.rule, "list")
-        try:
-            return _PAGES.decode(body)
-        except UNDECODABLE as error:
-            raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
-
-    def _parsed(self, path: str, batch: Sequence[Raw]) -> Iterator[tuple[str, T]]:
-        try:
-            for item in batch:
-                name, value = self.parse(item)
-                if value is not None:
-                    yield name, value
-        except UNDECODABLE as error:
-            raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
-
 
 @dataclass(frozen=True, slots=True)
-class Named(_Ruled, Generic[T]):
+class Named(Generic[T]):
     """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
 
     A watch without a resource version begins with what is there, but reports nothing about an object that is missing.
     So the object is read before each watch, every few minutes, and a deletion between the two is noticed then.
     """
+
+    resumes: ClassVar[bool] = False
 
     api: ApiServer
     path: str
@@ -148,7 +120,6 @@ class Named(_Ruled, Generic[T]):
     rule: Rule
 
     async def start(self) -> Start[T]:
-        """Read the object. Raises ReadError."""
         path = f"{self.path}/{self.name}"
         bookmark = Bookmark(self.path, {"fieldSelector": f"metadata.name={self.name}"}, None)
         try:
@@ -160,9 +131,6 @@ class Named(_Ruled, Generic[T]):
         except UNDECODABLE as error:
             raise ReadError(f"GET {path}: not an object of the API server: {error}") from None
         return Start({} if value is None else {name: value}, bookmark)
-
-    def resumed(self, _bookmark: Bookmark) -> None:
-        """Start over."""
 
 
 async def _answer(api: ApiServer, path: str, asked: str, rule: Rule, verb: str) -> bytes:
@@ -188,11 +156,6 @@ async def _answer(api: ApiServer, path: str, asked: str, rule: Rule, verb: str) 
 def _message(body: bytes) -> str:
     """The server's words about a failure; empty for a proxy's page."""
     try:
-        return _FAILURES.decode(body).message
+        return FAILURES.decode(body).message
     except UNDECODABLE:
         return ""
-
-
-def _batches(items: list[Raw]) -> Iterator[list[Raw]]:
-    for at in range(0, len(items), _BATCH):
-        yield items[at : at + _BATCH]

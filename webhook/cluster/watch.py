@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
-from random import Random, SystemRandom
-from typing import Annotated, Final, Generic, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Annotated, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Metadata, StatusError, WatchEvent
+from webhook.cluster.api_server import ApiServer, Metadata, Rule, StatusError
 from webhook.policy.messages import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, is_stable, monotonic
@@ -88,17 +88,18 @@ class Start(Generic[T]):
 class Reader(Protocol[T]):
     """Reads objects: the first time and after each error with `start`, then with the events of a watch."""
 
+    resumes: ClassVar[bool]
+    """Whether a watch that the server has ended resumes, rather than starting over."""
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule of the rights that it needs, if a message is to name it."""
+
     async def start(self) -> Start[T]:
         """Read the objects. Raises ReadError."""
 
     def parse(self, found: Raw) -> tuple[str, T | None]:
         """Return the name and the value of an object; None if it is not kept. Raises one of UNDECODABLE."""
-
-    def resumed(self, bookmark: Bookmark) -> Bookmark | None:
-        """Return where to watch after the server has ended a watch; None to start over."""
-
-    def refused(self, error: StatusError) -> str:
-        """Return what is wrong if the server refuses a watch with a status."""
 
 
 ResourceVersion: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -120,118 +121,94 @@ class _Failure(Struct):
 
 
 _VERSIONS = msgspec.json.Decoder(_Versioned)
-_FAILURES = msgspec.json.Decoder(_Failure)
+FAILURES = msgspec.json.Decoder(_Failure)
+"""Decodes what the API server says about a failure."""
 
 
-@dataclass(frozen=True, slots=True)
 class WatchLog:
-    """What a watch logs: failures to list and to watch, and event types that it does not know."""
+    """What a watch of `subject`, which is plural, logs: failures at `level`, and event types that it does not know."""
 
-    event: LogEvent
-    listing: FailureLog
-    watching: FailureLog
-    unknown_types: set[str] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, event: LogEvent, subject: str, level: str = "warning") -> WatchLog:
-        """The log of a watch of `subject`, which is plural. `level` is that of failures."""
-        listing = FailureLog(event, f"{subject} cannot be read", f"{subject} read again", level)
-        return cls(event, listing, FailureLog(event, f"{subject} cannot be watched", f"{subject} watched again", level))
+    def __init__(self, event: LogEvent, subject: str, level: str = "warning") -> None:
+        self._event = event
+        self._unknown_types: set[str] = set()
+        self.listing = FailureLog(event, f"{subject} cannot be read", f"{subject} read again", level)
+        self.watching = FailureLog(event, f"{subject} cannot be watched", f"{subject} watched again", level)
 
     def unknown(self, path: str, kind: str) -> None:
         """Log an event type the first time that it is seen."""
-        if kind not in self.unknown_types and len(self.unknown_types) < _UNKNOWN_TYPES:
-            self.unknown_types.add(kind)
-            self.event("warning", "unknown watch event skipped", path=path, type=printable(kind))
-
-
-@dataclass(frozen=True, slots=True)
-class _Step(Generic[T]):
-    """What an event shows, and where to resume after it."""
-
-    observed: Observation[T]
-    bookmark: Bookmark
-
-
-@dataclass(frozen=True, slots=True)
-class _Watch(Generic[T]):
-    """One watch that is kept up."""
-
-    api: ApiServer
-    reader: Reader[T]
-    log: WatchLog
-    chance: Random
-
-    async def observations(self) -> AsyncGenerator[Observation[T], None]:
-        """Yield each observation. Never ends: failures are logged, and the waits between retries grow to a minute."""
-        backoff = Backoff(1.0, self.chance)
-        bookmark: Bookmark | None = None
-        while True:
-            began = monotonic()
-            try:
-                if bookmark is None:
-                    start = await self.reader.start()
-                    bookmark = start.bookmark
-                    self.log.listing.recover()
-                    yield Listed(start.objects)
-                if bookmark is not None:
-                    async with aclosing(self._steps(bookmark)) as steps:
-                        async for step in steps:
-                            bookmark = step.bookmark
-                            yield step.observed
-                            if is_stable(began):
-                                self.log.watching.recover()
-                    yield Confirmed()
-                    if is_stable(began):
-                        self.log.watching.recover()
-                    bookmark = self.reader.resumed(bookmark)
-            except ReadError as error:
-                self.log.listing.report(error)
-            except _WatchError as error:
-                bookmark = None
-                if not is_stable(began):
-                    self.log.watching.report(error)
-            await backoff.wait_after(began)
-
-    async def _steps(self, bookmark: Bookmark) -> AsyncGenerator[_Step[T], None]:
-        """Yield what each event shows, and where to resume after it, until the server ends the watch."""
-        path = bookmark.path
-        query = {**bookmark.query, "allowWatchBookmarks": "true"}
-        if bookmark.version is not None:
-            query["resourceVersion"] = bookmark.version
-        try:
-            async with aclosing(self.api.events(path, query)) as events:
-                async for event in events:
-                    if event.type == "ERROR":
-                        # Usually 410: the server no longer has this version.
-                        message = _FAILURES.decode(event.object).message
-                        raise _WatchError(f"watch of {path}: {printable(message)}")
-                    if event.type not in _TYPES:
-                        self.log.unknown(path, event.type)
-                        continue
-                    version = _VERSIONS.decode(event.object).metadata.resource_version
-                    yield _Step(self._observed(event), replace(bookmark, version=version))
-        except StatusError as error:
-            raise _WatchError(self.reader.refused(error)) from None
-        except OSError as error:
-            raise _WatchError(str(error)) from None
-        except UNDECODABLE as error:
-            raise _WatchError(f"watch of {path}: not an event of the API server: {error}") from None
-
-    def _observed(self, event: WatchEvent) -> Observation[T]:
-        if event.type == "BOOKMARK":
-            return Confirmed()
-        name, value = self.reader.parse(event.object)
-        return Changed(name, None if event.type == "DELETED" else value)
+        if kind not in self._unknown_types and len(self._unknown_types) < _UNKNOWN_TYPES:
+            self._unknown_types.add(kind)
+            self._event("warning", "unknown watch event skipped", path=path, type=printable(kind))
 
 
 async def follow(
     api: ApiServer, reader: Reader[T], log: WatchLog, chance: Random | None = None
 ) -> AsyncGenerator[Observation[T], None]:
-    """Yield the objects of a reader: all of them at first and after each error, then each change and confirmation."""
-    async with aclosing(_Watch(api, reader, log, chance or SystemRandom()).observations()) as observations:
-        async for observed in observations:
-            yield observed
+    """Yield the objects of a reader: all of them at first and after each error, then each change and confirmation.
+
+    Never ends: failures are logged, and the waits between retries grow to a minute.
+    """
+    backoff = Backoff(1.0, chance)
+    bookmark: Bookmark | None = None
+    while True:
+        began = monotonic()
+        try:
+            if bookmark is None:
+                start = await reader.start()
+                bookmark = start.bookmark
+                log.listing.recover()
+                yield Listed(start.objects)
+            if bookmark is not None:
+                async with aclosing(_observations(api, reader, log, bookmark)) as observations:
+                    async for observed, version in observations:
+                        bookmark = replace(bookmark, version=version)
+                        yield observed
+                        if is_stable(began):
+                            log.watching.recover()
+                yield Confirmed()
+                if is_stable(began):
+                    log.watching.recover()
+                if not reader.resumes:
+                    bookmark = None
+        except ReadError as error:
+            log.listing.report(error)
+        except _WatchError as error:
+            bookmark = None
+            if not is_stable(began):
+                log.watching.report(error)
+        await backoff.wait_after(began)
+
+
+async def _observations(
+    api: ApiServer, reader: Reader[T], log: WatchLog, bookmark: Bookmark
+) -> AsyncGenerator[tuple[Observation[T], str], None]:
+    """Yield what each event shows, and the version to resume at after it, until the server ends the watch."""
+    path = bookmark.path
+    query = {**bookmark.query, "allowWatchBookmarks": "true"}
+    if bookmark.version is not None:
+        query["resourceVersion"] = bookmark.version
+    try:
+        async with aclosing(api.events(path, query)) as events:
+            async for event in events:
+                if event.type == "ERROR":
+                    # Usually 410: the server no longer has this version.
+                    raise _WatchError(f"watch of {path}: {printable(FAILURES.decode(event.object).message)}")
+                if event.type not in _TYPES:
+                    log.unknown(path, event.type)
+                    continue
+                version = _VERSIONS.decode(event.object).metadata.resource_version
+                if event.type == "BOOKMARK":
+                    yield Confirmed(), version
+                else:
+                    name, value = reader.parse(event.object)
+                    yield Changed(name, None if event.type == "DELETED" else value), version
+    except StatusError as error:
+        rule = reader.rule if error.status == 403 else None
+        raise _WatchError(str(error) if rule is None else rule.missing("watch")) from None
+    except OSError as error:
+        raise _WatchError(str(error)) from None
+    except UNDECODABLE as error:
+        raise _WatchError(f"watch of {path}: not an event of the API server: {error}") from None
 
 
 class _Named(Struct):
@@ -245,20 +222,17 @@ _NAMES = msgspec.json.Decoder(_Named)
 class _Unlisted:
     """Reads one object by its name. Needs no right to list, and parses nothing, so that no Secret stays in memory."""
 
+    resumes: ClassVar[bool] = True
+
     path: str
     name: str
+    rule: None = None
 
     async def start(self) -> Start[bool]:
         return Start({}, Bookmark(self.path, {"fieldSelector": f"metadata.name={self.name}"}, None))
 
     def parse(self, found: Raw) -> tuple[str, bool]:
         return _NAMES.decode(found).metadata.name, True
-
-    def resumed(self, bookmark: Bookmark) -> Bookmark:
-        return bookmark
-
-    def refused(self, error: StatusError) -> str:
-        return str(error)
 
 
 async def changes(api: ApiServer, path: str, name: str, log: WatchLog, chance: Random) -> AsyncGenerator[None, None]:

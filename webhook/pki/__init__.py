@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from webhook.pki.authority import Authority, ServingCertificate
 from webhook.pki.installation import Installation, Lifetimes
-from webhook.pki.keeper import Dependencies, Keeper, Observer
+from webhook.pki.keeper import Dependencies, Keeper
 
-__all__ = ["Authority", "Dependencies", "Installation", "Keeper", "Lifetimes", "Observer", "ServingCertificate"]
+__all__ = ["Authority", "Dependencies", "Installation", "Keeper", "Lifetimes", "ServingCertificate"]

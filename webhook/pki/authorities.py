@@ -50,7 +50,7 @@ def read(secret: Object) -> Authorities:
     data = secret.get("data") or {}
     current, stray = _authority(data, "ca", faults)
     successor, other_stray = _authority(data, "ca-next", faults)
-    predecessors = _predecessors(_bytes(data, PREDECESSORS), faults)
+    predecessors = _predecessors(decoded(data.get(PREDECESSORS)), faults)
     since = _since(secret, faults, expected=bool(predecessors))
     # An authority whose key is lost cannot sign, but certificates that it signed may be in use.
     return Authorities(current, successor, (*stray, *other_stray, *predecessors), since, tuple(faults))
@@ -80,7 +80,7 @@ def _authority(
     data: Mapping[str, str], name: str, faults: list[str]
 ) -> tuple[Authority | None, tuple[x509.Certificate, ...]]:
     """An authority; or, if it cannot sign, the certificates that are left of it."""
-    certificate, key = _bytes(data, f"{name}.crt"), _bytes(data, f"{name}.key")
+    certificate, key = decoded(data.get(f"{name}.crt")), decoded(data.get(f"{name}.key"))
     if not certificate and not key:
         return None, ()
     try:
@@ -121,8 +121,9 @@ def _texts(authority: Authority | None, name: str) -> dict[str, bytes]:
     return {f"{name}.crt": authority.bundle(), f"{name}.key": authority.key_pem()}
 
 
-def _bytes(data: Mapping[str, str], name: str) -> bytes:
+def decoded(text: str | None) -> bytes:
+    """The bytes of a base64 text; none for a damaged one."""
     try:
-        return base64.b64decode(data.get(name) or "")
+        return base64.b64decode(text or "")
     except (binascii.Error, ValueError):
         return b""

@@ -80,8 +80,9 @@ class Authority:
         It ends no later than its authority, so that its end is that of the chain.
         """
         key = ec.generate_private_key(ec.SECP256R1())
+        end = min(now + lifetime, self.certificate.not_valid_after_utc)
         certificate = (
-            _builder(_name(hosts[0]), self.certificate.subject, key.public_key(), now, self._at_most(now + lifetime))
+            _builder(_name(hosts[0]), self.certificate.subject, key.public_key(), now, end)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -92,11 +93,9 @@ class Authority:
         return ServingCertificate(certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key))
 
     def bundle(self) -> bytes:
-        """The authority's certificate, as PEM."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
     def key_pem(self) -> bytes:
-        """The authority's key, as PEM."""
         return _key_pem(self.key)
 
     def _rejection(self) -> str | None:
@@ -107,9 +106,6 @@ class Authority:
         except (OverflowError, *bundle.UNREADABLE) as error:
             return str(error)
         return bundle.rejection(self.certificate, x509.load_pem_x509_certificate(probe.certificate), _PROBE, begins)
-
-    def _at_most(self, end: datetime) -> datetime:
-        return min(end, self.certificate.not_valid_after_utc)
 
 
 def age(certificate: x509.Certificate, now: datetime) -> timedelta:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from math import inf
 from random import Random, SystemRandom
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from cryptography import x509
 
@@ -35,28 +35,20 @@ _TOO_OFTEN = 8
 """Conflicts in a row that are no longer a coincidence."""
 
 
-class Observer(Protocol):
-    """Counts events for metrics."""
-
-    def count(self, what: str) -> None:
-        """Count one event: writes, conflicts, failures or rotations."""
-
-    def authority_ends(self, end: datetime) -> None:
-        """Record when the current authority ends."""
-
-
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """What a keeper works with.
 
-    `install` makes the server present a certificate. `now` is the time that decides whether certificates are valid, at
-    best that of the API server.
+    `install` makes the server present a certificate. `count` counts one event: writes, conflicts, failures or
+    rotations. `authority_ends` records when the current authority ends. `now` is the time that decides whether
+    certificates are valid, at best that of the API server.
     """
 
     api: ApiServer
     install: InstallCertificate
     log: LogEvent
-    observer: Observer
+    count: Callable[[str], None]
+    authority_ends: Callable[[datetime], None]
     now: Callable[[], datetime]
     chance: Random = field(default_factory=SystemRandom)
 
@@ -119,7 +111,7 @@ class Keeper:
                     return False
                 step, state = await self._read()
         except ConflictError as error:
-            self._dependencies.observer.count("conflicts")
+            self._dependencies.count("conflicts")
             if self._conflict_backoff.failures == _TOO_OFTEN:
                 self._dependencies.log("warning", "certificates cannot be written", error=printable(error, 600))
             await self._conflict_backoff.wait()
@@ -136,12 +128,11 @@ class Keeper:
         return True
 
     async def _read(self) -> tuple[Step | None, ClusterState]:
-        """Read the cluster, and decide on the next step."""
         state = await self._objects.read()
         view = self._view(state)
         self._last = state, view
         if view.authorities.current is not None:
-            self._dependencies.observer.authority_ends(view.authorities.current.certificate.not_valid_after_utc)
+            self._dependencies.authority_ends(view.authorities.current.certificate.not_valid_after_utc)
         self._check_trust()
         return rotation.decide(view, self._terms), state
 
@@ -156,7 +147,7 @@ class Keeper:
 
     async def _take(self, step: Step, state: ClusterState, limiter: RateLimiter) -> bool:
         """Take one step, count it and log it; return whether it succeeded."""
-        log, count = self._dependencies.log, self._dependencies.observer.count
+        log, count = self._dependencies.log, self._dependencies.count
         match step:
             case Sign(authority):
                 return self._sign(authority)
@@ -184,24 +175,23 @@ class Keeper:
         try:
             dependencies.install(serving.certificate, serving.key)
         except InstallError as error:
-            dependencies.observer.count("failures")
+            dependencies.count("failures")
             self._uninstalled.report(error)
             return False
-        self._served = Served(serving, certificate, authority.certificate)
+        self._served = Served(certificate, authority.certificate)
         self._uninstalled.recover()
         dependencies.log("info", "certificate signed", until=certificate.not_valid_after_utc.isoformat())
         self._check_trust()
         return True
 
     def _check_trust(self) -> None:
-        """Check whether the served certificate is trusted, by the last state."""
         if self._served is not None and self._last is not None:
             state, _ = self._last
             self._trust.check(state, self._served, self._dependencies.now())
 
     def _continue_without_the_api_server(self, error: Exception) -> None:
         """Report the failure, and renew the certificate by the last view."""
-        self._dependencies.observer.count("failures")
+        self._dependencies.count("failures")
         self._unreachable.report(error)
         if self._last is None:
             return
@@ -222,7 +212,7 @@ class Keeper:
     async def _watch(self, collection: str, name: str) -> None:
         """Start a round whenever an object changes. Rounds do not need the watch, so its failures are no warning."""
         dependencies = self._dependencies
-        log = WatchLog.of(dependencies.log, "certificates", "debug")
+        log = WatchLog(dependencies.log, "certificates", "debug")
         async with aclosing(changes(dependencies.api, collection, name, log, dependencies.chance)) as found:
             async for _ in found:
                 self._changed.set()
@@ -268,14 +258,11 @@ class Trust:
             self._log("warning", "certificate not trusted", entries=named, count=len(rejecting))
         elif self.trusted and not before:
             self._log("info", "certificate trusted", entries=len(entries))
-        self._warn_of_none(state)
+        if not state.configurations and not self._found_none:
+            # The API server then calls no webhook, and rejects no certificate.
+            self._log("warning", "no webhook configuration found")
+        self._found_none = not state.configurations
 
     def wait(self) -> float:
         """Seconds until a certificate that no entry rejects counts as trusted; 0 if it does."""
         return 0.0 if self.trusted else max(0.0, self._rejected + _SEEN - monotonic())
-
-    def _warn_of_none(self, state: ClusterState) -> None:
-        """Log once that there is no configuration: the API server then calls no webhook, and rejects no certificate."""
-        before, self._found_none = self._found_none, not state.configurations
-        if self._found_none and not before:
-            self._log("warning", "no webhook configuration found")

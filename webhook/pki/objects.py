@@ -2,16 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+import base64
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
 
 from webhook.cluster.api_server import ApiServer, Object
-from webhook.pki import authorities, hook_configuration, shapes
-from webhook.pki.authorities import Authorities
+from webhook.pki import authorities
+from webhook.pki.authorities import Authorities, decoded
 from webhook.pki.bundle import Bundle
-from webhook.pki.hook_configuration import HookConfiguration
 from webhook.pki.installation import Installation
 from webhook.policy.messages import printable
+
+# The fields of API objects that certificates depend on. Something else may answer in place of the API server, such as a
+# proxy with an error page in JSON. So each object is checked once, when it arrives, and the rest of this package relies
+# on its shape.
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    resource_version: str
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _SecretShape(msgspec.Struct):
+    metadata: _Metadata
+    data: dict[str, str] | None = None
+
+
+class _ClientConfig(msgspec.Struct, rename="camel"):
+    ca_bundle: str | None = None
+
+
+class _Webhook(msgspec.Struct, rename="camel"):
+    name: str
+    client_config: _ClientConfig
+
+
+class _ConfigurationShape(msgspec.Struct):
+    metadata: _Metadata
+    webhooks: list[_Webhook] | None = None
+
+
+class _Identity(msgspec.Struct):
+    name: str
+    uid: str
+
+
+class _OwnerShape(msgspec.Struct):
+    metadata: _Identity
+
+
+def _shaped(found: Object, shape: type[Shape], path: str) -> Shape:
+    """The object as this shape. Raises ConnectionError, which quotes no value: a Secret may be among them."""
+    try:
+        return msgspec.convert(found, shape)
+    except msgspec.ValidationError as error:
+        raise ConnectionError(f"GET {path}: not an object of the API server: {error}") from None
 
 
 class ApiStatusError(Exception):
@@ -24,6 +75,50 @@ class ApiStatusError(Exception):
 
 class ConflictError(Exception):
     """Another client changed the object first, or the patch is invalid: the API server returns the same for both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One webhook of a configuration, with its `caBundle` as PEM."""
+
+    name: str
+    bundle: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HookConfiguration:
+    """What one webhook configuration held at one `resourceVersion`."""
+
+    path: str
+    resource_version: str
+    entries: tuple[Entry, ...]
+
+    @classmethod
+    def parse(cls, path: str, found: Object) -> HookConfiguration:
+        """Parse the configuration at this path, as the API server returned it. Raises ConnectionError."""
+        read = _shaped(found, _ConfigurationShape, path)
+        entries = tuple(Entry(one.name, decoded(one.client_config.ca_bundle)) for one in read.webhooks or ())
+        return cls(path, read.metadata.resource_version, entries)
+
+    def operations(self, bundle: bytes) -> list[Object]:
+        """Return the JSON patch that writes the bundle into every entry that has another one; empty if there is none.
+
+        The patch fails if the object has changed meanwhile, because an index may then mean another entry. Server-side
+        apply needs no index, but it would make the webhook an owner of the entries, and a later apply that drops one
+        would fail.
+        """
+        text = base64.b64encode(bundle).decode()
+        edits = [
+            operation
+            for index, entry in enumerate(self.entries)
+            if entry.bundle != bundle
+            for operation in (
+                {"op": "test", "path": f"/webhooks/{index}/name", "value": entry.name},
+                {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": text},
+            )
+        ]
+        unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": self.resource_version}
+        return [unchanged, *edits] if edits else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +135,10 @@ class ClusterState:
     bundles: tuple[Bundle, ...]
 
     @classmethod
-    def parse(cls, secret: Object | None, configurations: Iterable[HookConfiguration]) -> ClusterState:
+    def parse(cls, secret: Object | None, configurations: Sequence[HookConfiguration]) -> ClusterState:
         """Parse a Secret as the API server returned it, and the bundles of these configurations."""
-        found = tuple(configurations)
-        pems = dict.fromkeys(entry.bundle for configuration in found for entry in configuration.entries)
-        return cls(secret, found, authorities.read(secret or {}), tuple(map(Bundle.parse, pems)))
+        pems = dict.fromkeys(entry.bundle for found in configurations for entry in found.entries)
+        return cls(secret, tuple(configurations), authorities.read(secret or {}), tuple(map(Bundle.parse, pems)))
 
 
 class Objects:
@@ -62,10 +156,17 @@ class Objects:
 
     async def read(self) -> ClusterState:
         """Read all three. The Secret is read last, so that it is no older than what was published from it."""
-        found = [await self._configuration(collection) for collection in self._installation.configurations]
-        secret = await self._secret()
-        self._metadata = self._metadata if secret is None else secret["metadata"]
-        return ClusterState.parse(secret, (one for one in found if one is not None))
+        parsed = []
+        for collection in self._installation.configurations:
+            path = f"{collection}/{self._installation.name}"
+            if (found := await self._find(path)) is not None:
+                parsed.append(HookConfiguration.parse(path, found))
+        # The Secret stays as it is, since it is written with everything that others keep in it.
+        secret = await self._find(self._path)
+        if secret is not None:
+            _shaped(secret, _SecretShape, self._path)
+            self._metadata = secret["metadata"]
+        return ClusterState.parse(secret, parsed)
 
     async def store(self, state: ClusterState, wanted: Authorities) -> None:
         """Write the Secret unless it has changed since it was read."""
@@ -80,7 +181,7 @@ class Objects:
         Yields the path of each configuration as soon as it is written, so that a later failure hides no write. Tries
         all of them, then raises the first error.
         """
-        patches = {found.path: hook_configuration.operations(found, bundle) for found in state.configurations}
+        patches = {found.path: found.operations(bundle) for found in state.configurations}
         errors: list[Exception] = []
         for path, patch in patches.items():
             if not patch:
@@ -97,7 +198,7 @@ class Objects:
     async def _blank(self) -> Object:
         """A Secret without data, owned by the Deployment: it goes with the release, and is not created without it."""
         path = self._installation.deployment
-        owner = shapes.check(await self._call("GET", path), shapes.OwnerShape, path).metadata
+        owner = _shaped(await self._call("GET", path), _OwnerShape, path).metadata
         reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner.name, "uid": owner.uid}
         before = self._metadata
         metadata = {
@@ -109,22 +210,7 @@ class Objects:
         }
         return {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": metadata}
 
-    async def _configuration(self, collection: str) -> HookConfiguration | None:
-        path = f"{collection}/{self._installation.name}"
-        found = await self._find(path)
-        if found is None:
-            return None
-        return hook_configuration.read(path, shapes.check(found, shapes.HookConfigurationShape, path))
-
-    async def _secret(self) -> Object | None:
-        """The Secret as it is, since it is written with everything that others keep in it."""
-        found = await self._find(self._path)
-        if found is not None:
-            shapes.check(found, shapes.SecretShape, self._path)
-        return found
-
     async def _find(self, path: str) -> Object | None:
-        """The object at this path; None if there is none."""
         try:
             return await self._call("GET", path)
         except ApiStatusError as error:

@@ -22,7 +22,7 @@ from cryptography import x509
 
 from webhook.pki import bundle
 from webhook.pki.authorities import Authorities
-from webhook.pki.authority import Authority, ServingCertificate
+from webhook.pki.authority import Authority
 from webhook.pki.bundle import Bundle
 from webhook.pki.installation import Lifetimes, due
 
@@ -32,9 +32,8 @@ _AHEAD = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The certificate that a replica serves, as PEM with its key and parsed, and the authority that signed it."""
+    """The certificate that a replica serves, and that of the authority which signed it."""
 
-    serving: ServingCertificate
     certificate: x509.Certificate
     issuer: x509.Certificate
 
@@ -99,11 +98,8 @@ Step = Store | Publish | Sign
 
 def decide(view: View, terms: CertificateTerms) -> Step | None:
     """The next step; None if there is nothing to do."""
-    for rule in _RULES:
-        step = rule(view, terms)
-        if step is not None:
-            return step
-    return None
+    steps = (rule(view, terms) for rule in _RULES)
+    return next((step for step in steps if step is not None), None)
 
 
 def without_the_api_server(view: View, terms: CertificateTerms, confirmed: datetime) -> Sign | None:
@@ -160,8 +156,10 @@ def _promote(view: View, _: CertificateTerms) -> Store | None:
 
 def _retain(view: View, _: CertificateTerms) -> Store | None:
     """Keep the authority of the served certificate if the Secret has lost it."""
-    served = view.served
-    if served is None or not _still_serves(served, view.now) or served.issuer in view.authorities.certificates:
+    served, now = view.served, view.now
+    if served is None or not bundle.valid(served.certificate, now) or not bundle.valid(served.issuer, now):
+        return None
+    if served.issuer in view.authorities.certificates:
         return None
     return Store(_with_predecessors(view.authorities, (served.issuer,), view.now), "authority retained")
 
@@ -257,7 +255,3 @@ def _may_be_trusted(view: View) -> bool:
     successor = view.authorities.successor
     coming = None if successor is None else successor.certificate
     return any(bundle.valid(certificate, view.now) for certificate in view.published if certificate != coming)
-
-
-def _still_serves(served: Served, now: datetime) -> bool:
-    return bundle.valid(served.certificate, now) and bundle.valid(served.issuer, now)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
 
 class InstallError(Exception):
     """A certificate could not be installed, and the previous one stays. The message says why; a retry may succeed."""
 
 
-class InstallCertificate(Protocol):
-    """Makes the server present a certificate."""
+InstallCertificate: TypeAlias = Callable[[bytes, bytes], None]
+"""Makes the server present a certificate with its key, both PEM, in each new handshake.
 
-    def __call__(self, certificate: bytes, key: bytes) -> None:
-        """Present this certificate with its key, both PEM, in each new handshake.
-
-        Raises InstallError, whatever the reason: damaged bytes, no memory, no file descriptor.
-        """
+Raises InstallError, whatever the reason: damaged bytes, no memory, no file descriptor.
+"""

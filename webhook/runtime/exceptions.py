@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 from traceback import walk_tb
 from types import TracebackType
+from typing import TypeAlias
 
 from webhook.policy.messages import printable, shorten
 
@@ -60,17 +60,13 @@ def fields(error: BaseException) -> dict[str, str]:
     return {"error": reason(error), "stack": stack(error)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """An exception, and its relation to the one that leads to it."""
-
-    relation: str
-    error: BaseException
+_Link: TypeAlias = tuple[str, BaseException]
+"""An exception behind the words for its relation to the exception that leads to it."""
 
 
 def _chained(error: BaseException, described: Callable[[BaseException], str]) -> str:
     links = list(_links(error))
-    text = "".join(f"{link.relation}{described(link.error)}" for link in links[:_EXCEPTIONS])
+    text = "".join(f"{relation}{described(link)}" for relation, link in links[:_EXCEPTIONS])
     return shorten(text, _TEXT - len(_MORE)) + (_MORE if len(links) > _EXCEPTIONS else "")
 
 
@@ -80,28 +76,27 @@ _MORE = "; and more"
 def _links(error: BaseException) -> Iterator[_Link]:
     """The exceptions of a failure, each once although chains may be cyclic; at most one more than are described."""
     seen: set[int] = set()
-    waiting = [_Link("", error)]
+    waiting = [("", error)]
     while waiting and len(seen) <= _EXCEPTIONS:
-        link = waiting.pop()
-        if id(link.error) not in seen:
-            seen.add(id(link.error))
-            yield link
-            waiting.extend(reversed(list(_leading_to(link.error))))
+        relation, found = waiting.pop()
+        if id(found) not in seen:
+            seen.add(id(found))
+            yield relation, found
+            waiting.extend(reversed(list(_leading_to(found))))
 
 
 def _leading_to(error: BaseException) -> Iterator[_Link]:
     """The exceptions that this one wraps, was raised from, or was raised while handling, unless suppressed."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions[: _EXCEPTIONS + 1]:
-            yield _Link("; with ", one)
+            yield "; with ", one
     if error.__cause__ is not None:
-        yield _Link("; caused by ", error.__cause__)
+        yield "; caused by ", error.__cause__
     elif error.__context__ is not None and not error.__suppress_context__:
-        yield _Link("; while handling ", error.__context__)
+        yield "; while handling ", error.__context__
 
 
 def _place(error: BaseException) -> str:
-    """The class of an exception, and where it was raised."""
     innermost = deque(walk_tb(error.__traceback__), maxlen=1)
     if not innermost:
         return _kind(error)

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
@@ -17,7 +18,6 @@ from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.http.protocol import ConnectionTerms
 from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
-from webhook.server.http.shutdown import Shutdown
 from webhook.server.lifecycle import Health, Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import Files, LiveConfig
@@ -26,11 +26,23 @@ from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
-from webhook.server.tls import ClientAuth, Credentials
+from webhook.server.tls import Credentials, is_authorized
 from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128
 """Connections of the health listener."""
+
+_QUIET = 1.0
+"""Seconds without a request on any connection after which the API server is taken to use other replicas."""
+
+_HANDSHAKES = 1.0
+"""Seconds that the clients of the backlog have for their handshakes."""
+
+_REFUSING = 0.2
+"""The share of `drainTimeout` in which what is still open is refused."""
+
+_LAST_ANSWERS = 1.0
+"""Seconds that clients have to read their last answers."""
 
 _NO_FILES = Files()
 
@@ -49,7 +61,10 @@ class Server:
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, files: Files = _NO_FILES) -> None:
         self.settings = configuration.server
         self.log = log
-        self._route_logs()  # before a library logs: Python would write it to standard error as it is
+        # What libraries log goes into the event log. Python would write it to standard error as it is.
+        root = logging.getLogger()
+        root.handlers = [Bridge(log)]
+        root.setLevel(logging.WARNING)
         self.metrics = metrics = Metrics()
         log.on_drop = metrics.dropped.inc
         self.lifecycle = Lifecycle()
@@ -59,44 +74,50 @@ class Server:
         self.watchdog = LoopWatchdog(log, metrics)
         self.live = LiveConfig(configuration, facts, log, metrics)
         bounds = self._affordable(configuration.settings.facts)
-        reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
-        clients = ClientAuth(configuration.tls.client_subjects)
-        self.review_acceptor = Acceptor(self._http(reviews.handle, clients), bounds.connections, log)
+        self._reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
+        subjects = frozenset(configuration.tls.client_subjects)
+        self.review_acceptor = Acceptor(self._http(self._reviews.handle, subjects), bounds.connections, log)
         health = Health(self._conditions, self.details, metrics)
-        self.health_acceptor = Acceptor(self._http(health.handle, ClientAuth()), _HEALTH_CONNECTIONS, log)
+        self.health_acceptor = Acceptor(self._http(health.handle, frozenset()), _HEALTH_CONNECTIONS, log)
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
-        self.credentials = Credentials(configuration.tls, self.review_acceptor, metrics)
+        self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(files), *self.credentials.sources()], log, metrics)
         self.supervisor.add("reload", self.reload.watch)
-        self._shutdown = Shutdown(self.settings, self.lifecycle, reviews, self.review_acceptor)
 
     async def run(self) -> None:
-        """Serve until a signal comes. Raises StartError."""
         try:
             await self.startup()
             await self.lifecycle.reached(Phase.DRAINING)
             self.log.event("info", "stopping")
-            await self._shutdown.run()
+            await self._drain_until_stopped()
         finally:
             await self.shutdown()
 
     async def startup(self) -> None:
         """Listen for health at once, and for reviews as soon as there is a certificate. Raises StartError."""
-        self._handle_signals()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
         self.watchdog.start()
         self._listen(self.health_acceptor, self.settings.health_port)
-        await self._load_files()
+        try:
+            await self.reload.first()
+        except InputError as error:
+            raise StartError(str(error)) from None
         self.supervisor.start()
         await self._first_certificate()
         if self.lifecycle.phase is Phase.STARTING:
             self._listen(self.review_acceptor, self.settings.port)
             self.lifecycle.enter(Phase.SERVING)
-            self._log_start()
+            event = "ready" if all(self._conditions().values()) else "listening"
+            ports = {"port": self.review_acceptor.port, "healthPort": self.health_acceptor.port}
+            self.log.event("info", event, host=self.settings.host, **ports)
 
     async def shutdown(self) -> None:
         await self.supervisor.stop()
-        await self.review_acceptor.close(self._shutdown.grace)
-        await self.health_acceptor.close(self._shutdown.grace)
+        for acceptor in (self.review_acceptor, self.health_acceptor):
+            await acceptor.close(0.0 if self.lifecycle.phase is Phase.STOPPED else _LAST_ANSWERS)
         self.watchdog.stop()
         if self._has_listened:
             self.log.event("info", "stopped")
@@ -111,23 +132,11 @@ class Server:
 
     # Start.
 
-    def _handle_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
-
     def _listen(self, acceptor: Acceptor, port: int) -> None:
         try:
             acceptor.listen(self.settings.host, port)
         except OSError as error:
             raise StartError(f"cannot listen on {self.settings.host}:{port}: {_why(error)}") from None
-
-    async def _load_files(self) -> None:
-        try:
-            await self.reload.first()
-        except InputError as error:
-            raise StartError(str(error)) from None
 
     async def _first_certificate(self) -> None:
         """Wait until there is a certificate to present, or until the server is stopped before."""
@@ -137,10 +146,37 @@ class Server:
         presented.cancel()
         stopped.cancel()
 
-    def _log_start(self) -> None:
-        event = "ready" if all(self._conditions().values()) else "listening"
-        ports = {"port": self.review_acceptor.port, "healthPort": self.health_acceptor.port}
-        self.log.event("info", event, host=self.settings.host, **ports)
+    # End.
+
+    async def _drain_until_stopped(self) -> None:
+        stopped = asyncio.ensure_future(self.lifecycle.reached(Phase.STOPPED))
+        drained = asyncio.ensure_future(self._drain())
+        try:
+            await asyncio.wait((stopped, drained), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+            drained.cancel()
+            await asyncio.wait((stopped, drained))
+        if not drained.cancelled():
+            drained.result()
+        self.lifecycle.enter(Phase.CLOSING)
+
+    async def _drain(self) -> None:
+        """Wait for the endpoints to go, accept no more connections, answer what is open: so no review is lost.
+
+        Idle connections stay open meanwhile, and end with their next answer. The API server does not repeat a request
+        that it sent into a connection which was just being closed (kubernetes/kubernetes#139105).
+        """
+        seconds, acceptor, http = self.settings.drain_timeout, self.review_acceptor, self.review_acceptor.http
+        await _within(self.settings.shutdown_delay, self.lifecycle.reached(Phase.STOPPED))
+        acceptor.stop()
+        await _within(_HANDSHAKES, acceptor.handshakes_done())
+        if await _within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
+            return
+        self.lifecycle.enter(Phase.REFUSING)
+        self._reviews.refuse_large()
+        http.refuse_bodies()
+        await _within(seconds * _REFUSING, http.quiet(0))
 
     # Readiness.
 
@@ -154,9 +190,9 @@ class Server:
 
     # Parts.
 
-    def _http(self, handler: Handler, clients: ClientAuth) -> HttpServer:
-        settings = self.settings
-        terms = ConnectionTerms(settings.header_timeout, self.watchdog.arrival, clients.knows, self.metrics.close)
+    def _http(self, handler: Handler, subjects: frozenset[str]) -> HttpServer:
+        settings, knows = self.settings, partial(is_authorized, subjects)
+        terms = ConnectionTerms(settings.header_timeout, self.watchdog.arrival, knows, self.metrics.close)
         try:
             return HttpServer(handler, terms, settings.keep_alive, self.log, self.metrics)
         except UnsupportedAiohttpError as error:
@@ -191,11 +227,15 @@ class Server:
             self.log.event("warning", "smaller bodyLimit than set", bytes=fit.body, reason=limit)
         return fit
 
-    def _route_logs(self) -> None:
-        """Route what libraries log into the event log."""
-        root = logging.getLogger()
-        root.handlers = [Bridge(self.log)]
-        root.setLevel(logging.WARNING)
+
+async def _within(seconds: float, condition: Awaitable[None]) -> bool:
+    """Wait for a condition, at most this long; returns whether it holds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await condition
+    except TimeoutError:
+        return False
+    return True
 
 
 def _why(error: OSError) -> str:

@@ -39,10 +39,6 @@ def prepare() -> None:
     gc.collect()
     gc.freeze()  # what is imported stays, so the collector can ignore it
     gc.set_threshold(_YOUNG)
-    _return_large_allocations()
-
-
-def _return_large_allocations() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:  # glibc has it, other C libraries do not keep large allocations
         mallopt(_M_MMAP_THRESHOLD, _MAPPED)

@@ -53,14 +53,13 @@ class Lifecycle:
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-Conditions = Callable[[], dict[str, bool]]
-"""What readiness depends on, by name."""
-
 
 class Health:
-    """Answers probes and scrapes."""
+    """Answers probes and scrapes. Readiness depends on `conditions`, by name; `details` are for people, by name."""
 
-    def __init__(self, conditions: Conditions, details: Mapping[str, Callable[[], str]], metrics: Metrics) -> None:
+    def __init__(
+        self, conditions: Callable[[], dict[str, bool]], details: Mapping[str, Callable[[], str]], metrics: Metrics
+    ) -> None:
         self._conditions = conditions
         self._details = details
         self._metrics = metrics

@@ -65,24 +65,18 @@ class Bounds:
     @property
     def bytes(self) -> int:
         """The memory that a fully loaded server takes, besides what the process uses at start."""
-        return self.bodies + SMALL_BODIES + _processing(self.body) + self.connections * _CONNECTION
+        processing = min(_FIXED + _PER_BYTE * self.body, _MOST)
+        return self.bodies + SMALL_BODIES + processing + self.connections * _CONNECTION
 
 
 def fitting(wanted: Bounds, room: int) -> Bounds:
     """The wanted bounds, reduced to fit into this many bytes: connections first, then the size of reviews."""
     for_bodies = room - SMALL_BODIES - min(wanted.connections, _USUAL) * _CONNECTION
-    body = min(wanted.body, max(_SMALLEST, _largest(for_bodies)))
+    # One review is processed while another one arrives.
+    largest = max((for_bodies - _FIXED) // (_PER_BYTE + 2), (for_bodies - _MOST) // 2)
+    body = min(wanted.body, max(_SMALLEST, largest))
     left = room - Bounds(body, 0).bytes
     return Bounds(body, min(wanted.connections, max(_FEWEST, left // _CONNECTION)))
-
-
-def _processing(body: int) -> int:
-    return min(_FIXED + _PER_BYTE * body, _MOST)
-
-
-def _largest(room: int) -> int:
-    """Bytes of the largest review that can be processed while another one arrives."""
-    return max((room - _FIXED) // (_PER_BYTE + 2), (room - _MOST) // 2)
 
 
 def memory_limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:

@@ -54,7 +54,10 @@ class Reviews:
         try:
             response = await self._review(request)
         except RequestError as refused:
-            self._count(refused)
+            self._metrics.refuse(refused.status)
+            if isinstance(refused, OverloadedError):
+                self._metrics.shed.labels(refused.reason).inc()
+            self._log.event("debug", "refused", status=int(refused.status), message=str(refused))
             response = answer(refused)
         if self._lifecycle.phase >= Phase.DRAINING:
             response.force_close()
@@ -93,12 +96,6 @@ class Reviews:
         self._metrics.observe(hook, outcome, monotonic() - arrived)
         self._record(hook, outcome, perf_counter() - started)
         return answered
-
-    def _count(self, refused: RequestError) -> None:
-        self._metrics.refuse(refused.status)
-        if isinstance(refused, OverloadedError):
-            self._metrics.shed.labels(refused.reason).inc()
-        self._log.event("debug", "refused", status=int(refused.status), message=str(refused))
 
     def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
         request, counts = outcome.request, outcome.verdict.counts
@@ -165,27 +162,22 @@ class Route:
     budget: float
 
 
-def target(raw: str) -> Route:
-    """The route of a request target, which is a path with a query. Raises RequestError."""
-    found = _read(raw)
-    if isinstance(found, Route):
-        return found
-    raise RequestError(*found)
-
-
 @memo(64)
-def _read(raw: str) -> Route | tuple[HTTPStatus, str]:
-    """The route, or the error. Cached because the API server sends the same few targets."""
+def target(raw: str) -> Route:
+    """The route of a request target, which is a path with a query. Raises RequestError.
+
+    Cached because the API server sends the same few targets.
+    """
     path, _, query = raw.partition("?")
     hook = _HOOKS.get(path)  # compared as it is: percent-encoding or a second slash makes another path
     if hook is None:
-        return HTTPStatus.NOT_FOUND, f"no such path; send reviews to {', '.join(_HOOKS)}"
+        raise RequestError(HTTPStatus.NOT_FOUND, f"no such path; send reviews to {', '.join(_HOOKS)}")
     given = parse_qs(query, keep_blank_values=True).get("timeout")
     if given is None:
         return Route(hook, _USUAL)
     seconds = _duration(given[-1])
     if not seconds:
-        return HTTPStatus.BAD_REQUEST, "the timeout in the query is not a positive duration, such as 5s"
+        raise RequestError(HTTPStatus.BAD_REQUEST, "the timeout in the query is not a positive duration, such as 5s")
     return Route(hook, min(seconds, _MOST))
 
 

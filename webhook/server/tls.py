@@ -1,7 +1,7 @@
 """The TLS credentials of the review listener: certificate, key and client CA, and the contexts made from them.
 
-The bytes come from files or were signed in memory. `ClientAuth` decides which of the client certificates that a context
-has verified may send reviews.
+The bytes come from files or were signed in memory. `is_authorized` decides which clients, whose certificates a context
+has verified, may send reviews.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
-from cryptography.x509 import Certificate
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.runtime.certificates import InstallError
@@ -36,13 +34,6 @@ class CertificateError(InputError):
 
     def __init__(self, source: str, message: str) -> None:
         super().__init__([Diagnostic(source, 0, 0, message)])
-
-
-class TlsEndpoint(Protocol):
-    """What serves TLS handshakes."""
-
-    def use_tls(self, context: ssl.SSLContext) -> None:
-        """Serve handshakes with this context from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +88,9 @@ def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLC
     # The API server speaks HTTP/1.1 to webhooks on purpose (kubernetes/kubernetes#75791).
     context.set_alpn_protocols(["http/1.1"])
     _check(pair)
-    _load(context, pair)
+    # `ssl` takes only files, so these are in memory: no key reaches a disk.
+    with _certificate_errors(pair.source), _memory_file(pair.certificate) as certificate, _memory_file(pair.key) as key:
+        context.load_cert_chain(certificate, key)
     if client_ca is not None:
         source = str(tls.client_ca)
         # As DER, because OpenSSL takes PEM in ASCII only, and there may be any text between the certificates.
@@ -108,14 +101,9 @@ def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLC
     return context
 
 
-def expiry(certificate: x509.Certificate) -> float:
-    """When a certificate expires, as Unix time."""
-    return certificate.not_valid_after_utc.timestamp()
-
-
 def first_expiry(pem: bytes, source: str) -> float:
     """When the first of several certificates expires, as Unix time. Raises CertificateError."""
-    return min(map(expiry, _certificates(pem, source)))
+    return min(one.not_valid_after_utc.timestamp() for one in _certificates(pem, source))
 
 
 def _check(pair: KeyPair) -> None:
@@ -130,12 +118,6 @@ def _check(pair: KeyPair) -> None:
         raise CertificateError(pair.key_source, "holds no private key in PEM") from None
     if certified != own:
         raise CertificateError(pair.key_source, f"is not the key of the certificate in {pair.source}")
-
-
-def _load(context: ssl.SSLContext, pair: KeyPair) -> None:
-    """Load the pair into a context. `ssl` takes only files, so these are in memory: no key reaches a disk."""
-    with _certificate_errors(pair.source), _memory_file(pair.certificate) as certificate, _memory_file(pair.key) as key:
-        context.load_cert_chain(certificate, key)
 
 
 @contextmanager
@@ -171,34 +153,27 @@ def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
         raise CertificateError(source, "holds no certificate in PEM") from None
 
 
-class ClientAuth:
-    """The common names of client certificates that may send reviews; empty allows every client.
+def is_authorized(subjects: Collection[str], transport: asyncio.BaseTransport) -> bool:
+    """Whether the client of a connection may send reviews: whether its certificate has one of these common names.
 
-    The TLS handshake has already verified the certificate against `tls.clientCA`.
+    Without subjects every client may. The TLS handshake has already verified the certificate against `tls.clientCA`.
     """
-
-    def __init__(self, subjects: Collection[str] = ()) -> None:
-        self._subjects = frozenset(subjects)
-
-    def knows(self, transport: asyncio.BaseTransport) -> bool:
-        """Whether the client of this connection may send reviews."""
-        return not self._subjects or not self._subjects.isdisjoint(_common_names(transport))
-
-
-def _common_names(transport: asyncio.BaseTransport) -> list[str]:
+    if not subjects:
+        return True
     certificate = transport.get_extra_info("peercert") or {}
-    return [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
+    subject = [attribute for part in certificate.get("subject", ()) for attribute in part]
+    return any(name == "commonName" and value in subjects for name, value in subject)
 
 
 class Credentials:
-    """The key pair and the client CA of an endpoint. Each change makes a new TLS context of both.
+    """The key pair and the client CA of an endpoint. Each change makes a new TLS context of both, for `use_tls`.
 
     `presented` is set when the endpoint has its first certificate.
     """
 
-    def __init__(self, tls: Tls, endpoint: TlsEndpoint, metrics: Metrics) -> None:
+    def __init__(self, tls: Tls, use_tls: Callable[[ssl.SSLContext], None], metrics: Metrics) -> None:
         self._tls = tls
-        self._endpoint = endpoint
+        self._use_tls = use_tls
         self._metrics = metrics
         self._pair: KeyPair | None = None
         self._client_ca: bytes | None = None
@@ -206,7 +181,8 @@ class Credentials:
 
     def sources(self) -> Iterator[ReloadedSource]:
         if self._tls.client_ca is not None:
-            yield ReloadedSource("client CA", self._read_client_ca, self._checked_client_ca, self._take_client_ca)
+            file = self._tls.client_ca
+            yield ReloadedSource("client CA", lambda: read(file), self._checked_client_ca, self._take_client_ca)
         if self._tls.mode == "files":
             yield ReloadedSource("certificate", lambda: read_pair(self._tls), self._checked_pair, self._take_pair)
 
@@ -220,11 +196,17 @@ class Credentials:
         except (InputError, MemoryError) as error:
             raise InstallError(str(error) or "no memory") from error
 
-    def _read_client_ca(self) -> bytes:
-        return read(str(self._tls.client_ca))
-
     def _checked_pair(self, pair: KeyPair) -> KeyPair:
-        self._check_validity(pair)
+        """Return the pair. Raises CertificateError.
+
+        A certificate that has expired or not begun is rejected while the one in use is valid, and read again later.
+        """
+        now, leaf = datetime.now(UTC), pair.leaf()
+        if self._pair is not None and _is_valid(self._pair.leaf(), now) and not _is_valid(leaf, now):
+            ended = leaf.not_valid_after_utc <= now
+            fault = "expired at" if ended else "is not valid before"
+            time = leaf.not_valid_after_utc if ended else leaf.not_valid_before_utc
+            raise CertificateError(pair.source, f"the certificate {fault} {time:%Y-%m-%d %H:%M} UTC")
         server_context(self._tls, pair, self._client_ca)
         return pair
 
@@ -234,29 +216,17 @@ class Credentials:
             server_context(self._tls, self._pair, client_ca)
         return client_ca
 
-    def _check_validity(self, pair: KeyPair) -> None:
-        """Reject a certificate that has expired or not begun while the one in use is valid. It is read again later."""
-        now, leaf = datetime.now(UTC), pair.leaf()
-        if self._pair is None or not _is_valid(self._pair.leaf(), now) or _is_valid(leaf, now):
-            return
-        if leaf.not_valid_after_utc <= now:
-            raise CertificateError(pair.source, f"the certificate expired at {_minute(leaf.not_valid_after_utc)}")
-        raise CertificateError(pair.source, f"the certificate is not valid before {_minute(leaf.not_valid_before_utc)}")
-
     async def _take_pair(self, pair: KeyPair) -> None:
         self._use_pair(pair)
 
     async def _take_client_ca(self, client_ca: bytes) -> None:
-        self._use_client_ca(client_ca)
+        self._use(self._pair, client_ca)
+        self._metrics.expiry.labels("client-ca").set(first_expiry(client_ca, str(self._tls.client_ca)))
 
     def _use_pair(self, pair: KeyPair) -> None:
         self._use(pair, self._client_ca)
-        self._metrics.expiry.labels("leaf").set(expiry(pair.leaf()))
+        self._metrics.expiry.labels("leaf").set(pair.leaf().not_valid_after_utc.timestamp())
         self.presented.set()
-
-    def _use_client_ca(self, client_ca: bytes) -> None:
-        self._use(self._pair, client_ca)
-        self._metrics.expiry.labels("client-ca").set(first_expiry(client_ca, str(self._tls.client_ca)))
 
     def _use(self, pair: KeyPair | None, client_ca: bytes | None) -> None:
         """Use both. Raises InputError, and then changes nothing.
@@ -264,13 +234,9 @@ class Credentials:
         The context is made here because one that was made earlier, to check a file, may hold what has been replaced.
         """
         if pair is not None:
-            self._endpoint.use_tls(server_context(self._tls, pair, client_ca))
+            self._use_tls(server_context(self._tls, pair, client_ca))
         self._pair, self._client_ca = pair, client_ca
 
 
-def _is_valid(leaf: Certificate, now: datetime) -> bool:
+def _is_valid(leaf: x509.Certificate, now: datetime) -> bool:
     return leaf.not_valid_before_utc <= now < leaf.not_valid_after_utc
-
-
-def _minute(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M} UTC"

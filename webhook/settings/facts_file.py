@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from webhook.policy.placement.cluster_objects import Node, PluginConfig, RuntimeClass
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import taint_order
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import API_VERSION
-from webhook.settings.schema_tree import object_of, write_briefly
+from webhook.settings.schema_tree import object_of, write
 
 FACTS_KIND = "Facts"
 FACTS_FILE = object_of(Facts)
@@ -29,7 +30,7 @@ _CHANGING = frozenset({"nvidia.com/gfd.timestamp"})
 
 def spelled_out(facts: Facts) -> dict[str, Any]:
     """The content of a facts file that loads as these facts. Defaults and unknown parts are left out."""
-    return {"apiVersion": API_VERSION, "kind": FACTS_KIND, **write_briefly(FACTS_FILE, facts)}
+    return {"apiVersion": API_VERSION, "kind": FACTS_KIND, **write(FACTS_FILE, facts, briefly=True)}
 
 
 def portable(facts: Facts, settings: Settings) -> Facts:
@@ -45,17 +46,12 @@ def portable(facts: Facts, settings: Settings) -> Facts:
     )
 
 
-class _NamedObject(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-T = TypeVar("T", bound=_NamedObject)
+T = TypeVar("T")
 
 
 def _each(objects: Iterable[T] | None, keep: Callable[[T], T]) -> tuple[T, ...] | None:
     """What is kept of each object, by name; None if the objects are unknown."""
-    return None if objects is None else tuple(sorted(map(keep, objects), key=lambda one: one.name))
+    return None if objects is None else tuple(sorted(map(keep, objects), key=attrgetter("name")))
 
 
 def _node(node: Node) -> Node:

@@ -69,7 +69,6 @@ def _property(field: Field) -> Schema:
 
 
 def _value(node: Node, short: Node | None = None) -> Schema:
-    """What may stand for a node, or for its shorthand."""
     nodes = [bare(node)] if short is None else [bare(node), short]
     found = [schema for one in nodes for schema in _alternatives(one)]
     if isinstance(node, Nullable):

@@ -85,7 +85,6 @@ class Object:
 
     @property
     def keys(self) -> list[str]:
-        """The keys, in their order."""
         return [field.key for field in self.fields]
 
     def field(self, key: str) -> Field | None:
@@ -196,31 +195,18 @@ def bare(node: Node) -> Node:
     return node.node if isinstance(node, Nullable) else node
 
 
-def write(node: Node, held: Any) -> Any:
-    """A value as the file spells it."""
+def write(node: Node, held: Any, *, briefly: bool = False) -> Any:
+    """A value as the file spells it; `briefly`: without the keys of objects that hold their defaults."""
     match node:
         case Scalar(form):
             return form.write(held)
         case Nullable(inner):
-            return None if held is None else write(inner, held)
+            return None if held is None else write(inner, held, briefly=briefly)
         case Array(element):
-            return [write(element, one) for one in held]
+            return [write(element, one, briefly=briefly) for one in held]
         case Map(_, value):
-            return {key: write(value, one) for key, one in held.items()}
-        case Object():
-            return {field.key: write(field.node, getattr(held, field.name)) for field in node.fields}
-
-
-def write_briefly(node: Node, held: Any) -> Any:
-    """A value as the file spells it, without the keys of objects that hold their defaults."""
-    match node:
-        case Nullable(inner) if held is not None:
-            return write_briefly(inner, held)
-        case Array(element):
-            return [write_briefly(element, one) for one in held]
-        case Map(_, value):
-            return {key: write_briefly(value, one) for key, one in held.items()}
+            return {key: write(value, one, briefly=briefly) for key, one in held.items()}
         case Object(fields=fields):
-            values = ((field, getattr(held, field.name)) for field in fields)
-            return {field.key: write_briefly(field.node, one) for field, one in values if one != field.default}
-    return write(node, held)
+            values = [(field, getattr(held, field.name)) for field in fields]
+            written = [(field, one) for field, one in values if not briefly or one != field.default]
+            return {field.key: write(field.node, one, briefly=briefly) for field, one in written}

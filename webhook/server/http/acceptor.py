@@ -49,7 +49,7 @@ class Acceptor:
         self._socket: socket.socket | None = None
         self._is_accepting = False
         self._logged = -math.inf
-        http.call_when_closed(self._resume)
+        http.on_closed = self._resume
 
     def listen(self, host: str, port: int) -> None:
         """Accept connections; 0 takes any free port. Raises OSError."""
@@ -63,7 +63,6 @@ class Acceptor:
         self._resume()
 
     def use_tls(self, context: ssl.SSLContext) -> None:
-        """Serve handshakes with this context from now on."""
         self._handshaker.tls = context
 
     @property

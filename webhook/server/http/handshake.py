@@ -53,14 +53,13 @@ class TlsHandshaker:
         self._in_handshake: dict[socket.socket, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(_HANDSHAKES)
         self._is_scanning = False
-        http.call_when_opened(self._opened)
+        http.on_opened = self._opened
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     @property
     def is_full(self) -> bool:
-        """Whether no other handshake can begin for now."""
         return self._slots.locked()
 
     def start(self, accepted: socket.socket) -> None:
@@ -79,7 +78,6 @@ class TlsHandshaker:
         return len(silent)
 
     async def done(self) -> None:
-        """Wait until all of them have ended."""
         if self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -101,18 +99,11 @@ class TlsHandshaker:
                 self._in_handshake[accepted] = task
                 self._evict_stalled()
                 await self._shake_hands(accepted, task)
-        except OSError:
-            # A client's mistake is counted, not logged.
-            self._http.terms.count("handshake")
+        except BaseException as error:
+            self._http.terms.count("evicted" if isinstance(error, asyncio.CancelledError) else "handshake")
             accepted.close()
-        except asyncio.CancelledError:
-            self._http.terms.count("evicted")
-            accepted.close()
-            raise
-        except Exception:  # an internal error, which `_ended` logs
-            self._http.terms.count("handshake")
-            accepted.close()
-            raise
+            if not isinstance(error, OSError):  # a client's mistake is counted; `_ended` logs an internal error
+                raise
         finally:
             self._in_handshake.pop(accepted, None)
 

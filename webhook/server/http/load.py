@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import traceback
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -73,7 +72,7 @@ class LoadShedder:
 
     def _check(self, latest: float) -> None:
         if self._lifecycle.phase >= Phase.REFUSING:
-            raise OverloadedError("closing", "the server stops")
+            raise _closing()
         if monotonic() > latest:
             raise _late()
 
@@ -110,9 +109,9 @@ class LargeReviews(Generic[Result]):
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._jobs: SimpleQueue[tuple[Callable[[], Result], asyncio.Future[Result]]] = SimpleQueue()
-        self._turns: deque[asyncio.Future[bool]] = deque()
+        self._turn = asyncio.Semaphore()
+        self._waiting = 0
         self._running: asyncio.Future[Result] | None = None
-        self._taken = False
         self._closed = False
         # A daemon thread: a server that stops at once does not wait for the end of a job.
         threading.Thread(target=self._work, name="large reviews", daemon=True).start()
@@ -120,20 +119,18 @@ class LargeReviews(Generic[Result]):
     @property
     def in_flight(self) -> int:
         """The reviews that wait, and the one in progress."""
-        return len(self._turns) + self._taken
+        return self._waiting + (self._running is not None)
 
     async def run(self, job: Callable[[], Result], latest: float, is_wanted: Callable[[], bool]) -> Result:
         """Run a job and return its result. Raises what the job raises, or OverloadedError if it does not start.
 
         It starts by `latest`, a time of the monotonic clock, and only if it `is_wanted` still, or not at all.
         """
-        await self._turn(latest)
-        if not is_wanted():
-            self._pass_on()
-            raise OverloadedError("gone", "the client has gone")
-        if self._closed:  # after the turn came, and before this task ran
-            self._pass_on()
-            raise _closing()
+        await self._wait(latest)
+        wanted = is_wanted()
+        if self._closed or not wanted:
+            self._turn.release()
+            raise _closing() if self._closed else OverloadedError("gone", "the client has gone")
         running: asyncio.Future[Result] = self._loop.create_future()
         self._running = running
         self._jobs.put((job, running))
@@ -146,46 +143,25 @@ class LargeReviews(Generic[Result]):
     def close(self) -> None:
         """Shed the reviews that wait, the one in progress, and all that follow."""
         self._closed = True
-        for turn in self._turns:
-            if not turn.done():
-                turn.set_result(False)
+        for _ in range(self._waiting):
+            self._turn.release()
         if self._running is not None and not self._running.done():
             self._running.set_exception(_closing())
 
-    async def _turn(self, latest: float) -> None:
+    async def _wait(self, latest: float) -> None:
         """Wait for a turn. The next review gets it when the job has ended."""
         if self._closed:
             raise _closing()
-        if not self._taken:
-            self._taken = True
-            return
-        if len(self._turns) >= _WAITING:
+        if self._waiting >= _WAITING:
             raise OverloadedError("queue", f"{_WAITING} large reviews are waiting already")
-        turn = self._loop.create_future()
-        self._turns.append(turn)
+        self._waiting += 1
         try:
             async with asyncio.timeout(latest - monotonic()):
-                given = await turn
-        except BaseException as error:
-            if turn.done() and not turn.cancelled() and turn.result():
-                self._pass_on()  # the turn arrived at the same moment
-            elif turn in self._turns:
-                self._turns.remove(turn)
-            if isinstance(error, TimeoutError):
-                raise OverloadedError("late", "large reviews are waiting; the answer would come too late") from None
-            raise
-        if not given:
-            raise _closing()
-
-    def _pass_on(self) -> None:
-        """Give the turn to the next review that waits."""
-        self._running = None
-        while self._turns:
-            turn = self._turns.popleft()
-            if not turn.done():
-                turn.set_result(True)
-                return
-        self._taken = False
+                await self._turn.acquire()
+        except TimeoutError:
+            raise OverloadedError("late", "large reviews are waiting; the answer would come too late") from None
+        finally:
+            self._waiting -= 1
 
     def _work(self) -> None:
         while True:
@@ -197,7 +173,8 @@ class LargeReviews(Generic[Result]):
             del job, running, result, error
 
     def _finish(self, running: asyncio.Future[Result], result: Result | None, error: Exception | None) -> None:
-        self._pass_on()
+        self._running = None
+        self._turn.release()
         if running.done():
             return
         if error is not None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum, auto
+from functools import cached_property
 from time import monotonic
 from typing import Any, Protocol, cast
 
@@ -34,26 +35,19 @@ The API server does not repeat a request that it sent into a connection which wa
 """
 
 
-class Answered(Protocol):
-    """Takes note that the answer is written; `is_last` where it ends the connection."""
-
-    def __call__(self, *, is_last: bool) -> None:
-        """Take note."""
-
-
 @dataclass(slots=True)
 class Exchange:
     """What a connection knows about a request that has begun.
 
     `arrived` is when the API server began to wait for its answer, on the monotonic clock; `is_authorized`, whether its
     client may call; `ends_connection`, whether the answer has to be the last one. Call `answered` when the answer is
-    written.
+    written, with whether it is the last one.
     """
 
     arrived: float
     is_authorized: bool
     ends_connection: bool
-    answered: Answered
+    answered: Callable[[bool], None]
 
 
 EXCHANGE = web.RequestKey("exchange", Exchange)
@@ -210,7 +204,7 @@ class GuardedConnection(asyncio.Protocol):
                 payload.on_eof(self._body_arrived)
         return self._exchange
 
-    def answered(self, *, is_last: bool) -> None:
+    def answered(self, is_last: bool) -> None:
         """The answer of the request is written, although its body may still be arriving."""
         self.active = monotonic()
         self._exchange = None
@@ -354,7 +348,7 @@ class State(IntEnum):
     """Nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConnectionTerms:
     """What holds for all connections of a listener.
 
@@ -367,13 +361,12 @@ class ConnectionTerms:
     arrival: Callable[[], float]
     is_authorized: Callable[[asyncio.BaseTransport], bool]
     count: Callable[[str], None]
-    deadlines: Mapping[int, tuple[float, str]] = field(init=False)
-    """How many seconds a client may leave a connection in a state, and why it is closed then."""
 
-    def __post_init__(self) -> None:
-        deadlines = {
+    @cached_property
+    def deadlines(self) -> Mapping[int, tuple[float, str]]:
+        """How many seconds a client may leave a connection in a state, and why it is closed then."""
+        return {
             State.HEADER: (self.header_timeout, "header"),
             State.UNREAD: (self.header_timeout, "unread answer"),
             State.CLOSING: (max(self.header_timeout, _CLOSE), "unread answer"),
         }
-        object.__setattr__(self, "deadlines", deadlines)

@@ -86,8 +86,10 @@ class HttpServer:
         self._connections: dict[asyncio.Protocol, GuardedConnection] = {}
         self._changed = asyncio.Event()
         self._garbage = 0
-        self._on_opened: Callable[[GuardedConnection], None] = lambda _: None
-        self._on_closed: Callable[[], None] = lambda: None
+        self.on_opened: Callable[[GuardedConnection], None] = lambda _: None
+        """Called whenever the handshake of a connection is over."""
+        self.on_closed: Callable[[], None] = lambda: None
+        """Called whenever a connection has closed."""
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -96,19 +98,11 @@ class HttpServer:
         """A new connection, whose client dialed at this time of the monotonic clock."""
         return GuardedConnection(self._server, self, self.terms, accepted)
 
-    def call_when_opened(self, callback: Callable[[GuardedConnection], None]) -> None:
-        """Call this whenever the handshake of a connection is over."""
-        self._on_opened = callback
-
-    def call_when_closed(self, callback: Callable[[], None]) -> None:
-        """Call this whenever a connection has closed."""
-        self._on_closed = callback
-
     # What the connections report.
 
     def opened(self, connection: GuardedConnection) -> None:
         self._connections[connection.http] = connection
-        self._on_opened(connection)
+        self.on_opened(connection)
 
     def settled(self) -> None:
         self._changed.set()
@@ -116,7 +110,7 @@ class HttpServer:
     def closed(self, connection: GuardedConnection) -> None:
         self._connections.pop(connection.http, None)
         self._changed.set()
-        self._on_closed()
+        self.on_closed()
         self._collect(connection)
 
     # What the server wants of them.
@@ -137,7 +131,6 @@ class HttpServer:
                 connection.end("evicted")
 
     def refuse_bodies(self) -> None:
-        """Refuse every request whose body has not arrived as a whole."""
         for connection in self._connections.values():
             connection.refuse_body()
 
@@ -201,7 +194,6 @@ class HttpServer:
         return web.BaseRequest(message, payload, protocol, writer, task, self._loop, state={EXCHANGE: exchange})
 
     async def _handle(self, request: web.BaseRequest) -> web.Response:
-        """Answer a request, a defect of the handler with 500."""
         try:
             response = await self._handler(request)
         except Exception as error:
@@ -243,7 +235,7 @@ class _AnswerReporter(AbstractAccessLogger):
     """Reports each answer to its connection when it is written: where aiohttp would log it."""
 
     def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:  # noqa: ARG002
-        request[EXCHANGE].answered(is_last=not response.keep_alive)
+        request[EXCHANGE].answered(not response.keep_alive)
 
 
 class RefusalWriter(AbstractStreamWriter):

@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from time import monotonic
 from typing import Any, Final
 
@@ -20,7 +19,6 @@ import msgspec
 
 from webhook.policy.messages import printable
 from webhook.runtime import exceptions
-from webhook.runtime.failure_log import LogEvent
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 LINE: Final = 8 * 1024
@@ -93,10 +91,6 @@ class EventLog:
             self._waiting.set()
         else:
             self.on_drop()
-
-    def bind(self, **context: Any) -> LogEvent:
-        """Return `event` with these fields in every event."""
-        return partial(self.event, **context)
 
     def close(self) -> None:
         """Write the queued lines and stop. Lines that cannot be written in time are counted as dropped."""
@@ -197,7 +191,6 @@ class Bridge(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log the message of a record, and its exception with causes and stack."""
         error = record.exc_info[1] if record.exc_info else None
         fields = {} if error is None else exceptions.fields(error)
         level = next((name for name, number in LEVELS.items() if record.levelno <= number), "error")

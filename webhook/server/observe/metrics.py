@@ -6,16 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import inf
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    disable_created_metrics,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
@@ -24,29 +17,14 @@ from webhook.admission import Hook, Outcome
 from webhook.policy.verdict import Decision
 from webhook.server import limits
 
+if TYPE_CHECKING:
+    from webhook.cluster.live_facts import LiveSource
+
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
 _PREFIX = "gpushare_webhook"
 _LAG_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _REVIEW_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
-
-
-class FactsSource(Protocol):
-    """A source of facts: its name, and its state now."""
-
-    name: str
-
-    @property
-    def age(self) -> float | None:
-        """Seconds since the facts were last confirmed; None while they are unknown."""
-
-    @property
-    def count(self) -> int:
-        """The number of objects."""
-
-    @property
-    def failing(self) -> bool:
-        """Whether they cannot be read or watched now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +147,13 @@ class Metrics:
         if outcome.proof_failure is not None:
             self.flaws.inc()
 
-    def watch_facts(self, source: FactsSource) -> None:
+    def watch_facts(self, source: LiveSource) -> None:
         age, objects, failing = (family.labels(source.name) for family in self._facts)
         age.set_function(lambda: -1 if source.age is None else source.age)
         objects.set_function(lambda: source.count)
         failing.set_function(lambda: source.failing)
 
     def refuse(self, status: int) -> None:
-        """Count one request answered with an HTTP error."""
         self._refused(str(status)).inc()
 
     def close(self, reason: str) -> None:
@@ -193,5 +170,4 @@ class Metrics:
         self._reloads(what, result).inc()
 
     def text(self) -> bytes:
-        """All metrics in the Prometheus text format."""
         return generate_latest(self.registry)

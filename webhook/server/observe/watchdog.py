@@ -32,7 +32,6 @@ class LoopWatchdog:
         self._watcher: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start ticking on the running loop, and watching."""
         self._loop = asyncio.get_running_loop()
         self._due = monotonic() + _INTERVAL
         self._tick_handle = self._loop.call_later(_INTERVAL, self._tick)
