@@ -43,8 +43,8 @@ def _put(sets: dict[_Key, Nodes], key: _Key, nodes: Nodes) -> None:
 class NodeSets:
     """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them.
 
-    `traits`: the nodes by all else that is true of them, in words. `size`: the number of different labels, taints and
-    amounts that were merged.
+    `traits`: the nodes by the traits of their classes, by the parts that are incomplete, and by the labels that are
+    certain even there. `size`: the number of different labels, taints and amounts that were merged.
     """
 
     def __init__(self) -> None:

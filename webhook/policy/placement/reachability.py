@@ -21,7 +21,6 @@ from webhook.policy.settings.settings import Resource
 
 _SCHEDULED = frozenset({"NoSchedule", "NoExecute"})
 _BOUND = frozenset({"NoExecute"})
-_NO_SELECTOR: Mapping[str, str] = {}
 
 
 class Reachability(Enum):
@@ -60,7 +59,7 @@ class Placement:
         requests: GpuRequests,
         cluster: ClusterNodes,
         configured: Sequence[dict[str, str]],
-        class_selector: Mapping[str, str] = _NO_SELECTOR,
+        class_selector: Mapping[str, str],
     ) -> None:
         self.pod = pod
         self.requests = requests
