@@ -54,10 +54,6 @@ class NodeSets:
         self.traits: dict[Trait, Nodes] = {}
         self.size = 0
 
-    def having(self, *trait: object) -> Nodes:
-        """The nodes with a trait."""
-        return self.traits.get(trait, 0)
-
     def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
         """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
 
