@@ -38,7 +38,7 @@ def placement(
     view = Pod.of_template(pod)
     requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
     index = finished(indexing(nodes or (), node_classes, groups))
-    return Placement(view, requests, ClusterNodes(Settings(), Facts(nodes), node_classes, index), ())
+    return Placement(view, requests, ClusterNodes(Settings(), Facts(nodes), node_classes, index), (), {})
 
 
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:

@@ -102,17 +102,17 @@ class NodeIndex:
     ) -> None:
         self._nodes = nodes
         self.all: Nodes = (1 << len(nodes)) - 1
-        self._sets = sets
+        traits = self._traits = sets.traits
         self._labels = labels
         self._amounts = amounts
-        self._unlisted_labels = sets.having("incomplete", "labels")
-        self._unlisted_resources = sets.having("incomplete", "resources")
+        self._unlisted_labels = traits.get(("incomplete", "labels"), 0)
+        self._unlisted_resources = traits.get(("incomplete", "resources"), 0)
         self.taints = taints
-        beside_labels = self._unlisted_resources | sets.having("incomplete", "taints")
+        beside_labels = self._unlisted_resources | traits.get(("incomplete", "taints"), 0)
         self.incomplete: Nodes = self._unlisted_labels | beside_labels
         self.offered = frozenset(sets.amounts)
-        self.undiscovered = sets.having("undiscovered") and self._undescribed(groups)
-        self.unknown = self.undiscovered | (beside_labels | sets.having("undecided")) & ~sets.having("mps")
+        self.undiscovered = traits.get(("undiscovered",), 0) and self._undescribed(groups)
+        self.unknown = self.undiscovered | (beside_labels | traits.get(("undecided",), 0)) & ~traits.get(("mps",), 0)
 
     def _undescribed(self, groups: int) -> Nodes:
         """The nodes whose class no label shows, except declared groups and nodes with all labels of a group.
@@ -122,7 +122,7 @@ class NodeIndex:
         first = len(self._nodes) - groups
         described = (self.selected(Requirement(group.labels, None)) for group in self._nodes[first:] if group.labels)
         unlisted = self._unlisted_labels  # they only may have the labels of a group
-        return self._sets.having("undiscovered") & ((1 << first) - 1) & ~(union(described) & ~unlisted)
+        return self._traits.get(("undiscovered",), 0) & ((1 << first) - 1) & ~(union(described) & ~unlisted)
 
     def sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
         """The nodes that share this resource so, or could do so: through MPS, any node could without MPS labels.
@@ -131,27 +131,27 @@ class NodeIndex:
         """
         nodes = self._sharing(strategy, resource) | self.unknown
         if strategy == "mps":
-            return nodes | self._sets.having("any")
+            return nodes | self._traits.get(("any",), 0)
         return nodes and nodes & ~self._sharing("mps", resource)
 
     @property
     def unlabelled(self) -> Nodes:
         """The nodes that share cards by their configuration, and have no label that shows it."""
-        return self._sets.having("unlabelled")
+        return self._traits.get(("unlabelled",), 0)
 
     def _sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
-        return self._sets.having(strategy) | self._sets.having("shares", strategy, resource)
+        return self._traits.get((strategy,), 0) | self._traits.get(("shares", strategy, resource), 0)
 
     def accepting(self, strategy: SharingStrategy, resource: str, *, several: bool) -> Nodes:
         """The nodes whose device plugin shares this resource so, and is known to accept several replicas, or one."""
-        return self._sets.having("accepting", strategy, resource, several)
+        return self._traits.get(("accepting", strategy, resource, several), 0)
 
     def unready(self, resource: str) -> Nodes:
         """The nodes that name this resource, but offer no GPU now: their device plugin is not running.
 
         The kubelet then reports 0 of each of its resources (kubernetes/kubernetes pkg/kubelet/cm/devicemanager).
         """
-        return self._sets.having("unready", resource)
+        return self._traits.get(("unready", resource), 0)
 
     def nodes(self, chosen: Nodes) -> Iterator[Node]:
         """The nodes of a set, in their order."""
@@ -215,7 +215,7 @@ class NodeIndex:
 
     def _unlisted(self, key: str) -> Nodes:
         """The nodes that may have a label which is not listed."""
-        return self._unlisted_labels and self._unlisted_labels & ~self._sets.having("certain", label_kind(key))
+        return self._unlisted_labels and self._unlisted_labels & ~self._traits.get(("certain", label_kind(key)), 0)
 
     def most(self, resource: str, among: Nodes) -> tuple[int, Nodes]:
         """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.

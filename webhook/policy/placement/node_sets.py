@@ -43,8 +43,8 @@ def _put(sets: dict[_Key, Nodes], key: _Key, nodes: Nodes) -> None:
 class NodeSets:
     """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them.
 
-    `traits`: the nodes by all else that is true of them, in words. `size`: the number of different labels, taints and
-    amounts that were merged.
+    `traits`: the nodes by the traits of their classes, by the parts that are incomplete, and by the labels that are
+    certain even there. `size`: the number of different labels, taints and amounts that were merged.
     """
 
     def __init__(self) -> None:
@@ -53,10 +53,6 @@ class NodeSets:
         self.amounts: dict[str, dict[int, Nodes]] = {}
         self.traits: dict[Trait, Nodes] = {}
         self.size = 0
-
-    def having(self, *trait: object) -> Nodes:
-        """The nodes with a trait."""
-        return self.traits.get(trait, 0)
 
     def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
         """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.

@@ -21,7 +21,6 @@ from webhook.policy.settings.settings import Resource
 
 _SCHEDULED = frozenset({"NoSchedule", "NoExecute"})
 _BOUND = frozenset({"NoExecute"})
-_NO_SELECTOR: Mapping[str, str] = {}
 
 
 class Reachability(Enum):
@@ -60,7 +59,7 @@ class Placement:
         requests: GpuRequests,
         cluster: ClusterNodes,
         configured: Sequence[dict[str, str]],
-        class_selector: Mapping[str, str] = _NO_SELECTOR,
+        class_selector: Mapping[str, str],
     ) -> None:
         self.pod = pod
         self.requests = requests
@@ -177,9 +176,9 @@ class Placement:
 
     def kept_off(self) -> tuple[Nodes, Nodes, Nodes]:
         """The nodes with taints that nothing tolerates: any that last, exactly one that lasts, and any that pass."""
-        taints, tolerations = self.cluster.index.taints, self.tolerations()
-        lasting, once = taints.untolerated(tolerations, self.effects, passing=False)
-        passing, _ = taints.untolerated(tolerations, self.effects, passing=True)
+        taints, tolerations, effects = self.cluster.index.taints, self.tolerations(), self.effects
+        lasting, once = taints.untolerated(tolerations, effects, passing=False)
+        passing, _ = taints.untolerated(tolerations, effects, passing=True)
         return lasting, once, passing
 
     @property

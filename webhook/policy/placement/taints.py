@@ -106,7 +106,9 @@ class Tolerations:
 def tolerations_of(pod: Pod, keys: Container[str]) -> Tolerations:
     """The tolerations of a pod. Raises MalformedError."""
     tolerations = Tolerations(keys)
-    tolerations.add(pod.elements("tolerations"), pod.path_of("tolerations"))
+    listed = pod.elements("tolerations")
+    if listed:
+        tolerations.add(listed, pod.path_of("tolerations"))
     return tolerations
 
 
