@@ -304,7 +304,9 @@ def test_entry_of_impossible_file_is_stale(repository: Path, name: str) -> None:
 
 
 def test_time_is_linear_in_entries() -> None:
-    entry = "- {{file: a{0}.yaml, kind: Pod, name: p{0}, code: GPS001, path: /spec, value: '2'}}\n"
+    # Longer than the lines whose entries the reader keeps: else the smaller text is read from its cache.
+    folder = 500 * "a"
+    entry = f"- {{{{file: {folder}{{0}}.yaml, kind: Pod, name: p{{0}}, code: GPS001, path: /spec, value: '2'}}}}\n"
 
     def prepared(size: int) -> Callable[[], object]:
         text = "apiVersion: gpushare-webhook/v1\nkind: Baseline\nfindings:\n" + "".join(map(entry.format, range(size)))
