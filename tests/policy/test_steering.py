@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import jsonpatch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import scheduler
-from tests.strategies.selecting import clusters, selecting_pods
+from tests.strategies.selecting import GPU, POOL, clusters, selecting_pods
 from webhook.patch import build
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
@@ -59,15 +59,30 @@ def test_pod_allowed_by_mutate_is_allowed_by_validate(
     assert verdict_of(mutated, nodes, labels, is_final_hook=False).edits == ()
 
 
+TWO_REPLICAS: Json = {
+    "spec": {"containers": [{"name": "main", "resources": {"limits": {GPU.name: 2}}}], "nodeSelector": {}}
+}
+WHOLE = Node("n0", {STRATEGY: "none", CAPABLE: "false"}, (), {GPU.name: 4})
+UNDISCOVERED = Node("n1", {}, (), {GPU.name: 4})
+
+
 @given(selecting_pods(names=True), clusters())
-def test_steered_pod_avoids_sharing_nodes(pod: Json, nodes: tuple[Node, ...]) -> None:
+@example(TWO_REPLICAS, (WHOLE, UNDISCOVERED))
+def test_steered_pod_avoids_nodes_that_share_or_may_share(pod: Json, nodes: tuple[Node, ...]) -> None:
+    """Where a node has GPUs and no label that shows how it shares them, only the label of whole cards counts."""
     first = verdict_of(pod, nodes, None, is_final_hook=False)
     mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
     if not is_steered(first):
         return
     assert first.decision is not Decision.DENIED
     landing = [node for node in nodes if scheduler.admits(mutated, node)]
-    assert landing == [node for node in nodes if scheduler.admits(pod, node) and has_whole_cards(node.labels)]
+    all_discovered = all(GPU.name not in node.resources or node.labels.keys() - {POOL} for node in nodes)
+    whole = [
+        node
+        for node in nodes
+        if has_whole_cards(node.labels) and (all_discovered or node.labels.get(STRATEGY) == "none")
+    ]
+    assert landing == [node for node in whole if scheduler.admits(pod, node)]
 
 
 @given(selecting_pods())
