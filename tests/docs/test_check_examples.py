@@ -15,7 +15,7 @@ import yaml
 
 from docs.checks import Example, examples, report
 from tests.manifests.reading import read
-from tests.policy.test_remedies import CHANGES
+from tests.policy.checks.test_remedies import CHANGES
 from webhook.diagnostics import InputError
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.manifests import Manifest

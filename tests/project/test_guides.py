@@ -42,7 +42,7 @@ def test_guide_adds_check(clone: Path, alone: list[str], tmp_path: Path) -> None
     insert(registry, ")\nfrom webhook.policy.checks.check", f"    {module},\n")
     insert(registry, ')\n"""The checks of each pod."""', f"    {module}.CHECK,\n")
     (change,) = re.findall(r'^\("GPS900", .*\),$', page, re.MULTILINE)
-    insert(folder / "tests/policy/test_remedies.py", ']\n"""By code, what a remedy says', f"    {change}\n")
+    insert(folder / "tests/policy/checks/test_remedies.py", ']\n"""By code, what a remedy says', f"    {change}\n")
     generate = page_block("docs/how-to/add-a-check.md", "make docs")
     run([generate, page_block("docs/how-to/add-a-check.md", "tests/contract")], folder, alone)
     assert "checks/gps900.md)" in (folder / "docs/reference/checks.md").read_text()

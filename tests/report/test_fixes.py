@@ -14,7 +14,7 @@ import yaml
 
 from tests.cli.run import run
 from tests.fixture import Fixture, Json, load_all
-from tests.policy.test_remedies import verdict
+from tests.policy.checks.test_remedies import verdict
 from tests.report.test_sarif import validator
 from webhook.report.fix import spelled
 

@@ -234,11 +234,10 @@ class NearestNode:
 
     def _shortfall(self, nodes: Nodes) -> Shortfall:
         """The node of a set that offers most of the first resource of which the nodes offer too little."""
-        for name, peak in self._peaks.items():
-            enough = nodes & self._index.offering(name, peak)
-            if not enough:
-                break
-            nodes = enough
+        peaks = iter(self._peaks.items())
+        name, peak = next(peaks)
+        while enough := nodes & self._index.offering(name, peak):
+            nodes, (name, peak) = enough, next(peaks)
         most, having = self._index.most(name, nodes)
         return Shortfall(self._node(having), name, most)
 

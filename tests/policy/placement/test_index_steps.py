@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import scheduler
-from tests.policy.landing import Json, admitted
+from tests.policy.placement.landing import Json, admitted
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts

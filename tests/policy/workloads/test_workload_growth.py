@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.policy.workload_growth import (
+from tests.policy.workloads.workload_growth import (
     ANSWERS,
     Growth,
     Member,

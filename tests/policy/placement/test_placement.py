@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 
 from tests import scheduler
-from tests.policy.landing import NODE_CLASSES, admitted, placement
+from tests.policy.placement.landing import NODE_CLASSES, admitted, placement
 from tests.strategies.selecting import GPU, NUMBERS, POOL, SHARED, selecting, selecting_pods
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.reachability import Reachability
-from webhook.policy.placement.selector import requirement
+from webhook.policy.placement.selector import Constraint, requirement
 from webhook.policy.pods.pod import Pod
 
 Json = dict[str, Any]
@@ -52,6 +52,15 @@ def could_be_mps(labels: Labels, pod_keys: set[str], *, renamed: bool) -> bool:
     if REPLICAS in pod_keys and labels.get(REPLICAS) not in NUMBERS[3:]:
         return False
     return renamed or PRODUCT not in pod_keys or labels.get(PRODUCT, "").endswith("-SHARED")
+
+
+@pytest.mark.parametrize(("suffix", "agrees"), [("", True), ("-SHARED", False)])
+@pytest.mark.parametrize("operator", ["Gt", "Lt"])
+def test_number_agrees_with_no_suffix(operator: str, suffix: str, agrees: bool) -> None:
+    numbers, shared = Constraint(), Constraint(suffix=suffix)
+    numbers.add(operator, ["4"])
+    assert numbers.agrees_with(shared) is agrees
+    assert shared.agrees_with(numbers) is agrees
 
 
 def could_be_another(labels: Labels) -> bool:

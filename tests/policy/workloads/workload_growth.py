@@ -1,7 +1,7 @@
 """Every list, mapping and text of the fixtures of workloads as large as wanted, alone and in pairs, and what it costs.
 
 As a program it measures all of them, or those of some presets, and prints the highest cost for each preset:
-`python -m tests.policy.workload_growth [PRESET...]`.
+`python -m tests.policy.workloads.workload_growth [PRESET...]`.
 """
 
 from __future__ import annotations

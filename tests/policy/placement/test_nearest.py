@@ -13,7 +13,7 @@ from hypothesis import assume, event, given, settings
 
 from tests import scheduler
 from tests.linear import assert_linear
-from tests.policy.landing import placement
+from tests.policy.placement.landing import placement
 from tests.strategies.selecting import GPU, POOL, nearly_placed_pods, offering_clusters
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import scheduler
-from tests.policy.landing import admitted, placement
+from tests.policy.placement.landing import admitted, placement
 from tests.strategies.selecting import clusters, selecting, selecting_pods
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint

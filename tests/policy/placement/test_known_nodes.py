@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import scheduler
-from tests.policy.landing import admitted, labelled_classes, placement
+from tests.policy.placement.landing import admitted, labelled_classes, placement
 from tests.strategies.selecting import (
     GPU,
     POOL,

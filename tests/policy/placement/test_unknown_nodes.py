@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from tests.policy.landing import placement
+from tests.policy.placement.landing import placement
 from tests.strategies.selecting import GPU, POOL, nearly_placed_pods, offering_clusters
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
