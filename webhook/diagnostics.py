@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
@@ -14,7 +14,13 @@ LINE = 8192
 """Characters of a printed line: room for the longest path of Linux (4096), which programs parse, and a message."""
 
 Locate: TypeAlias = Callable[[Path], tuple[int, int]]
-"""The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
+"""The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1.
+
+For a path that KEY extends, they are those of the key instead of the value under it.
+"""
+
+KEY: Final = -1
+"""A last step of paths that stands for a key itself. It is the index of no item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,8 +214,8 @@ def test_wrong_baseline_is_reported_with_places(repository: Path) -> None:
     ended = check("--baseline", "baseline.yaml")
     assert ended.code == 2
     assert ended.err.splitlines() == [
-        "baseline.yaml:3:8: extra: unknown key; the keys are apiVersion, kind, findings",
-        "baseline.yaml:5:63: findings[0].lines: unknown key; the keys are file, group, kind, namespace, name, code, "
+        "baseline.yaml:3:1: extra: unknown key; the keys are apiVersion, kind, findings",
+        "baseline.yaml:5:56: findings[0].lines: unknown key; the keys are file, group, kind, namespace, name, code, "
         "path, value, count, further",
         "baseline.yaml:6:3: findings[1]: file is missing",
         "baseline.yaml:7:3: findings[2]: must have either path or further",
@@ -223,7 +223,7 @@ def test_wrong_baseline_is_reported_with_places(repository: Path) -> None:
         "baseline.yaml:8:73: findings[3].count: must be a whole number from 1, not 0",
         'baseline.yaml:9:3: findings[4]: must be a mapping, not "text"',
         "baseline.yaml:10:52: findings[5].further: must be a whole number from 1, not true",
-        'baseline.yaml:10:64: findings[5].valu: unknown key; did you mean "value"?',
+        'baseline.yaml:10:58: findings[5].valu: unknown key; did you mean "value"?',
     ]
 
 

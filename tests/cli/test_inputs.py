@@ -136,13 +136,13 @@ def test_object_without_kind_is_malformed(here: Path, text: str, said: str) -> N
         (
             "--config",
             "mode: enforce\nlimits:\n  perPodd: 1\n",
-            'file.yaml:3:12: limits.perPodd: unknown key "perPodd"; did you mean "perPod"?',
+            'file.yaml:3:3: limits.perPodd: unknown key "perPodd"; did you mean "perPod"?',
         ),
         ("--config", "limits: {perPod: 1\n", "file.yaml:2:1: "),
         ("--config", "a: 1\n---\nb: 2\n", "file.yaml:3:1: a second document; this file may hold only one"),
         ("--facts", "nodes: 1\n", "file.yaml:1:8: nodes: must be a list, not 1; write [] for none"),
         ("--facts", "kind: Settings\n", 'file.yaml:1:7: kind: must be "Facts", not "Settings"'),
-        ("--config", "mode: audit\nitems: []\n", 'file.yaml:2:8: items: unknown key "items"; the keys here are '),
+        ("--config", "mode: audit\nitems: []\n", 'file.yaml:2:1: items: unknown key "items"; the keys here are '),
         ("--config", "- mode: audit\n", "file.yaml:1:1: must be a mapping, not a list\n"),
     ],
 )

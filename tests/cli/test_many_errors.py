@@ -176,7 +176,7 @@ def test_errors_of_settings_that_are_not_described_are_counted(here: Path) -> No
     (here / "a.yaml").write_text(POD)
     (here / "own.yaml").write_text("".join(f"k{number}: 1\n" for number in range(MOST_DESCRIBED + MANY)))
     lines = run("check", "a.yaml", "--config", "own.yaml").err.splitlines()
-    assert lines[0].startswith('own.yaml:1:5: k0: unknown key "k0"')
+    assert lines[0].startswith('own.yaml:1:1: k0: unknown key "k0"')
     assert lines[-1] == f"own.yaml: and {MOST_DESCRIBED + MORE:,} more errors"
 
 

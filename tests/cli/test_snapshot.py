@@ -285,7 +285,7 @@ INSTALLATION = "name the installation: the namespace, and the name that the char
         (
             200,
             {"settings.yaml": "a: 1"},
-            f'ConfigMap {INSTALLED_AS}:1:4: a: unknown key "a"; the keys here are profile, mode',
+            f'ConfigMap {INSTALLED_AS}:1:1: a: unknown key "a"; the keys here are profile, mode',
         ),
     ],
 )

@@ -128,7 +128,7 @@ def test_invalid_settings(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
         f'{file}:1:7: mode: must be "enforce", "warn" or "audit", not "enforced"; did you mean "enforce"?',
-        f'{file}:3:9: server.prot: unknown key "prot"; did you mean "port"?',
+        f'{file}:3:3: server.prot: unknown key "prot"; did you mean "port"?',
     ]
 
 

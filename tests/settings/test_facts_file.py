@@ -73,7 +73,7 @@ def test_empty_document_is_unknown() -> None:
 
 WRONG = [
     ("kind: Settings", ['1:7: kind: must be "Facts", not "Settings"']),
-    ("node: []", ['1:7: node: unknown key "node"; did you mean "nodes"?']),
+    ("node: []", ['1:1: node: unknown key "node"; did you mean "nodes"?']),
     ("nodes: {}", ["1:8: nodes: must be a list, not a mapping; write [] for none"]),
     (
         'nodes:\n  - {labels: {a: 1}}\n  - {name: b, resources: {nvidia.com/gpu: "10", cpu: -1}}',

@@ -259,7 +259,7 @@ def test_wrong_settings_are_refused(corpus: Path, tmp_path: Path) -> None:
     settings.write_text("modus: enforce\n")
     ended = survey(corpus, "--config", settings)
     assert ended.exit_code == ExitCode.WRONG_INPUT
-    assert ended.stderr.startswith(f'{settings}:1:8: modus: unknown key "modus"')
+    assert ended.stderr.startswith(f'{settings}:1:1: modus: unknown key "modus"')
     assert ended.stdout == ""
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
-from webhook.diagnostics import Diagnostic, InputError, Locate, dotted
+from webhook.diagnostics import KEY, Diagnostic, InputError, Locate, dotted
 from webhook.dryrun.files import content, parse
 from webhook.manifests import STDIN
 from webhook.policy import verdict
@@ -199,7 +199,7 @@ def _unknown(value: dict[str, Any], known: Sequence[str], path: verdict.Path) ->
     for key in value:
         if key not in known:
             hint = did_you_mean(key, known) or f"the keys are {', '.join(known)}"
-            yield (*path, key), f"{dotted((*path, key))}: unknown key; {hint}"
+            yield (*path, key, KEY), f"{dotted((*path, key))}: unknown key; {hint}"
 
 
 _MOST_PROBLEMS = 20

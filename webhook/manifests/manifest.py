@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from webhook.diagnostics import Diagnostic
+from webhook.diagnostics import KEY, Diagnostic
 from webhook.manifests.comments import Comment, find_comments
 from webhook.manifests.text import Excerpt, Position, SourceText
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
-    from webhook.manifests.marks import Mark, Marks
+    from webhook.manifests.marks import KeyMarks, Mark, Marks
 
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
 _PLACE = attrgetter("place")
@@ -39,6 +39,7 @@ class Document:
     key: str | None = None
     _marks: Marks | None = None
     _comments: tuple[Comment, ...] | None = None
+    _keys: KeyMarks | None = None
 
     def held_by(self, value: dict[str, object], key: str) -> Document:
         """Return the document of a mapping that holds the value of this one at a key, with the same positions."""
@@ -66,8 +67,18 @@ class Document:
         return Position(first, self.text.indent + 1), Position(first + self.text.content.count("\n"), 1)
 
     def locate(self, path: Path) -> Position:
-        """Return the position of the value at a path, or of its nearest ancestor."""
+        """Return the position of the value at a path, or of its nearest ancestor; with KEY at the end, of the key."""
+        if path[-1:] == (KEY,):
+            key = self._key_start(self.path_in_text(path[:-1]))
+            return self.locate(path[:-1]) if key is None else self.text.position(key)
         return self.text.position(self.offset(path))
+
+    def _key_start(self, path: Path) -> int | None:
+        if self._keys is None:
+            from webhook.manifests.marks import KeyMarks
+
+            self._keys = KeyMarks(self.text.content, self.start, is_json=self.is_json)
+        return self._keys.key(path)
 
     def offset(self, path: Path) -> int:
         return self.mark(path).start if path else self.start

@@ -129,8 +129,8 @@ class Marks:
 
     __slots__ = ("_growing", "_growth", "aliases", "content", "indents", "top")
 
-    def __init__(self, content: str, start: int, *, is_json: bool) -> None:
-        growing = _Growing(content)  # does not know this object, which would be a cycle of references
+    def __init__(self, content: str, start: int, *, is_json: bool, growing: _Growing | None = None) -> None:
+        growing = growing or _Growing(content)  # does not know this object, which would be a cycle of references
         self.content = content
         self.top = growing.top
         self.aliases = growing.aliases
@@ -217,6 +217,25 @@ _MERGE: Any = object()
 """Pending keys: of a list, and the merge key (`<<`)."""
 
 
+class KeyMarks(Marks):
+    """The tree with the offsets of the keys, which only errors about keys need."""
+
+    __slots__ = ("_starts",)
+
+    def __init__(self, content: str, start: int, *, is_json: bool) -> None:
+        growing = _GrowingWithKeys(content)
+        super().__init__(content, start, is_json=is_json, growing=growing)
+        self._starts = growing.starts
+        self.whole()
+
+    def key(self, path: Path) -> int | None:
+        """Return the offset of the last key of a path; None for an index, and for a key that a merge brings in."""
+        holder = self.nearest(path[:-1])
+        if isinstance(holder, AliasMark):
+            holder = holder.anchor.mark
+        return self._starts.get((holder, path[-1])) if path and isinstance(holder, CollectionMark) else None
+
+
 class _Growing:
     """A tree while it grows: the open collection with its place and its pending key, and those around it.
 
@@ -300,6 +319,19 @@ class _Growing:
         merged = self.collection.merged = self.collection.merged or {}
         merged.update(held.inside)
         merged.update(held.merged or {})
+
+
+class _GrowingWithKeys(_Growing):
+    """A tree that remembers the offset of each key, by its mapping and itself."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__(content)
+        self.starts: dict[tuple[CollectionMark, Any], int] = {}
+
+    def put(self, mark: Mark) -> None:
+        if self.key is not _ITEM and self.collection.last_key is not None:
+            self.starts[self.collection, self.key] = self.collection.last_key
+        super().put(mark)
 
 
 def _yaml(growing: _Growing) -> Iterator[None]:

@@ -14,11 +14,15 @@ from webhook.settings.process import ServerSettings, Tls
 
 
 class Problem(NamedTuple):
-    """A problem at a path; `{}` in `message` is replaced by the name of the value at `other`."""
+    """A problem at a path; `{}` in `message` is replaced by the name of the value at `other`.
+
+    `is_key`: the key is wrong, and not the value under it.
+    """
 
     path: Path
     message: str
     other: Path | None = None
+    is_key: bool = False
 
 
 def conflicts(held: Any) -> Iterator[Problem]:

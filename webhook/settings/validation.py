@@ -10,7 +10,7 @@ from pydantic import GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, core_schema
 from pydantic_core.core_schema import CoreSchema
 
-from webhook.diagnostics import Diagnostic, InputError, Locate, dotted, further
+from webhook.diagnostics import KEY, Diagnostic, InputError, Locate, dotted, further
 from webhook.policy.settings.formats import Format, Text, did_you_mean, refusal, shown
 from webhook.policy.verdict import Path
 from webhook.settings.options import Option
@@ -27,13 +27,14 @@ def refuse(
     """
     names: Mapping[Path, str] = {(option.section, option.key): option.name for option in options}
     diagnostics = []
-    for path, text, other in found:
+    for path, text, other, is_key in found:
         message = text if other is None else text.format(names.get(other) or dotted(other))
         key = dotted(path)
         if path in names or not file:
             diagnostics.append(Diagnostic(names.get(path) or key, 0, 0, message))
         else:
-            diagnostics.append(Diagnostic(file, *locate(path), f"{key}: {message}" if key else message))
+            position = locate((*path, KEY) if is_key else path)
+            diagnostics.append(Diagnostic(file, *position, f"{key}: {message}" if key else message))
     diagnostics.sort(key=lambda one: (one.line, one.column, one.file, one.message))
     return InputError([*diagnostics, further(file, others)] if others else diagnostics)
 
@@ -54,23 +55,26 @@ MOST_DESCRIBED = 1000
 def found(error: ValidationError) -> Iterator[Problem]:
     """Yield the first problems that pydantic found, in our words; an error that is not expected here keeps its own."""
     for one in error.errors(include_url=False)[:MOST_DESCRIBED]:
-        is_key = one["loc"][-1:] == (_KEY,)
+        is_key = one["loc"][-1:] == (_OF_KEY,)
         path = one["loc"][:-1] if is_key else one["loc"]
         match one["type"]:
             case "told":
-                yield Problem(path, ("the key " if is_key else "") + one["ctx"]["tell"](one["input"]))
+                told = ("the key " if is_key else "") + one["ctx"]["tell"](one["input"])
+                yield Problem(path, told, is_key=is_key)
+            case "unknown":
+                yield Problem(path, one["ctx"]["tell"](one["input"]), is_key=True)
             case "conflicts":
-                for below, message, other in one["ctx"]["conflicts"]:
+                for below, message, other, _ in one["ctx"]["conflicts"]:
                     yield Problem((*path, *below), message, None if other is None else (*path, *other))
             case "missing":
                 yield Problem(path, "is missing")
             case "invalid_key":
-                yield Problem(path, "the key must be text; put it in quotes")
+                yield Problem(path, "the key must be text; put it in quotes", is_key=True)
             case _:
                 yield Problem(path, one["msg"])
 
 
-_KEY = "[key]"
+_OF_KEY = "[key]"
 """The last step of a location by which pydantic says that a key of a mapping is wrong, and not the value under it."""
 
 
@@ -108,7 +112,7 @@ def _scalar(form: Format) -> CoreSchema:
 def _keys(section: Object) -> CoreSchema:
     """The known keys alone: every further key fails, because it is none of them."""
     fields = {field.name: _field(field) for field in section.fields}
-    known = _told(core_schema.literal_schema(section.keys), partial(_unknown, section.keys))
+    known = _told(core_schema.literal_schema(section.keys), partial(_unknown, section.keys), "unknown")
     return core_schema.model_fields_schema(fields, extra_behavior="allow", extras_keys_schema=known)
 
 
@@ -135,11 +139,9 @@ def _only(kind: CoreSchema, name: str, remedy: str, parts: CoreSchema) -> CoreSc
     return core_schema.chain_schema([checked, parts])
 
 
-def _told(schema: CoreSchema, tell: Callable[[Any], str]) -> CoreSchema:
-    """The schema with our sentence for its error, which `tell` makes from the wrong value."""
-    return core_schema.custom_error_schema(
-        schema, "told", custom_error_message="told", custom_error_context={"tell": tell}
-    )
+def _told(schema: CoreSchema, tell: Callable[[Any], str], kind: str = "told") -> CoreSchema:
+    """The schema with our sentence for its error, which `tell` makes from the wrong value or the unknown key."""
+    return core_schema.custom_error_schema(schema, kind, custom_error_message=kind, custom_error_context={"tell": tell})
 
 
 def _built(parts: CoreSchema, build: Callable[[Any], Any], find: Callable[[Any], Iterable[Problem]]) -> CoreSchema:
