@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.messages import LIMIT, printable
+from webhook.policy.messages import LIMIT, is_plain, printable
 
 COMMANDS = ["::error file=a,line=1::x", "  ::add-mask::x", "\t::error::x", "\n::error::x", "##[error]x", "a ##[group]x"]
 ANYWHERE = ("##[", "##vso[", "##teamcity[")
@@ -57,3 +57,14 @@ def test_any_text_is_short_and_printable(text: str, limit: int) -> None:
 
 def test_limit_holds_the_longest_name_of_an_object() -> None:
     assert LIMIT > 253
+
+
+@given(st.lists(st.one_of(st.text(max_size=8), st.sampled_from(["##[", "::", ":", "#", "\n"])), max_size=6))
+def test_parts_of_plain_text_are_printed_as_they_are(parts: list[str]) -> None:
+    if is_plain(" ".join(parts)):
+        assert [printable(part) for part in parts] == parts
+
+
+@pytest.mark.parametrize("text", ["train-0", "é 😀", "a:b", "# [x]"])
+def test_usual_text_is_plain(text: str) -> None:
+    assert is_plain(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+import types
+from collections.abc import Generator
 
 import pytest
 
@@ -143,3 +145,82 @@ async def test_waiting_review_is_shed_when_server_refuses() -> None:
         assert await waiting == "closing"
     finally:
         turns.stop()
+
+
+async def admitted(shedder: LoadShedder, name: str, order: list[str], seconds: float = 0.0) -> None:
+    await shedder.enter(time.monotonic(), 60)
+    order.append(name)
+    spin(seconds)
+    shedder.leave()
+
+
+async def test_reviews_are_admitted_in_order_of_arrival() -> None:
+    """Also those that arrive in the turn in which a new stretch begins, and while others are admitted."""
+    shedder, order = LoadShedder(256, Lifecycle()), list[str]()
+    await admitted(shedder, "first", order, 0.02)
+    tasks = []
+    for number in range(60):
+        tasks.append(asyncio.create_task(admitted(shedder, f"{number:02}", order, 0.001)))
+        if number % 3 == 0:
+            await turn_of_loop()
+    await asyncio.gather(*tasks)
+    assert order == ["first", *(f"{number:02}" for number in range(60))]
+    assert shedder.in_flight == 0
+
+
+async def turn_of_loop() -> None:
+    passed = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(passed.set_result, None)
+    await passed
+
+
+@pytest.mark.parametrize("gone", [0, 1, 4])
+async def test_review_that_is_cancelled_leaves_its_turn_to_the_next(gone: int) -> None:
+    shedder, order = LoadShedder(8, Lifecycle()), list[str]()
+    await admitted(shedder, "first", order, 0.02)
+    tasks = [asyncio.create_task(admitted(shedder, str(number), order)) for number in range(5)]
+    await turn_of_loop()
+    tasks[gone].cancel()
+    await asyncio.wait(tasks, timeout=10)
+    assert order == ["first", *(str(number) for number in range(5) if number != gone)]
+    assert shedder.in_flight == 0
+
+
+async def test_review_that_is_cancelled_when_admitted_leaves_its_turn_to_the_next() -> None:
+    """In one of these turns it is admitted and has not run."""
+    found = set()
+    for turns in range(16):
+        shedder, order = LoadShedder(8, Lifecycle()), list[str]()
+        await admitted(shedder, "first", order, 0.02)
+        tasks = [asyncio.create_task(admitted(shedder, str(number), order)) for number in range(3)]
+        for _ in range(turns):
+            await turn_of_loop()
+        tasks[0].cancel()
+        await asyncio.wait(tasks, timeout=10)
+        assert shedder.in_flight == 0
+        found.add(tuple(order))
+    assert found == {("first", "1", "2"), ("first", "0", "1", "2")}
+
+
+async def test_waiting_review_takes_no_turns() -> None:
+    """A review that asked again in each turn would cost as much as its own work where the processor is short."""
+    shedder, order, steps = LoadShedder(8, Lifecycle()), list[str](), 0
+    await admitted(shedder, "first", order, 0.02)
+    review = admitted(shedder, "second", order)
+
+    @types.coroutine
+    def counted() -> Generator[object, None, None]:
+        nonlocal steps
+        while True:
+            try:
+                waits_for = review.send(None)
+            except StopIteration:
+                return
+            steps += 1
+            yield waits_for
+
+    async def run() -> None:
+        await counted()
+
+    await run()
+    assert (order, steps) == (["first", "second"], 1)

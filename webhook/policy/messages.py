@@ -41,6 +41,11 @@ def printable(text: object, limit: int = LIMIT) -> str:
     return short
 
 
+def is_plain(text: str) -> bool:
+    """Whether `printable` would return every part of a text as it is, however it is divided."""
+    return text.isprintable() and "##" not in text and _COMMAND not in text
+
+
 def shorten(text: str, limit: int) -> str:
     """The text, or its start and its end around an ellipsis when it has more than `limit` characters."""
     if len(text) <= limit:

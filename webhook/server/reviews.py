@@ -22,7 +22,7 @@ from webhook.server.http.protocol import EXCHANGE
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog
+from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.process import ServerSettings as Limits
 
@@ -98,30 +98,35 @@ class Reviews:
         return answered
 
     def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
-        request, counts = outcome.request, outcome.verdict.counts
-        self._log.event(
-            "info",
-            "review",
-            hook=hook.label,
-            uid=request.uid,
-            namespace=request.namespace,
-            name=outcome.name,
-            kind=request.kind.kind,
-            operation=request.operation,
-            decision=outcome.verdict.decision.label,
-            allowed=outcome.allowed,
-            codes=sorted({code for code, _ in counts}),
-            findings=sum(counts.values()),
-            suppressed=sorted(outcome.verdict.suppressed.counts),
-            edits=len(outcome.operations),
-            microseconds=round(seconds * 1e6),
-        )
-        for name, reason in outcome.verdict.withheld:
-            self._log.event("debug", "not injected", uid=request.uid, injection=name, reason=reason)
+        uid = outcome.request.uid
+        self._log.review(review_line(hook, outcome, seconds))
+        if self._log.is_logged("debug"):
+            for name, reason in outcome.verdict.withheld:
+                self._log.event("debug", "not injected", uid=uid, injection=name, reason=reason)
         if outcome.proof_failure is not None:
-            self._log.event("error", "patch not sent", uid=request.uid, reason=outcome.proof_failure)
+            self._log.event("error", "patch not sent", uid=uid, reason=outcome.proof_failure)
         if outcome.unpatched is not None:
-            self._log.event("warning", "patch not built", uid=request.uid, reason=outcome.unpatched)
+            self._log.event("warning", "patch not built", uid=uid, reason=outcome.unpatched)
+
+
+def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
+    """The log line of a review that took this processor time."""
+    request, counts = outcome.request, outcome.verdict.counts
+    return ReviewLine(
+        hook=hook.label,
+        uid=request.uid,
+        namespace=request.namespace,
+        name=outcome.name,
+        kind=request.kind.kind,
+        operation=request.operation,
+        decision=outcome.verdict.decision.label,
+        allowed=outcome.allowed,
+        codes=sorted({code for code, _ in counts}),
+        findings=sum(counts.values()),
+        suppressed=sorted(outcome.verdict.suppressed.counts),
+        edits=len(outcome.operations),
+        microseconds=round(seconds * 1e6),
+    )
 
 
 def _route(request: web.BaseRequest) -> Route:

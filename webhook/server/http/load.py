@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -26,11 +27,11 @@ _TURNS = 8
 
 
 class LoadShedder:
-    """Counts the reviews whose bytes have arrived, and admits them one after the other.
+    """Counts the reviews whose bytes have arrived, and admits them in the order of their arrival.
 
     The loop reads from all connections before it runs any handler, and a handler runs without a pause. Handlers that
-    went straight on would hide how many wait: a counter in them would only ever see one. They yield when a stretch is
-    used up, and that makes the waiting reviews visible.
+    went straight on would hide how many wait: a counter in them would only ever see one. When a stretch is used up,
+    reviews wait, which makes them visible; afterwards each turn of the loop admits one of those that wait.
     """
 
     def __init__(self, limit: int, lifecycle: Lifecycle) -> None:
@@ -39,6 +40,7 @@ class LoadShedder:
         self._is_counting = False
         self._spent = self._entered = 0.0
         self._last_wait = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self.in_flight = 0
 
     async def enter(self, arrived: float, budget: float) -> None:
@@ -56,11 +58,12 @@ class LoadShedder:
             raise _late()
         self.in_flight += 1
         try:
-            while self._is_used_up():
-                await asyncio.sleep(0)  # noqa: TID251 - gives the loop a turn
+            if self._waiting or self._is_used_up():
+                await self._turn()
                 self._check(latest)
         except BaseException:
             self.in_flight -= 1
+            self._admit_next()
             raise
         self._entered = monotonic()
         self._last_wait = self._entered - now
@@ -69,6 +72,21 @@ class LoadShedder:
         """End the review that was admitted last: its handler has not paused."""
         self.in_flight -= 1
         self._spent += monotonic() - self._entered
+        self._admit_next()
+
+    async def _turn(self) -> None:
+        """Wait behind the reviews that wait already. One that is admitted stays in line until it runs."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        finally:
+            self._waiting.remove(turn)
+
+    def _admit_next(self) -> None:
+        """Admit the first review that waits, unless it is admitted already or the stretch is used up."""
+        if self._waiting and not self._is_used_up() and not self._waiting[0].done():
+            self._waiting[0].set_result(None)
 
     def _check(self, latest: float) -> None:
         if self._lifecycle.phase >= Phase.REFUSING:
@@ -86,6 +104,7 @@ class LoadShedder:
     def _count_turn(self, left: int) -> None:
         if left == 0:
             self._is_counting = False
+            self._admit_next()
         else:
             asyncio.get_running_loop().call_soon(self._count_turn, left - 1)
 

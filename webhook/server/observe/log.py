@@ -12,12 +12,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
-from time import monotonic
+from time import monotonic, time
 from typing import Any, Final
 
 import msgspec
 
-from webhook.policy.messages import printable
+from webhook.policy.messages import is_plain, printable
 from webhook.runtime import exceptions
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -55,12 +55,34 @@ _GONE = (errno.EPIPE, errno.EBADF)
 """The errors of a write whose reader is gone for good."""
 
 
+class ReviewLine(msgspec.Struct, kw_only=True):
+    """The line about a review: its fields in their order."""
+
+    time: str = ""
+    level: str = "info"
+    event: str = "review"
+    hook: str
+    uid: str
+    namespace: str
+    name: str
+    kind: str
+    operation: str
+    decision: str
+    allowed: bool
+    codes: list[str]
+    findings: int
+    suppressed: list[str]
+    edits: int
+    microseconds: int
+
+
 class EventLog:
     """Writes one line per event to a file descriptor. Calls `on_drop` for each line that is lost."""
 
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
         self.on_drop: Callable[[], None] = lambda: None
-        self._encode: Callable[[dict[str, Any]], bytes] = _FORMS[form]
+        self._encode: Callable[[dict[str, Any] | ReviewLine], bytes] = _FORMS[form]
+        self._second = (0, "")
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()
@@ -78,19 +100,45 @@ class EventLog:
 
         Texts are made printable and cut, as is the line: no field is kept whole, whatever a client puts into it.
         """
-        if LEVELS[level] < self._lowest:
+        if self.is_logged(level):
+            self._append(self._line({"time": self._time(), "level": level, "event": event}, fields))
+
+    def is_logged(self, level: str) -> bool:
+        """Whether events of this level are written."""
+        return LEVELS[level] >= self._lowest
+
+    def review(self, line: ReviewLine) -> None:
+        """Log a review as `event` does. One look at all texts that a client chooses shows that none needs a change."""
+        if not self.is_logged(line.level):
             return
-        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = self._line({"time": time, "level": level, "event": event}, fields)
+        texts = f"{line.uid} {line.namespace} {line.name} {line.kind} {line.operation}"
+        if len(texts) <= _TEXT and is_plain(texts):
+            line.time = self._time()
+            self._append(self._encode(line))
+        else:
+            fields = msgspec.structs.asdict(line)
+            del fields["time"]
+            self.event(fields.pop("level"), fields.pop("event"), **fields)
+
+    def _time(self) -> str:
+        """The time to the millisecond. The text of a second is kept while it lasts."""
+        now = time()
+        second, text = self._second
+        if int(now) != second:
+            second, text = int(now), datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            self._second = (second, text)
+        return f"{text}.{int(now % 1 * 1000):03}Z"
+
+    def _append(self, line: bytes) -> None:
         with self._counting:
             room = not self._given_up and len(self._lines) < _LINES and self._held + len(line) <= _BYTES
             if room:
                 self._held += len(line)
                 self._lines.append(line)
-        if room:
-            self._waiting.set()
-        else:
+        if not room:
             self.on_drop()
+        elif not self._waiting.is_set():  # the writer clears it before it takes the lines
+            self._waiting.set()
 
     def close(self) -> None:
         """Write the queued lines and stop. Lines that cannot be written in time are counted as dropped."""
@@ -151,13 +199,14 @@ class EventLog:
         return [self._lines.popleft() for _ in range(len(self._lines))]
 
 
-def _as_json(event: dict[str, Any]) -> bytes:
+def _as_json(event: dict[str, Any] | ReviewLine) -> bytes:
     return msgspec.json.encode(event) + b"\n"
 
 
-def _as_text(event: dict[str, Any]) -> bytes:
-    head = f"{event.pop('time')} {event.pop('level'):7} {event.pop('event')}"
-    return " ".join([head, *(f"{name}={_plain(value)}" for name, value in event.items())]).encode() + b"\n"
+def _as_text(event: dict[str, Any] | ReviewLine) -> bytes:
+    fields = msgspec.structs.asdict(event) if isinstance(event, ReviewLine) else event
+    head = f"{fields.pop('time')} {fields.pop('level'):7} {fields.pop('event')}"
+    return " ".join([head, *(f"{name}={_plain(value)}" for name, value in fields.items())]).encode() + b"\n"
 
 
 def _bounded(value: Any, characters: int) -> Any:

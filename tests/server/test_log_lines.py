@@ -1,0 +1,118 @@
+"""The fast line of a review and the general line of an event are the same text."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.contract.offline import review_of
+from tests.fixture import load_all
+from webhook.admission import Hook, respond
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.settings.settings import Settings
+from webhook.server.observe.log import EventLog, ReviewLine
+from webhook.server.reviews import review_line
+
+FORMS = ["json", "text"]
+LINE = ReviewLine(
+    hook="mutate",
+    uid="1",
+    namespace="team-a",
+    name="train",
+    kind="Pod",
+    operation="CREATE",
+    decision="allowed",
+    allowed=True,
+    codes=[],
+    findings=0,
+    suppressed=[],
+    edits=0,
+    microseconds=1,
+)
+
+
+def written(form: str, lines: Iterable[ReviewLine], level: str = "info") -> tuple[list[str], list[str]]:
+    """The lines as `review` and as `event` write them, without their times."""
+    texts: tuple[list[str], list[str]] = ([], [])
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "log")
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT)
+        log = EventLog(form, level, descriptor)
+        for line in lines:
+            fields = msgspec.structs.asdict(line)
+            log.review(line)
+            log.event(line.level, line.event, **{name: fields[name] for name in fields if name not in HEAD})
+        log.close()
+        os.close(descriptor)
+        for number, text in enumerate(file.read_text().splitlines()):
+            texts[number % 2].append(without_time(form, text))
+    return texts
+
+
+HEAD = ("time", "level", "event")
+
+
+def without_time(form: str, text: str) -> str:
+    if form == "text":
+        return text.partition(" ")[2]
+    event = json.loads(text)
+    assert list(event)[:3] == list(HEAD)
+    assert len(event.pop("time")) == len("2026-01-01T00:00:00.000Z")
+    return json.dumps(event)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_line_of_every_fixture_is_the_same(form: str) -> None:
+    lines, evaluator = [], Evaluator.of(Settings())
+    for fixture in load_all():
+        hook = Hook.MUTATE if fixture.is_pod else Hook.VALIDATE
+        lines.append(review_line(hook, respond(json.dumps(review_of(fixture)).encode(), hook, evaluator), 0.001))
+    fast, general = written(form, lines)
+    assert fast == general
+    assert len(fast) == len(load_all())
+
+
+TEXTS = st.one_of(st.text(max_size=8), st.sampled_from(["##[group]x", "::error::x", ":", "::", "#", "\n", "é" * 300]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), max_size=20))
+def test_line_of_any_texts_is_the_same(form: str, texts: list[tuple[str, str, str, str, str]]) -> None:
+    lines = [
+        msgspec.structs.replace(LINE, uid=uid, namespace=namespace, name=name, kind=kind, operation=operation)
+        for uid, namespace, name, kind, operation in texts
+    ]
+    fast, general = written(form, lines)
+    assert fast == general
+    assert len(fast) == len(texts)
+
+
+def test_line_of_lower_level_is_not_written() -> None:
+    assert written("json", [LINE], level="warning") == ([], [])
+
+
+def test_time_is_that_of_the_clock(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
+    log = EventLog("json", "info", descriptor)
+    before = datetime.now(UTC)
+    end = before + timedelta(seconds=1.1)
+    while datetime.now(UTC) < end:  # into the next second
+        log.event("info", "said")
+        Event().wait(0.02)
+    after = datetime.now(UTC)
+    log.close()
+    os.close(descriptor)
+    times = [datetime.fromisoformat(json.loads(line)["time"]) for line in (tmp_path / "log").read_text().splitlines()]
+    assert times == sorted(times)
+    assert before - timedelta(milliseconds=1) <= times[0] <= times[-1] <= after
+    assert times[-1] - times[0] >= timedelta(seconds=0.9)
