@@ -19,7 +19,7 @@ Locate: TypeAlias = Callable[[Path], tuple[int, int]]
 For a path that KEY extends, they are those of the key instead of the value under it.
 """
 
-KEY: Final = -1
+KEY: Final = -(2**63)
 """A last step of paths that stands for a key itself. It is the index of no item."""
 
 

@@ -111,7 +111,7 @@ def _lines(verdict: Verdict, severity: Severity, most: int) -> list[str]:
 
 
 def _audit_annotations(verdict: Verdict) -> dict[str, str]:
-    """The kept findings by code and severity with the number of further ones, and how many annotations suppress."""
+    """The kept findings by code and severity, and the numbers by code of further and of suppressed findings."""
     audited = {}
     if verdict.findings:
         kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]

@@ -44,11 +44,13 @@ _MOST_JOBS = 256
 
 
 def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
-    """Return the number of processes. Raises BadParameter where the system cannot fork."""
+    """Return the number of processes; for 0, the cores that it may use. Raises BadParameter if there is no fork."""
     if value != 1 and not hasattr(os, "fork"):
         raise click.BadParameter("worker processes need a system that can fork; leave out -j")
+    if value:
+        return value
     affinity = getattr(os, "sched_getaffinity", None)  # Linux
-    return value or (len(affinity(0)) if affinity is not None else os.cpu_count() or 1)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 @click.command(name="check", cls=ManifestCommand)

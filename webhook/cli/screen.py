@@ -1,4 +1,4 @@
-"""Output of commands: the only module of the command line that writes to a stream."""
+"""Output of commands: the only module of the command line that writes to a stream, besides click's help and version."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def device_plugin(
     empty mapping for an object that does not exist.
     """
     problems: list[str] = []
-    plugin, default = _known(source, daemon, problems)
+    plugin, default = _daemon_set_and_default(source, daemon, problems)
     version = source.version
     mig_strategy = None
     if plugin is not None:
@@ -123,7 +123,7 @@ def device_plugin(
     return DevicePlugin(version=version, configs=configs, default_config=chosen), tuple(problems)
 
 
-def _known(
+def _daemon_set_and_default(
     source: DevicePluginSource, daemon: Mapping[str, PluginDaemonSet] | None, problems: list[str]
 ) -> tuple[PluginDaemonSet | None, DefaultRule | None]:
     """The DaemonSet, and how a node without a label gets its configuration; None if that is unknown.

@@ -85,17 +85,18 @@ class Collection(Generic[T]):
             query = {"limit": str(limit)} | ({"continue": rest} if rest else {})
             try:
                 body = await _answer(self.api, f"{path}?{urlencode(query)}", f"list of {path}", self.rule, "list")
+            except ResponseTooLargeError as error:
+                if limit == 1:
+                    raise ReadError(str(error)) from None
+                limit = max(1, limit // 4)
+                continue
+            try:
                 page = _PAGES.decode(body)
                 items = page.items or []
                 for at in range(0, len(items), _BATCH):
                     parsed = map(self.parse, items[at : at + _BATCH])
                     objects.update((name, value) for name, value in parsed if value is not None)
                     await next_turn()
-            except ResponseTooLargeError as error:
-                if limit == 1:
-                    raise ReadError(str(error)) from None
-                limit = max(1, limit // 4)
-                continue
             except UNDECODABLE as error:
                 raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
             rest = page.metadata.continue_

@@ -42,7 +42,10 @@ MOST = 500
 
 
 class Answer(NamedTuple, Generic[Entry]):
-    """The entries of an input, or of a section of it. `is_empty`: it has no document; `is_first`: nothing before it."""
+    """The entries of an input, or of a section of it. `is_first`: nothing of the input is before it.
+
+    `is_empty`: it has no document, as an input that is not read or cannot be read.
+    """
 
     file: str
     entries: Sequence[Entry]

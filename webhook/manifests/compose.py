@@ -6,7 +6,6 @@ shared, not copied, so callers must not change a value."""
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from yaml import CBaseLoader, YAMLError
@@ -19,7 +18,7 @@ from yaml.events import (
     SequenceEndEvent,
     StreamEndEvent,
 )
-from yaml.reader import ReaderError
+from yaml.reader import Reader, ReaderError
 
 from webhook.manifests import scalars
 from webhook.manifests.text import DEEPEST, TOO_DEEP, SourceText, UnreadableError, given_twice, quoted
@@ -139,7 +138,7 @@ class _Composer:
                 else:
                     top.value[key] = value
                     top.key = None
-        except ValueError as error:
+        except ValueError as error:  # of `scalars`
             raise UnreadableError(str(error), offset) from None
 
     def _structure(self, event: Any, offset: int, top: _Open) -> _Open:
@@ -151,13 +150,15 @@ class _Composer:
         if key is None:
             raise UnreadableError("a mapping or a list cannot be a mapping key", offset)
         self.nodes += 1
+        if is_alias and key is _MERGE:
+            _merge(top.value, event.value, offset)
+            top.key = None
+            return top
         value: Any = event.value if is_alias else {} if kind is MappingStartEvent else []
         if key is _ITEM:
             top.value.append(value)
         elif key is not _MERGE:
             top.value[key] = value
-        elif is_alias:
-            _merge(top.value, value, offset)
         if not is_alias:
             return self._descend(_Open(value, offset, event.anchor, self))
         if key is not _ITEM:
@@ -312,11 +313,7 @@ def unreadable_yaml(error: YAMLError, text: SourceText) -> UnreadableError:
 
 def _unreadable_character(text: SourceText) -> UnreadableError:
     """Return the error for the first character that libyaml rejects: libyaml's own offset counts bytes."""
-    found = _NOT_ALLOWED.search(text.content)
+    found = Reader.NON_PRINTABLE.search(text.content)
     if found is None:
         return UnreadableError("a character that YAML does not allow", 0)
     return UnreadableError(f"control character U+{ord(found[0]):04X}; YAML does not allow it", found.start())
-
-
-_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""A character that YAML 1.1 does not allow in a stream."""

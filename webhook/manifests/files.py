@@ -81,7 +81,8 @@ def _expected(stream: BinaryIO) -> int:
         status = os.fstat(stream.fileno())
     except (OSError, ValueError):
         return LARGEST  # no file
-    return min(status.st_size, LARGEST) or LARGEST if stat.S_ISREG(status.st_mode) else LARGEST
+    size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return min(size, LARGEST) or LARGEST
 
 
 def problem(path: str, message: str) -> Diagnostic:

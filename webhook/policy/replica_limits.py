@@ -19,7 +19,7 @@ from webhook.policy.verdict import Replacement, Severity
 
 
 class Excess(NamedTuple):
-    """A request for more replicas than a class of nodes allows: its `limit`, and how it is shared there, in words."""
+    """A request for more replicas than the limit of a class of nodes. `shared`: how it shares, in words of messages."""
 
     request: ResourceRequest
     limit: int

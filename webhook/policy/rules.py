@@ -88,7 +88,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 
 
 class Ruleset:
-    """Settings and facts as one snapshot. Makes the rules of each namespace once, from its part that is common to all.
+    """Settings and facts as one snapshot, which makes the rules of each namespace once from all that they share.
 
     `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
     """
@@ -205,7 +205,7 @@ class ContainerLimits:
         return None if self._configs.have_names else self._everywhere[strategy]
 
     def limit(self, strategy: SharingStrategy, several: bool | None) -> int | None:
-        """The limit where the plugin accepts several replicas, or one; where that is unknown, that of the settings."""
+        """The limit: none where the plugin accepts several replicas, 1 where not, that of the settings if unknown."""
         if several is None:
             return self.static[strategy]
         return None if several else 1

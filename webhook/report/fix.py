@@ -19,7 +19,7 @@ def text_edits(manifest: Manifest, fix: tuple[Replacement, ...]) -> tuple[TextEd
     What Helm has rendered has none: the next rendering would undo them.
     """
     edits: list[TextEdit] = []
-    for path, value in () if manifest.source else fix:
+    for path, value in fix if fix and not manifest.source else ():
         found = manifest.only_scalar(path)
         if found is None:
             return ()

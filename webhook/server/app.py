@@ -35,7 +35,7 @@ _HEALTH_CONNECTIONS = 128
 _QUIET = 1.0
 """Seconds without a request on any connection after which the API server is taken to use other replicas."""
 
-_HANDSHAKES = 1.0
+_HANDSHAKE_TIME = 1.0
 """Seconds that the clients of the backlog have for their handshakes."""
 
 _REFUSING = 0.2
@@ -61,7 +61,7 @@ class Server:
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, files: Files = _NO_FILES) -> None:
         self.settings = configuration.server
         self.log = log
-        # What libraries log goes into the event log. Python would write it to standard error as it is.
+        # What libraries log goes into the event log, before one logs: Python would write it to standard error as it is.
         root = logging.getLogger()
         root.handlers = [Bridge(log)]
         root.setLevel(logging.WARNING)
@@ -170,7 +170,7 @@ class Server:
         seconds, acceptor, http = self.settings.drain_timeout, self.review_acceptor, self.review_acceptor.http
         await _within(self.settings.shutdown_delay, self.lifecycle.reached(Phase.STOPPED))
         acceptor.stop()
-        await _within(_HANDSHAKES, acceptor.handshakes_done())
+        await _within(_HANDSHAKE_TIME, acceptor.handshakes_done())
         if await _within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
             return
         self.lifecycle.enter(Phase.REFUSING)

@@ -17,7 +17,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import DeviceClass, Node
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.placement.memory import ANNOTATION, MOST_KINDS, MOST_TERMS, mebibytes_of, written
+from webhook.policy.placement.memory import ANNOTATION, MOST_KINDS, MOST_TERMS, CardLabels, mebibytes_of, written
 from webhook.policy.placement.node_classes import CAPABLE, CARD_MEMORY, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import ANALYSED
 from webhook.policy.settings.settings import (
@@ -397,3 +397,10 @@ def test_warn_mode_leaves_pod_without_unmet_size() -> None:
     mutated = mutated_by(verdict, asking("40Gi"))
     assert limits_of(mutated) == []
     assert scheduler.terms_of(mutated) is None
+
+
+@pytest.mark.parametrize(
+    ("replicas", "counts"), [("1", True), ("10", True), ("0", False), ("abc", False), (None, False)]
+)
+def test_label_counts_replicas_only_from_1_up(replicas: str | None, counts: bool) -> None:
+    assert CardLabels("24000", replicas).counts_replicas is counts

@@ -11,11 +11,11 @@ from webhook.policy.verdict import Severity, Violation
 
 def run(context: PodContext) -> Violations:
     """One violation per container and resource over its limit."""
-    for request, limit, sharing in replica_limits.over_container(context):
+    for request, limit, shared in replica_limits.over_container(context):
         if replica_limits.is_open(context, [request]):
-            rule = f"nodes chosen later must not be {sharing}"
+            rule = f"nodes chosen later must not be {shared}"
         else:
-            rule = f"the limit is {limit} where it is {sharing}"
+            rule = f"the limit is {limit} where it is {shared}"
         asked = f"asks for {amount(request.billionths)} of {{}}; {rule}"
         yield Violation(
             request.path,

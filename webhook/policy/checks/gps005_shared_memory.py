@@ -24,11 +24,8 @@ def run(context: PodContext) -> Violations:
             problem = about(container, "mounts a volume at /dev/shm, which hides the MPS daemon's")
             yield Violation(path, problem, f"remove the mount and {_SET}" if is_added else _REMOVE)
         elif is_added:
-            place = f"in {container.kind} {{}}"
-            problem = message(
-                f"KubeRay mounts a volume at /dev/shm {place}, which hides the MPS daemon's", container.label
-            )
-            yield Violation(container.path, problem, _SET)
+            template = f"KubeRay mounts a volume at /dev/shm in {container.kind} {{}}, which hides the MPS daemon's"
+            yield Violation(container.path, message(template, container.label), _SET)
 
 
 CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount at `/dev/shm` hides the MPS daemon's")

@@ -47,8 +47,8 @@ def _violation(
     share = _exceeded(context, request.resource.name, name, limit, shares)
     if share is None:
         return None
-    exceeds = f"{request.container.kind} {{}}: {{}} exceeds a replica's share of {share}, so it has no effect"
-    return Violation(path, message(exceeds, request.container.label, name), f"use at most {share}, or omit it")
+    template = f"{request.container.kind} {{}}: {{}} exceeds a replica's share of {share}, so it has no effect"
+    return Violation(path, message(template, request.container.label, name), f"use at most {share}, or omit it")
 
 
 def _exceeded(context: PodContext, resource: str, name: str, limit: object, shares: _Shares) -> str | None:

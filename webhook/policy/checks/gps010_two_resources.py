@@ -16,8 +16,8 @@ def run(context: PodContext) -> Violations:
     for container, requests in groupby(context.mps_requests, lambda request: request.container):
         first, *others = requests
         if others:
-            asks = "asks for both {} and {}; it can use only one pipe directory"
-            problem = about(container, asks, first.resource.name, others[0].resource.name)
+            template = "asks for both {} and {}; it can use only one pipe directory"
+            problem = about(container, template, first.resource.name, others[0].resource.name)
             yield Violation(others[0].path, problem, "ask for one of them, or use two pods")
 
 

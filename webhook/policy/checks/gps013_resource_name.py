@@ -22,6 +22,7 @@ def run(context: PodContext) -> Iterator[Violation]:
     nodes = context.rules.nodes
     for request in context.requests.positive if nodes.known else ():
         name = request.resource.name
+        # No known node and no declared group offers the resource.
         if name not in nodes.index.offered and name not in nodes.dynamic and request.billionths >= NANO:
             yield _not_offered(request.container, request.name_path, name)
 

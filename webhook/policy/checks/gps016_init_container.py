@@ -19,8 +19,8 @@ def run(context: PodContext) -> Violations:
     by_container = [(container, list(own)) for container, own in groupby(requests, lambda request: request.container)]
     for (container, own), (later, _) in pairwise(by_container):
         for request in own if container.kind is INIT else ():
-            both = "{} and later {} both request a GPU; a kubelet restart can fail the pod"
-            problem = message(both, container.label, later.label)
+            template = "{} and later {} both request a GPU; a kubelet restart can fail the pod"
+            problem = message(template, container.label, later.label)
             yield Violation(request.path, problem, "request the GPU in only one of them")
 
 

@@ -33,6 +33,7 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
         unknown = unknown_codes(value, context.rules.severities)
         if not unknown:
             return None
+        # The annotation suppresses less than its author intends.
         problem = message("annotation {} names {}, which is not a check", key, unknown[0])
         return Violation(path, problem, "list the codes of checks, such as GPS001,GPS009", Severity.WARN)
     known = _KNOWN.get(key)

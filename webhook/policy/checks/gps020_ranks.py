@@ -34,10 +34,11 @@ def _within(context: PodContext) -> Iterator[Violation]:
         if request is None or not 1 < ranks <= request.billionths // NANO:  # GPS021 reports more
             continue
         if not _is_over_limit(context, request):
-            shares = f"{amount(ranks * NANO)} ranks by {launch.setting.option} may share a card, which NCCL refuses"
-            problem = message(f"{container.kind} {{}}: {shares}", container.label)
+            several = f"{amount(ranks * NANO)} ranks by {launch.setting.option}"
+            template = f"{container.kind} {{}}: {several} may share a card, which NCCL refuses"
             remedy = f"lower {launch.setting.option} to 1, or set NCCL_MULTI_RANK_GPU_ENABLE=1 for NCCL 2.30 or later"
-            yield Violation((*container.path, *launch.setting.place), problem, remedy)
+            place = (*container.path, *launch.setting.place)
+            yield Violation(place, message(template, container.label), remedy)
 
 
 def _is_over_limit(context: PodContext, request: ResourceRequest) -> bool:
@@ -115,8 +116,9 @@ def _meets(labels: Members, key: object, operator: object, values: object) -> bo
             return labels.get(key) not in values
         case "Exists":
             return is_added or key in labels
-        case _:
-            return operator == "DoesNotExist" and key not in labels
+        case "DoesNotExist":
+            return key not in labels
+    return False
 
 
 CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")

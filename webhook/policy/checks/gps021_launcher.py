@@ -62,8 +62,8 @@ def _violation(
     setting = launch.nodes if launch.nodes is not None and shortage.holder is _GROUP else launch.setting
     program = f"{launch.program} {setting.option} {setting.value}".lstrip()
     needs, present = amount(shortage.needs * NANO), amount(shortage.present * NANO)
-    lacks = f"{container.kind} {{}}: {program} needs {needs} GPUs; {shortage.holder} {present}"
-    problem = message(lacks, container.label)
+    template = f"{container.kind} {{}}: {program} needs {needs} GPUs; {shortage.holder} {present}"
+    problem = message(template, container.label)
     yield Violation((*container.path, *setting.place), problem, _remedy(context, setting, shortage, request))
 
 

@@ -82,6 +82,8 @@ def _of_script(container: Members, field: str) -> Iterable[Launch]:
     if not isinstance(script, str):
         return ()
     text = script if len(script) <= LIMIT else next(_within_limit((script,)))
+    if not _may_launch(text):
+        return ()
     first = command[0][:LIMIT] if command else text.partition("\n")[0]
     words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
     return _search(["sh", "-c", text], 0, (field,)) if any(map(is_shell, words)) else ()

@@ -50,7 +50,7 @@ def horovodrun(line: CommandLine, start: int) -> Launch | None:
 
 
 def _launch(program: str, line: CommandLine, start: int, end: int, per_rank: int) -> Launch | None:
-    options = Options(line, start, _ALIASES, end=end)
+    options = Options(line, start, _ALIASES, stop=end)
     ranks = options.number(_RANKS)
     if ranks is None:
         return None

@@ -169,13 +169,13 @@ def tgi(line: CommandLine, start: int) -> Launch | None:
 
     `--num-shard` is the number of GPUs, or the variable `NUM_SHARD` in its absence; without either the server takes
     what it sees (huggingface/text-generation-inference launcher/src/main.rs and tgi-entrypoint.sh, 3.3.7). No other
-    server has an option of this name. The variable counts in images of the project, by their name.
+    server has an option of this name.
     """
     return _in_container(_TGI, Options(line, start, {"--num-shard": "--num-shard"}), "--num-shard")
 
 
 def tgi_of_environment(container: Container) -> Launch | None:
-    """The shards of the variable of a container that runs the image's entrypoint; None if it does not say."""
+    """The shards of the variable of a container that runs the entrypoint of an image of the project, by its name."""
     index = container.variables.get(SHARDS)
     image, value = container.raw.get("image"), (container.variable(SHARDS) or {}).get("value")
     if index is None or not isinstance(image, str) or _IMAGE not in image[:_LONGEST] or container.raw.get("command"):

@@ -55,7 +55,18 @@ def commands(script: str) -> list[list[str]]:
 class _Reader:
     """Reads one script from its start to its end. The handler of a kind of token returns True where the text is cut."""
 
-    __slots__ = ("_at", "_commands", "_depth", "_documents", "_left", "_may_run", "_target", "_text", "_word", "_words")
+    __slots__ = (
+        "_at",
+        "_commands",
+        "_documents",
+        "_left",
+        "_may_run",
+        "_opened",
+        "_target",
+        "_text",
+        "_word",
+        "_words",
+    )
 
     def __init__(self, script: str) -> None:
         self._text = script
@@ -64,7 +75,7 @@ class _Reader:
         self._target = ""
         self._words: list[str] = []
         self._documents: list[str] = []
-        self._depth = 0
+        self._opened = 0
         self._left = _MOST_TOKENS
         self._may_run = False
         self._commands: list[list[str]] = []
@@ -158,11 +169,11 @@ class _Reader:
         self._documents.clear()
 
     def _skip_document(self, delimiter: str) -> None:
-        script = self._text
-        while self._at < len(script):
-            end = script.find("\n", self._at)
-            line = script[self._at : end] if end >= 0 else script[self._at :]
-            self._at = end + 1 if end >= 0 else len(script)
+        text = self._text
+        while self._at < len(text):
+            end = text.find("\n", self._at)
+            line = text[self._at : end] if end >= 0 else text[self._at :]
+            self._at = end + 1 if end >= 0 else len(text)
             if line.lstrip("\t") == delimiter:
                 return
 
@@ -183,10 +194,10 @@ class _Reader:
         self._words = []
         start = 0
         while start < len(words) and words[start] in _RESERVED:
-            self._depth += (words[start] in _OPENING) - (words[start] in _CLOSING)
+            self._opened += (words[start] in _OPENING) - (words[start] in _CLOSING)
             start += 1
         is_test = start < len(words) and words[start] in _TESTS
-        if start < len(words) and self._depth <= 0 and not self._may_run:
+        if start < len(words) and self._opened <= 0 and not self._may_run:
             self._commands.append(words[start:])
         if operator == "||" or (operator == "&&" and is_test):
             self._may_run = True

@@ -86,18 +86,18 @@ class Options:
         start: int,
         aliases: Mapping[str, str],
         flags: Set[str] | None = None,
-        end: int | None = None,
+        stop: int | None = None,
     ) -> None:
-        """Read the words from an index on, up to another.
+        """Read the words from the index `start` up to `stop`, or to the last.
 
         `aliases` maps each spelling, with dashes for underscores, to a canonical name. `flags` are the options without
         a value of a launcher that starts a program: the first word that is neither option nor value ends its options,
-        and `end` is the index of that word. Without `flags` all words are read.
+        and the attribute `end` is the index of that word. Without `flags`, all of these words are read.
         """
         self._line = line
         self._found: dict[str, tuple[str, int]] = {}
         words = line.words
-        index, count = start, len(words) if end is None else end
+        index, count = start, len(words) if stop is None else stop
         while index < count:
             word = words[index]
             if not word.startswith("-"):

@@ -9,7 +9,8 @@ node index decide, so that the work does not multiply with the nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from webhook.policy.messages import message, printable
 from webhook.policy.placement.cluster_objects import Node, Taint
@@ -22,21 +23,24 @@ from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Path, Severity, Violation
 
 
-class Passing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Passing:
     """Only passing states are in the way, of which the taint shows one."""
 
     node: Node
     taint: Taint
 
 
-class Stopped(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Stopped:
     """Nothing but the device plugin is in the way: the node offers none of a resource now, and may offer it again."""
 
     node: Node
     resource: str
 
 
-class Shortfall(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shortfall:
     """The node offers less of a resource than the pod asks for: `offered` whole units."""
 
     node: Node
@@ -44,7 +48,8 @@ class Shortfall(NamedTuple):
     offered: int
 
 
-class Untolerated(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Untolerated:
     """The pod does not tolerate a taint. `alone`: nothing else is in the way."""
 
     node: Node
@@ -52,7 +57,8 @@ class Untolerated(NamedTuple):
     alone: bool = True
 
 
-class Unmet(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unmet:
     """The node does not meet an expression. `alone`: nothing else is in the way."""
 
     node: Node
@@ -60,19 +66,22 @@ class Unmet(NamedTuple):
     alone: bool = True
 
 
-class Elsewhere(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
     """The pod names a node that is unknown, or does not offer a resource."""
 
     resource: str
 
 
-class Apart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Apart:
     """Nodes offer the resource, but none of them offers the others that the pod asks for as well."""
 
     resource: str
 
 
-class Unclear(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unclear:
     """The pod demands more of its node than is listed."""
 
 
@@ -236,7 +245,7 @@ class NearestNode:
         """The node of a set that offers most of the first resource of which the nodes offer too little."""
         peaks = iter(self._peaks.items())
         name, peak = next(peaks)
-        while enough := nodes & self._index.offering(name, peak):
+        while enough := nodes & self._index.offering(name, peak):  # of some resource there is too little
             nodes, (name, peak) = enough, next(peaks)
         most, having = self._index.most(name, nodes)
         return Shortfall(self._node(having), name, most)

@@ -76,7 +76,7 @@ class PluginConfigs:
         return refuses is False and self.plugin is not None and self.plugin.honours_option_for_mps
 
     def accept_several_everywhere(self, strategy: SharingStrategy) -> bool | None:
-        """Whether it does so on every node with this strategy, where the nodes are unknown; None if that is unknown."""
+        """Whether the plugin does on every node with this strategy, where nodes are unknown; None: unknown."""
         if self.plugin is None:
             return None
         if self.plugin.configs is None:
@@ -144,8 +144,22 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
-Trait: TypeAlias = tuple[object, ...]
-"""Words and names that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
+_Word: TypeAlias = Literal[
+    "mps",
+    "time-slicing",
+    "none",
+    "any",
+    "undecided",
+    "undiscovered",
+    "unlabelled",
+    "shares",
+    "accepting",
+    "unready",
+    "incomplete",
+    "certain",
+]
+Trait: TypeAlias = "tuple[_Word, *tuple[object, ...]]"
+"""A word, and names, that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
 
 
 class NodeClasses:

@@ -125,7 +125,7 @@ class NodeIndex:
         return self._traits.get(("undiscovered",), 0) & ((1 << first) - 1) & ~(union(described) & ~unlisted)
 
     def sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
-        """The nodes that share this resource so, or could do so: through MPS, any node could without MPS labels.
+        """The nodes that share this resource through the strategy, or could: any node, without labels of MPS nodes.
 
         A node that does both is an MPS node.
         """

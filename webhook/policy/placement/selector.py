@@ -352,13 +352,14 @@ class RequiredAffinity:
     def edits(self) -> Iterator[Edit]:
         """The edits that make the affinity: the first alternative in each term, a copy of the term for each other."""
         path = terms_path(self._pod)
-        copies: list[Edit] = []
-        for (index, term), several in zip(self._terms, self._alternatives, strict=True):
+        together = list(zip(self._terms, self._alternatives, strict=True))
+        for (index, _), several in together:
             if index is not None:
                 for expression in several[0]:
                     yield Append((*path, index, "matchExpressions"), expression.raw())
-            copies += (Append(path, _extended(term, one)) for one in several[index is not None :] if one)
-        yield from copies
+        for (index, term), several in together:
+            further = several if index is None else several[1:]
+            yield from (Append(path, _extended(term, added)) for added in further if added)
 
 
 def _with_expressions(pod: Pod) -> Sequence[tuple[int | None, Members]]:

@@ -201,7 +201,7 @@ def product(*factors: int | None) -> int | None:
 
 
 def replicas(default: int) -> PodCount:
-    """The count that `replicas` beside the template states. Its docstring appears on the reference page."""
+    """The count that `replicas` beside the template states. The docstring of the count is on the reference page."""
 
     def count(manifest: Members, path: Path) -> int | None:
         return stated(at(manifest, (*path[:-1], "replicas")), default)

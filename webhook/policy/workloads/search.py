@@ -22,8 +22,8 @@ from webhook.policy.workloads.paths import EVERY, PodPath, Whole
 Link: TypeAlias = "tuple[Link, str | int] | None"
 """The steps from the root to a node, the last one first."""
 
-
 _HOLDERS = (dict, list)
+"""The types of values that hold others."""
 
 
 def path_to(link: Link) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
@@ -52,11 +51,11 @@ class _Known:
     def __init__(self) -> None:
         self.presets = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
         self.kinds = {**BUILT_IN, **by_name(one for preset in PRESETS for one in preset.kinds)}
-        self.by_group: defaultdict[str, list[Kind]] = defaultdict(list)
-        self.by_name: defaultdict[str, list[Kind]] = defaultdict(list)
+        self.by_group: dict[str, list[Kind]] = {}
+        self.by_name: dict[str, list[Kind]] = {}
         for one in self.kinds.values():
-            self.by_group[one.group].append(one)
-            self.by_name[one.kind].append(one)
+            self.by_group.setdefault(one.group, []).append(one)
+            self.by_name.setdefault(one.kind, []).append(one)
 
 
 _known = cache(_Known)
@@ -72,8 +71,8 @@ def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
     meant = next(_meant(group, kind, kinds), None) if len(group) <= _LONGEST and len(kind) <= _LONGEST else None
     if meant is None:
         return Unknown()
-    group = f"{meant.group}/" if meant.group else ""
-    return Unknown(meant=f"{group}{meant.versions[0]} {meant.kind}")
+    prefix = f"{meant.group}/" if meant.group else ""
+    return Unknown(meant=f"{prefix}{meant.versions[0]} {meant.kind}")
 
 
 def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
@@ -104,7 +103,9 @@ def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     if not all(isinstance(step, int) or _KEY.fullmatch(step) for step in path):
         return None
     steps = re.sub(r"\[\d+\]", "[*]", written(path))
-    if not steps or steps.startswith("[") or "][" in steps or not _KIND.fullmatch(kind) or not _GROUP.fullmatch(group):
+    # Settings write no list at the root, and no list of lists.
+    is_written = steps and not steps.startswith("[") and "][" not in steps
+    if not is_written or not _KIND.fullmatch(kind) or not _GROUP.fullmatch(group):
         return None
     of_group = f"group: {group}, " if group else ""
     what = "" if holds == "template" else f", holds: {holds}"

@@ -81,7 +81,10 @@ class _Changer:
         elif wanted.becomes is not None:
             added = wanted.becomes.added
             end = self._end_of_text(node, added)
-            yield from self._become(node, wanted.becomes.value) if end is None else [_insert(node, end, added)]
+            if end is None:
+                yield from self._become(node, wanted.becomes.value)
+            else:
+                yield _insert(node, end, added)
         elif isinstance(mark, CollectionMark) and (entries := [*wanted.entries, *self._merged(node, mark)]):
             yield from self._append(node, mark, entries)
 

@@ -171,7 +171,8 @@ class LargeReviews(Generic[Result]):
         """Wait for a turn. The next review gets it when the job has ended."""
         if self._closed:
             raise _closing()
-        if self._waiting >= _WAITING:
+        # With none running, one of those that wait has the turn already.
+        if self._waiting - (self._running is None) >= _WAITING:
             raise OverloadedError("queue", f"{_WAITING} large reviews are waiting already")
         self._waiting += 1
         try:
