@@ -197,7 +197,7 @@ def test_validate_reports_every_problem_with_position(here: Path) -> None:
     ended = run("config", "validate", "--config", "s.yaml")
     assert (ended.code, ended.out) == (2, "")
     places = [line.split(": ")[:2] for line in ended.err.splitlines()]
-    assert places == [["s.yaml:1:7", "mode"], ["s.yaml:3:11", "limits.perPod"], ["s.yaml:4:11", "exempted"]]
+    assert places == [["s.yaml:1:7", "mode"], ["s.yaml:3:11", "limits.perPod"], ["s.yaml:4:1", "exempted"]]
 
 
 @pytest.mark.parametrize("command", ["view", "validate"])

@@ -19,7 +19,7 @@ from tests.server.lines import PATIENCE, Lines, until
 from tests.server.process import FREE_PORTS, SERVE, ended
 from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, started
-from webhook.server.observe.log import EventLog
+from webhook.server.observe.log import EventLog, ReviewLine
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +37,10 @@ class CountingLog(EventLog):
     def event(self, level: str, event: str, /, **fields: Any) -> None:
         self.logged.append(event)
         super().event(level, event, **fields)
+
+    def review(self, line: ReviewLine) -> None:
+        self.logged.append(line.event)
+        super().review(line)
 
 
 async def test_each_line_is_written_or_counted_as_dropped(certificates: Certificates) -> None:
