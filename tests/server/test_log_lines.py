@@ -23,6 +23,8 @@ from webhook.policy.settings.settings import Settings
 from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.reviews import review_line
 
+pytestmark = pytest.mark.slow
+
 FORMS = ["json", "text"]
 LINE = ReviewLine(
     hook="mutate",
