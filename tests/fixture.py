@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 import yaml
 
 from webhook.admission import Hook
+from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -140,6 +141,17 @@ def facts_of(fixture: Fixture) -> Facts:
 def evaluator_of(fixture: Fixture) -> Evaluator:
     """The evaluator for the fixture's settings and facts, the same for all fixtures with these."""
     return _evaluator(json.dumps(fixture.settings), json.dumps(fixture.facts))
+
+
+def origin_of(fixture: Fixture) -> Origin:
+    """The origin of a fixture's object: a request to its hook, or the command line."""
+    hook = HOOKS[fixture.hook]
+    return Origin(
+        fixture.namespace,
+        is_final_hook=fixture.hook == "validate",
+        hostpath=None if hook is None else hook.hostpath,
+        groups=None if hook is None else fixture.groups,
+    )
 
 
 @cache

@@ -138,7 +138,7 @@ class _Composer:
                 else:
                     top.value[key] = value
                     top.key = None
-        except ValueError as error:  # of `scalars`
+        except ValueError as error:  # only `scalars` raises it
             raise UnreadableError(str(error), offset) from None
 
     def _structure(self, event: Any, offset: int, top: _Open) -> _Open:

@@ -14,15 +14,11 @@ from webhook.settings.process import ServerSettings, Tls
 
 
 class Problem(NamedTuple):
-    """A problem at a path; `{}` in `message` is replaced by the name of the value at `other`.
-
-    `is_key`: the key is wrong, and not the value under it.
-    """
+    """A problem at a path, with KEY at its end for a wrong key; `{}` in `message` stands for the name of `other`."""
 
     path: Path
     message: str
     other: Path | None = None
-    is_key: bool = False
 
 
 def conflicts(held: Any) -> Iterator[Problem]:

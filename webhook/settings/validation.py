@@ -27,14 +27,13 @@ def refuse(
     """
     names: Mapping[Path, str] = {(option.section, option.key): option.name for option in options}
     diagnostics = []
-    for path, text, other, is_key in found:
+    for path, text, other in found:
         message = text if other is None else text.format(names.get(other) or dotted(other))
-        key = dotted(path)
+        key = dotted(path[:-1] if path[-1:] == (KEY,) else path)
         if path in names or not file:
             diagnostics.append(Diagnostic(names.get(path) or key, 0, 0, message))
         else:
-            position = locate((*path, KEY) if is_key else path)
-            diagnostics.append(Diagnostic(file, *position, f"{key}: {message}" if key else message))
+            diagnostics.append(Diagnostic(file, *locate(path), f"{key}: {message}" if key else message))
     diagnostics.sort(key=lambda one: (one.line, one.column, one.file, one.message))
     return InputError([*diagnostics, further(file, others)] if others else diagnostics)
 
@@ -57,19 +56,20 @@ def found(error: ValidationError) -> Iterator[Problem]:
     for one in error.errors(include_url=False)[:MOST_DESCRIBED]:
         is_key = one["loc"][-1:] == (_OF_KEY,)
         path = one["loc"][:-1] if is_key else one["loc"]
+        key = (*path, KEY)
         match one["type"]:
             case "told":
-                told = ("the key " if is_key else "") + one["ctx"]["tell"](one["input"])
-                yield Problem(path, told, is_key=is_key)
+                told = one["ctx"]["tell"](one["input"])
+                yield Problem(key, f"the key {told}") if is_key else Problem(path, told)
             case "unknown":
-                yield Problem(path, one["ctx"]["tell"](one["input"]), is_key=True)
+                yield Problem(key, one["ctx"]["tell"](one["input"]))
             case "conflicts":
-                for below, message, other, _ in one["ctx"]["conflicts"]:
+                for below, message, other in one["ctx"]["conflicts"]:
                     yield Problem((*path, *below), message, None if other is None else (*path, *other))
             case "missing":
                 yield Problem(path, "is missing")
             case "invalid_key":
-                yield Problem(path, "the key must be text; put it in quotes", is_key=True)
+                yield Problem(key, "the key must be text; put it in quotes")
             case _:
                 yield Problem(path, one["msg"])
 

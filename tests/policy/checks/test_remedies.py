@@ -10,8 +10,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from tests.fixture import HOOKS, Fixture, evaluator_of, load_all
-from webhook.policy.context import Origin
+from tests.fixture import Fixture, evaluator_of, load_all, origin_of
 from webhook.policy.placement.selector import AFFINITY
 from webhook.policy.pods.pod import Pod
 from webhook.policy.settings.settings import Workloads
@@ -419,15 +418,8 @@ NOT_IN_THE_MANIFEST = [
 
 
 def verdict(fixture: Fixture, manifest: Json) -> Verdict:
-    hook = HOOKS[fixture.hook]
-    origin = Origin(
-        fixture.namespace,
-        is_final_hook=fixture.hook == "validate",
-        hostpath=None if hook is None else hook.hostpath,
-        groups=None if hook is None else fixture.groups,
-    )
     group = group_of(manifest["apiVersion"])
-    return evaluator_of(fixture).evaluate(manifest, group, manifest["kind"], origin)
+    return evaluator_of(fixture).evaluate(manifest, group, manifest["kind"], origin_of(fixture))
 
 
 CREATED = [fixture for fixture in load_all() if fixture.operation == "CREATE" and not fixture.subresource]

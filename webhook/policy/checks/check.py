@@ -61,5 +61,5 @@ class Check(Generic[Context]):
 
 
 def about(container: Container, template: str, *names: object) -> Message:
-    """A message that begins with the kind and name of a container, and goes on with a template and its names."""
+    """A message about a container: its kind and name, followed by a template that `names` fill."""
     return message(f"{container.kind} {{}} {template}", container.label, *names)

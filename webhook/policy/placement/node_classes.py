@@ -76,7 +76,7 @@ class PluginConfigs:
         return refuses is False and self.plugin is not None and self.plugin.honours_option_for_mps
 
     def accept_several_everywhere(self, strategy: SharingStrategy) -> bool | None:
-        """Whether the plugin does on every node with this strategy, where nodes are unknown; None: unknown."""
+        """Whether the plugin accepts several replicas on every node with this strategy; None if that is unknown."""
         if self.plugin is None:
             return None
         if self.plugin.configs is None:
