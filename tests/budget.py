@@ -1,14 +1,12 @@
 """The processor time of the tests by folder, compared with the committed figures: `python -m tests.budget`.
 
-Both are divided by the time of a fixed loop, so that the speed of the machine cancels out. `accept` as an argument
-writes the figures of the last run of `make test test-load test-chart test-cluster` to tests/budget.toml.
+`accept` as an argument writes the figures of the last run of `make test test-load test-chart test-cluster` to
+tests/budget.toml.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -35,7 +33,7 @@ _NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The tests of a folder, and their processor time in seconds."""
+    """The tests of a folder, and their processor time in seconds of the standard machine."""
 
     tests: int
     seconds: float
@@ -62,11 +60,8 @@ def dearest(records: Iterable[Record]) -> Iterator[str]:
     return (f"{file}: {cost.seconds:.1f} s" for file, cost in files[:_NAMED])
 
 
-def compared(found: Costs, budget: Costs, speed: float) -> Iterator[tuple[str, bool]]:
-    """Lines of a table, each with whether its folder keeps to the budget.
-
-    `speed` is the seconds here of what takes one second where the budget was measured.
-    """
+def compared(found: Costs, budget: Costs) -> Iterator[tuple[str, bool]]:
+    """Lines of a table, each with whether its folder keeps to the budget."""
     yield f"{'folder':20} {'tests':>6} {'before':>6} {'CPU s':>7} {'budget':>7}", True
     for folder in sorted(found.keys() | budget.keys()):
         new, old = found.get(folder), budget.get(folder)
@@ -75,29 +70,14 @@ def compared(found: Costs, budget: Costs, speed: float) -> Iterator[tuple[str, b
         elif new is None:
             yield f"{folder:20} did not run", False
         else:
-            seconds = new.seconds / speed
-            keeps = seconds <= old.seconds * _TOLERATED + _FLOOR
-            line = f"{folder:20} {new.tests:6} {old.tests:6} {seconds:7.1f} {old.seconds:7.1f}"
+            keeps = new.seconds <= old.seconds * _TOLERATED + _FLOOR
+            line = f"{folder:20} {new.tests:6} {old.tests:6} {new.seconds:7.1f} {old.seconds:7.1f}"
             yield line if keeps else f"{line}  above the budget", keeps
 
 
-def loop() -> float:
-    """The processor seconds of a fixed loop, the least of several."""
-    return min(_timed() for _ in range(7))
-
-
-def _timed() -> float:
-    start = time.process_time()
-    value = {str(number): [number] * 20 for number in range(3_000)}
-    for _ in range(10):
-        value = json.loads(json.dumps(value, sort_keys=True))
-        sorted(value.values(), key=str)
-    return time.process_time() - start
-
-
-def written(found: Costs, seconds: float) -> str:
+def written(found: Costs) -> str:
     """The text of the file with the budget."""
-    lines = [f"# Written by `python -m tests.budget accept`.\nloop = {seconds:.4f}\n\n[folders]"]
+    lines = ["# Written by `python -m tests.budget accept`.\n[folders]"]
     lines += [f'"{folder}" = {{ tests = {one.tests}, seconds = {one.seconds:.1f} }}' for folder, one in found.items()]
     return "\n".join(lines) + "\n"
 
@@ -107,12 +87,11 @@ def main() -> int:
     records = [read(file) for file in sorted(_RECORDS.glob("*.json"))]
     found = costs(records)
     if sys.argv[1:] == ["accept"]:
-        _FILE.write_text(written(found, loop()))
+        _FILE.write_text(written(found))
         return 0
-    committed = tomllib.loads(_FILE.read_text())
-    budget = {folder: Cost(**one) for folder, one in committed["folders"].items()}
+    budget = {folder: Cost(**one) for folder, one in tomllib.loads(_FILE.read_text())["folders"].items()}
     exceeded = False
-    for line, keeps in compared(found, budget, loop() / committed["loop"]):
+    for line, keeps in compared(found, budget):
         print(line)
         exceeded |= not keeps
     if exceeded:

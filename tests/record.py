@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 
 from tests.exhaustive import is_exhaustive, is_left_out
+from tests.speed import Speed
 
 EXHAUSTIVE = "exhaustive"
 """The name below which the tests that are marked so are counted."""
@@ -30,8 +31,9 @@ _ROOT = Path(__file__).parents[1]
 class Record:
     """What a run of pytest did.
 
-    `tests` and `seconds` of processor time are counted by file, `skipped` by reason. The exhaustive tests that ran are
-    counted below EXHAUSTIVE instead; `left_out` names those that did not, since several runs may leave out the same.
+    `tests` and `seconds` of processor time, scaled by tests/speed.py, are counted by file, `skipped` by reason. The
+    exhaustive tests that ran are counted below EXHAUSTIVE instead; `left_out` names those that did not, since several
+    runs may leave out the same.
     """
 
     tests: dict[str, int] = field(default_factory=Counter)
@@ -69,6 +71,7 @@ class _Stopwatch:
 
     def __init__(self) -> None:
         self.left_out: list[str] = []
+        self._speed = Speed()
         self._last = 0.0
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
@@ -86,10 +89,9 @@ class _Stopwatch:
         """Note the time with the report of a test's teardown."""
         report = yield
         if call.when == "teardown":
-            now = _spent()
             file = EXHAUSTIVE if is_exhaustive(item) else _file(item)
-            report.user_properties.append((PROPERTY + file, now - self._last))
-            self._last = now
+            report.user_properties.append((PROPERTY + file, self._speed.scaled(_spent() - self._last)))
+            self._last = _spent()
         return report
 
 

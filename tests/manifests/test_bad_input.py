@@ -216,6 +216,7 @@ def test_nesting_at_the_limit() -> None:
         assert [message for _, _, message in problems(text)] == ["nested deeper than 256 levels"]
 
 
+@pytest.mark.slow
 def test_huge_document() -> None:
     text = "data:\n" + "".join(f"  key{n}: value {n}\n" for n in range(200_000))
     (manifest,) = read("f", text.encode())
