@@ -90,6 +90,7 @@ def page_blocks_read(test: str) -> list[tuple[str, str]]:
     return [(ast.literal_eval(call.args[0]), ast.literal_eval(call.args[1])) for call in named]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block", [one for one in BLOCKS if one.notes.get("run", CI) not in (CI, CLUSTER)], ids=in_words
 )

@@ -74,6 +74,7 @@ def test_parts_of_exhaustive_tests_make_up_all(folder: pytest.Pytester) -> None:
     assert sum(len(part - ORDINARY) for part in parts) == len(ALL - ORDINARY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_record_counts_what_ran_and_what_did_not(folder: pytest.Pytester, processes: str) -> None:
     folder.makepyfile(test_skipped=SKIPPED)

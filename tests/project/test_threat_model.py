@@ -75,6 +75,7 @@ def rows() -> list[list[str]]:
 
 
 @pytest.mark.parametrize("page", [MODEL, ATTEMPTS], ids=lambda page: page.stem)
+@pytest.mark.slow
 def test_named_tests_exist_and_run(page: Path) -> None:
     assert len(named(page.read_text())) > 20
     assert problems(page.read_text()) == []

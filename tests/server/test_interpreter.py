@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.kubeconfig import UNREACHABLE
 
 PROGRAM = """
@@ -23,6 +25,7 @@ main(["serve", "--config", "settings.yaml", "--kubeconfig", "kubeconfig.yaml"])
 """
 
 
+@pytest.mark.slow
 def test_imports_of_facts_are_frozen(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text("facts: {nodes: true}\n")
     (tmp_path / "kubeconfig.yaml").write_text(UNREACHABLE)

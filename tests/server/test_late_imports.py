@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import pytest
+
 from tests.project.test_imports import product_modules
 
 ELSEWHERE = {("webhook.policy.settings.formats", "difflib")}
@@ -32,6 +34,7 @@ def late_imports(loaded: set[str]) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_server_imports_what_functions_on_the_path_of_requests_import() -> None:
     program = "import json, sys, webhook.server; print(json.dumps(list(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
