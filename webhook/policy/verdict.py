@@ -19,10 +19,11 @@ Path = tuple[str | int, ...]
 
 
 class _Labelled(IntEnum):
-    @property
-    def label(self) -> str:
-        """The word that reports, logs and metrics use."""
-        return self.name.lower()
+    label: str
+    """The word that reports, logs and metrics use."""
+
+    def __init__(self, _: int) -> None:
+        self.label = self.name.lower()
 
 
 class Severity(_Labelled):
