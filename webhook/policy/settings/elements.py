@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings import setting
+from webhook.policy.settings import section, setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings.formats import (
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class LabelSelector:
     """A selector of namespaces by their labels."""
 
     match_labels: Mapping[LabelKey, LabelValue] = setting({}, "Labels that a namespace must have, all of them.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class NamespaceRule:
     """Severities and a mode for some namespaces. The first matching rule applies."""
 
@@ -47,7 +47,7 @@ class NamespaceRule:
     severities: Severities = setting({}, "Severities in these namespaces; they override those of the file's top level.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class AnnotationRequest:
     """An annotation by which a pod asks for a share of a GPU without naming a resource."""
 
@@ -57,7 +57,7 @@ class AnnotationRequest:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class NodeGroup:
     """Nodes that an autoscaler may add."""
 
@@ -67,7 +67,7 @@ class NodeGroup:
     resources: Mapping[ResourceName, Amount] = setting({}, "Extended resources that each of its nodes offers.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class NodeTaint:
     """A taint of a node group."""
 
@@ -76,7 +76,7 @@ class NodeTaint:
     effect: TaintEffect = setting("NoSchedule", "The taint's effect.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class DevicePluginSource:
     """Where the device plugin's configuration and version are read."""
 
@@ -91,7 +91,7 @@ class DevicePluginSource:
     version: PluginVersion | None = setting(None, "Its version, if the image does not show it.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class WorkloadPath:
     """Where a custom kind keeps a pod template."""
 

@@ -6,10 +6,10 @@ The settings file has the names in camelCase; `webhook.settings` loads and valid
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings import setting
+from webhook.policy.settings import section, setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings.elements import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Resource:
     """An extended resource whose units are GPUs or shares of GPUs."""
 
@@ -53,7 +53,7 @@ class Resource:
     renamed: bool = setting(False, "Only sharing nodes offer the name (the plugin's `renameByDefault`).")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class TimeSlicingLimits:
     """How many replicas pods may ask for where GPUs are shared through time-slicing."""
 
@@ -64,7 +64,7 @@ class TimeSlicingLimits:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Limits:
     """How many replicas pods may ask for where GPUs are shared."""
 
@@ -87,7 +87,7 @@ class Limits:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Exempt:
     """Namespaces and pods that the webhook neither changes nor checks."""
 
@@ -103,7 +103,7 @@ class Exempt:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Suppress:
     """What may suppress single findings. Every suppressed finding is counted and reported."""
 
@@ -119,7 +119,7 @@ class Suppress:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class RuntimeClassInjection:
     """`runtimeClassName` for pods that ask for a GPU."""
 
@@ -138,7 +138,7 @@ class RuntimeClassInjection:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class PipeDirectoryInjection:
     """`CUDA_MPS_PIPE_DIRECTORY` for containers that ask for a shared resource."""
 
@@ -153,7 +153,7 @@ class PipeDirectoryInjection:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class PipeMountInjection:
     """The hostPath mount of the pipe directory, for the same containers."""
 
@@ -168,7 +168,7 @@ class PipeMountInjection:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Toleration:
     """A toleration as a pod carries it."""
 
@@ -178,7 +178,7 @@ class Toleration:
     effect: TaintEffect | None = setting("NoSchedule", "The taint's effect. null: every effect.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class TolerationInjection:
     """Tolerations for pods that ask for a GPU."""
 
@@ -190,21 +190,21 @@ class TolerationInjection:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class LimitsInjection:
     """`CUDA_MPS_*` limits, from the annotations of a pod."""
 
     enabled: bool = setting(True, "Whether to read the annotations.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class MemoryInjection:
     """Placement by memory, from the annotation `gpushare-webhook/memory` of a pod."""
 
     enabled: bool = setting(False, "Whether to read the annotation. Needs known nodes: `facts.nodes` or a facts file.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class VoidDevicesInjection:
     """`NVIDIA_VISIBLE_DEVICES=void`, for containers that ask for no GPU."""
 
@@ -212,14 +212,14 @@ class VoidDevicesInjection:
     pods: Literal["gpu", "all"] = setting("gpu", "`gpu`: in pods that ask for a GPU. `all`: in every pod.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class SteeringInjection:
     """Node affinity that keeps pods over the limit off shared GPUs, instead of a rejection."""
 
     enabled: bool = setting(False, "Whether to inject it.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Injections:
     """What the webhook injects into pods when they are created."""
 
@@ -233,7 +233,7 @@ class Injections:
     steering: SteeringInjection = setting(SteeringInjection())
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Requests:
     """What counts as a request for a share of a GPU besides the resources of containers."""
 
@@ -242,7 +242,7 @@ class Requests:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Users:
     """The user and the IPC namespace with which containers use MPS."""
 
@@ -257,7 +257,7 @@ class Users:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class PodSecurity:
     """How the webhook reads the Pod Security labels of namespaces."""
 
@@ -266,7 +266,7 @@ class PodSecurity:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class PlacementSettings:
     """How to recognise nodes that share GPUs, and which nodes may be added."""
 
@@ -286,7 +286,7 @@ class PlacementSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class FactsSettings:
     """Facts that the server reads from its cluster. Each needs rights of its own, which the chart grants."""
 
@@ -329,7 +329,7 @@ PresetName = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Workloads:
     """Kinds that the webhook checks besides the built-in ones."""
 
@@ -339,7 +339,7 @@ class Workloads:
     paths: tuple[WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
 
 
-@dataclass(frozen=True, slots=True)
+@section(frozen=True)
 class Settings:
     """All settings that the verdict on a pod depends on."""
 
