@@ -35,8 +35,10 @@ class _Shared:
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
+    def __setattr__(self, name: str, _: object = None) -> NoReturn:
         raise FrozenInstanceError(f"{type(self).__name__}.{name} is read-only")
+
+    __delattr__ = __setattr__
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
