@@ -7,8 +7,8 @@ from http import HTTPStatus
 import msgspec
 from aiohttp import web
 
-BANNER = {"Server": "gpushare-webhook"}
-"""The header of every response: the name of the server without its version."""
+BANNER = "gpushare-webhook"
+"""The header `Server` of every response, which does not name the version."""
 
 _REASONS = {
     HTTPStatus.BAD_REQUEST: "BadRequest",

@@ -26,6 +26,7 @@ from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.process import ServerSettings as Limits
 
+_JSON = "application/json"
 _CONTINUE = "100-continue"
 
 
@@ -81,7 +82,7 @@ class Reviews:
                     self._shedder.leave()
         finally:
             self._bodies.release(size)
-        return web.Response(body=answered, content_type="application/json")
+        return web.Response(body=answered, content_type=_JSON)
 
     def _answer(self, body: bytes | bytearray, hook: Hook, arrived: float) -> bytes:
         """The answer to a review, on the event loop or on the thread of large reviews. Raises RequestError."""
@@ -138,11 +139,12 @@ def _route(request: web.BaseRequest) -> Route:
         raise RequestError(
             HTTPStatus.FORBIDDEN, "the common name of the client certificate is not in tls.clientSubjects", closes=True
         )
-    if request.content_type != "application/json":
-        raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type of a review is application/json")
-    if request.headers.get("Content-Encoding", "identity") != "identity":
+    headers = request.headers
+    if headers.get("Content-Type") != _JSON and request.content_type != _JSON:
+        raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the content type of a review is {_JSON}")
+    if headers.get("Content-Encoding", "identity") != "identity":
         raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "reviews are not compressed")
-    if request.headers.get("Expect", _CONTINUE).lower() != _CONTINUE:
+    if "Expect" in headers and headers["Expect"].lower() != _CONTINUE:
         message = f"the only expectation that this server meets is {_CONTINUE}"
         raise RequestError(HTTPStatus.EXPECTATION_FAILED, message, closes=True)
     return route

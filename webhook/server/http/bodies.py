@@ -40,18 +40,18 @@ class Bodies:
         `budget` is the seconds that the client waits for the answer. Half of them are left to a retry, as in load
         shedding: the network, or a stalled server, may have delayed a body that arrives at once the next time.
         """
-        if (request.content_length or 0) > self._limit:
+        content, length = request.content, request.content_length
+        if length is not None and length > self._limit:
             raise self._too_large()
-        content = request.content
         try:
-            if content.is_eof() and request.content_length is not None:
+            if length is not None and content.is_eof():
                 body: bytes | bytearray = content.read_nowait()
                 self._reserve(0, len(body))
             else:
                 _continue(request)
                 body = await self._arrival(content, min(self._seconds, budget / 2))
         except TimeoutError:
-            raise self._not_arrived(budget / 2, request.content_length is None) from None
+            raise self._not_arrived(budget / 2, length is None) from None
         except (web.RequestPayloadError, ConnectionError) as error:
             # The reader keeps its error, the error keeps the frames, and a frame keeps the reader: a cycle.
             error.__traceback__ = None

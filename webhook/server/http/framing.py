@@ -99,7 +99,8 @@ class Framing:
         self._phase = _Phase.BODY
         self._body_left, self._is_answered = length, False
         body = self._through_body(arrived)
-        self._bound()
+        if self._kept:
+            self._bound()
         return body
 
     def finish(self) -> bytes:
@@ -129,13 +130,16 @@ class Framing:
         if self._body_left:
             return body
         self._phase = _Phase.BEHIND
-        self._keep(data[len(body) :])
+        if len(data) > len(body):
+            self._keep(data[len(body) :])
         return body + self._next_header() if self._is_answered else body
 
     def _next_header(self) -> bytes:
         """The next header, once it has arrived. One that is too long, or that cannot be HTTP, ends the connection."""
         if self._phase is not _Phase.HEADER:
             self._phase, self._searched = _Phase.HEADER, 0
+        if not self._kept:
+            return b""
         if not self._searched:
             self._kept = self._kept.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
         found = self._kept.find(_HEADER_END, self._searched, _LONGEST_HEADER)

@@ -15,15 +15,18 @@ from typing import Generic, TypeVar
 from webhook.server.errors import OverloadedError
 from webhook.server.lifecycle import Lifecycle, Phase
 
-_SLICE = 0.01
-"""Seconds of reviews at a stretch. Then bytes are read, connections accepted and probes answered.
+SLICE = 0.01
+"""Seconds of reviews at a stretch. Then they pause: bytes are read, connections accepted and probes answered.
 
 What the loop does besides reviews does not count: in a flood of handshakes a turn takes as long, and reviews would wait
 for eight of them.
 """
 
+STRETCH = 2 * SLICE
+"""Seconds after which another stretch begins: reviews that take less than half of the loop's time never pause."""
+
 _TURNS = 8
-"""Turns of the loop between two stretches: as many as a client takes from its handshake to an answer of 503."""
+"""Turns of the loop in a pause: as many as a client takes from its handshake to an answer of 503."""
 
 
 class LoadShedder:
@@ -37,8 +40,8 @@ class LoadShedder:
     def __init__(self, limit: int, lifecycle: Lifecycle) -> None:
         self._limit = limit
         self._lifecycle = lifecycle
-        self._is_counting = False
-        self._spent = self._entered = 0.0
+        self._is_pausing = False
+        self._spent = self._entered = self._stretch_ends = 0.0
         self._last_wait = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self.in_flight = 0
@@ -58,20 +61,27 @@ class LoadShedder:
             raise _late()
         self.in_flight += 1
         try:
-            if self._waiting or self._is_used_up():
+            if self._waiting or self._is_pausing:
                 await self._turn()
                 self._check(latest)
+                self._last_wait = monotonic() - now
+            else:
+                self._last_wait = 0.0
         except BaseException:
             self.in_flight -= 1
             self._admit_next()
             raise
-        self._entered = monotonic()
-        self._last_wait = self._entered - now
+        self._entered = now + self._last_wait
+        if self._entered > self._stretch_ends:
+            self._spent, self._stretch_ends = 0.0, self._entered + STRETCH
 
     def leave(self) -> None:
         """End the review that was admitted last: its handler has not paused."""
         self.in_flight -= 1
         self._spent += monotonic() - self._entered
+        if self._spent >= SLICE and not self._is_pausing:
+            self._is_pausing = True
+            self._pause(_TURNS)
         self._admit_next()
 
     async def _turn(self) -> None:
@@ -84,8 +94,8 @@ class LoadShedder:
             self._waiting.remove(turn)
 
     def _admit_next(self) -> None:
-        """Admit the first review that waits, unless it is admitted already or the stretch is used up."""
-        if self._waiting and not self._is_used_up() and not self._waiting[0].done():
+        """Admit the first review that waits, unless it is admitted already or reviews pause."""
+        if self._waiting and not self._is_pausing and not self._waiting[0].done():
             self._waiting[0].set_result(None)
 
     def _check(self, latest: float) -> None:
@@ -94,19 +104,13 @@ class LoadShedder:
         if monotonic() > latest:
             raise _late()
 
-    def _is_used_up(self) -> bool:
-        """Whether the reviews of this stretch have had their time."""
-        if not self._is_counting:
-            self._is_counting, self._spent = True, 0.0
-            asyncio.get_running_loop().call_soon(self._count_turn, _TURNS)
-        return self._spent >= _SLICE
-
-    def _count_turn(self, left: int) -> None:
-        if left == 0:
-            self._is_counting = False
-            self._admit_next()
+    def _pause(self, turns: int) -> None:
+        """Let the loop take this many turns without a review. Then another stretch begins."""
+        if turns:
+            asyncio.get_running_loop().call_soon(self._pause, turns - 1)
         else:
-            asyncio.get_running_loop().call_soon(self._count_turn, left - 1)
+            self._is_pausing, self._stretch_ends = False, 0.0
+            self._admit_next()
 
 
 def _late() -> OverloadedError:

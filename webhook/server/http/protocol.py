@@ -152,7 +152,7 @@ class GuardedConnection(asyncio.Protocol):
             self.active = monotonic()
             self._arrived = self._terms.arrival()
             if state <= State.HEADER:
-                self._advance()
+                self._enter(State.BODY if framing.has_header else State.HEADER)
         if passed:
             self.http.data_received(passed)
         elif self._exchange is not None and framing.is_lost:

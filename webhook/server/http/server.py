@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, cast
 
 import aiohttp
-from aiohttp import StreamReader, web
+from aiohttp import StreamReader, hdrs, web
 from aiohttp.abc import AbstractAccessLogger, AbstractStreamWriter
 from aiohttp.http import RawRequestMessage
 
@@ -200,7 +200,7 @@ class HttpServer:
             response = self._internal_error(error)
         if request[EXCHANGE].ends_connection:
             response.force_close()
-        response.headers.update(BANNER)
+        response.headers[hdrs.SERVER] = BANNER
         return response
 
     def _internal_error(self, error: Exception) -> web.Response:
@@ -250,7 +250,7 @@ class RefusalWriter(AbstractStreamWriter):
         self._body = cast(bytes, refused.body)
 
     async def write_headers(self, status_line: str, headers: CIMultiDict[str]) -> None:
-        headers.update(BANNER)
+        headers[hdrs.SERVER] = BANNER
         headers["Content-Type"] = "application/json"
         headers["Content-Length"] = str(len(self._body))
         await self._writer.write_headers(status_line, headers)

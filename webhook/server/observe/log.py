@@ -42,7 +42,7 @@ _ELEMENTS = 32
 _SHORT = 64
 """Characters of each text field in a line that would be too long otherwise."""
 
-_GATHER = 0.05
+GATHER = 0.05
 """Seconds for which lines are collected: a thread switch per line would cost more than the review itself."""
 
 _RETRY = 0.05
@@ -53,6 +53,9 @@ _PATIENCE = 2.0
 
 _GONE = (errno.EPIPE, errno.EBADF)
 """The errors of a write whose reader is gone for good."""
+
+
+_ENCODER = msgspec.json.Encoder()
 
 
 class ReviewLine(msgspec.Struct, kw_only=True):
@@ -177,7 +180,7 @@ class EventLog:
                     self._give_up(batch)
                     return
             else:
-                self._closing.wait(_GATHER)
+                self._closing.wait(GATHER)
 
     def _await_room(self, error: OSError) -> bool:
         """Wait before the next attempt; return False if it is too late for one."""
@@ -200,7 +203,7 @@ class EventLog:
 
 
 def _as_json(event: dict[str, Any] | ReviewLine) -> bytes:
-    return msgspec.json.encode(event) + b"\n"
+    return _ENCODER.encode(event) + b"\n"
 
 
 def _as_text(event: dict[str, Any] | ReviewLine) -> bytes:
