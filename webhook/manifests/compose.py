@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from yaml import CBaseLoader, YAMLError
-from yaml.events import (
-    AliasEvent,
-    DocumentEndEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    StreamEndEvent,
-)
+from yaml import CBaseLoader, YAMLError, events
 from yaml.reader import Reader, ReaderError
 
 from webhook.manifests import scalars
@@ -53,14 +44,14 @@ def compose(text: SourceText) -> tuple[object, int] | None:
     parser = CBaseLoader(text.content)
     try:
         parser.get_event()
-        if isinstance(parser.get_event(), StreamEndEvent):
+        if isinstance(parser.get_event(), events.StreamEndEvent):
             return None
         start = _offset(parser.peek_event())
         value = _Composer(text).run(parser)
         after: Any = parser.get_event()
     except YAMLError as error:
         raise unreadable_yaml(error, text) from None
-    if not isinstance(after, StreamEndEvent):
+    if not isinstance(after, events.StreamEndEvent):
         raise UnreadableError('kubectl ignores everything from here on; start a document with "---"', _offset(after))
     return value, start
 
@@ -112,10 +103,10 @@ class _Composer:
             while True:
                 event = next_event()
                 offset = event.start_mark.index
-                if event.__class__ is AliasEvent:
+                if event.__class__ is events.AliasEvent:
                     event = self._target(event.anchor, offset)
-                if event.__class__ is not ScalarEvent:
-                    if event.__class__ is DocumentEndEvent:
+                if event.__class__ is not events.ScalarEvent:
+                    if event.__class__ is events.DocumentEndEvent:
                         return top.value[0]
                     top = self._structure(event, offset, top)
                     continue
@@ -144,7 +135,7 @@ class _Composer:
     def _structure(self, event: Any, offset: int, top: _Open) -> _Open:
         """Process the start or end of a mapping or list, or an alias of one. Return what to fill next."""
         kind = event.__class__
-        if kind is MappingEndEvent or kind is SequenceEndEvent:
+        if kind is events.MappingEndEvent or kind is events.SequenceEndEvent:
             return self._finish(top, offset)
         key, is_alias = top.key, kind is _Anchored
         if key is None:
@@ -154,7 +145,7 @@ class _Composer:
             _merge(top.value, event.value, offset)
             top.key = None
             return top
-        value: Any = event.value if is_alias else {} if kind is MappingStartEvent else []
+        value: Any = event.value if is_alias else {} if kind is events.MappingStartEvent else []
         if key is _ITEM:
             top.value.append(value)
         elif key is not _MERGE:
@@ -200,7 +191,7 @@ class _Composer:
         target = self.anchors.get(anchor or "")
         if target is None:
             raise UnreadableError(f"alias {quoted(f'*{anchor}')} has no anchor before it", offset)
-        if target.__class__ is ScalarEvent:
+        if target.__class__ is events.ScalarEvent:
             nodes, characters = 1, len(target.value)
         elif target.__class__ is _Anchored:
             nodes, characters = target.nodes, target.characters
@@ -219,12 +210,12 @@ class _Composer:
             raise UnreadableError("aliases expand to far more values than the document has", offset)
         return target
 
-    def _marked(self, event: ScalarEvent) -> Any:
+    def _marked(self, event: events.ScalarEvent) -> Any:
         if event.anchor is not None:
             self.anchors[event.anchor] = event
         return scalars.meaning(event.value, event.tag, is_plain=event.implicit[0])
 
-    def _key(self, event: ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[str, int]) -> Any:
+    def _key(self, event: events.ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[str, int]) -> Any:
         """Return the new pending key, recorded among the keys of its mapping, or the merge marker."""
         if value.__class__ is not str:
             value = scalars.key(value)

@@ -12,16 +12,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
-from yaml import CBaseLoader
-from yaml.events import (
-    AliasEvent,
-    DocumentEndEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
+from yaml import CBaseLoader, events
 
 from webhook.manifests import scalars
 from webhook.manifests.jsontext import TOKENS, string
@@ -205,9 +196,9 @@ def scalar_spans(content: str) -> Iterator[tuple[int, int]]:
     next_event: Any = CBaseLoader(content).get_event
     for event in iter(next_event, None):
         kind = event.__class__
-        if kind is DocumentEndEvent:
+        if kind is events.DocumentEndEvent:
             return
-        if kind is ScalarEvent:
+        if kind is events.ScalarEvent:
             start, end = event.start_mark.index, event.end_mark.index
             yield content.find("\n", start, end) if event.style in BELOW else start, end
 
@@ -344,7 +335,7 @@ def _yaml(growing: _Growing) -> Iterator[None]:
     for number in count(1):
         event = next_event()
         kind = event.__class__
-        if kind is ScalarEvent:
+        if kind is events.ScalarEvent:
             start = event.start_mark.index
             if event.anchor is not None:
                 named[event.anchor] = event
@@ -361,15 +352,15 @@ def _yaml(growing: _Growing) -> Iterator[None]:
                     end = after_key if colon is None else colon.end()
                 growing.latest = mark = ScalarMark(start, end, event.style)
                 growing.put(mark)
-        elif kind is MappingStartEvent:
+        elif kind is events.MappingStartEvent:
             _add_collection(growing, event, {})
-        elif kind is SequenceStartEvent:
+        elif kind is events.SequenceStartEvent:
             _add_collection(growing, event, [])
-        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+        elif kind is events.MappingEndEvent or kind is events.SequenceEndEvent:
             growing.close(event.start_mark.index, event.end_mark.index)
-        elif kind is AliasEvent:
+        elif kind is events.AliasEvent:
             _add_alias(growing, event, named)
-        elif kind is DocumentEndEvent:
+        elif kind is events.DocumentEndEvent:
             break
         before = event
         if number % step == 0 and growing.stack:

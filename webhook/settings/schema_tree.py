@@ -94,7 +94,7 @@ class Object:
 Node: TypeAlias = Scalar | Nullable | Array | Map | Object
 
 
-_TYPES = {name: value for module in (formats, elements, cluster_objects) for name, value in vars(module).items()}
+_TYPES = vars(formats) | vars(elements) | vars(cluster_objects) | {"formats": formats, "elements": elements}
 """What annotations of the policy's dataclasses name, which they import for type checkers alone."""
 
 

@@ -32,8 +32,7 @@ class _Shared:
         given = defaults | dict(zip(defaults, values, strict=False)) | named
         if wrong := [name for name, value in given.items() if name not in defaults or value is MISSING]:
             raise TypeError(f"{type(self).__name__}: missing or unknown {', '.join(wrong)}")
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(given)
 
     def __setattr__(self, name: str, _: object = None) -> NoReturn:
         raise FrozenInstanceError(f"{type(self).__name__}.{name} is read-only")
@@ -50,8 +49,6 @@ class _Shared:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
-_METHODS = [(name, method) for name, method in vars(_Shared).items() if callable(method)]
-
 if TYPE_CHECKING:
     from dataclasses import dataclass as section
 else:
@@ -65,6 +62,7 @@ else:
 
 
 def _section(cls: type[T]) -> type[T]:
-    for name, method in _METHODS:
-        setattr(cls, name, method)
+    for name, method in vars(_Shared).items():
+        if callable(method):
+            setattr(cls, name, method)
     return dataclass(init=False, repr=False, eq=False)(cls)

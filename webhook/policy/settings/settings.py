@@ -12,41 +12,14 @@ from typing import TYPE_CHECKING, Literal
 from webhook.policy.settings import section, setting
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.elements import (
-        AnnotationRequest,
-        DevicePluginSource,
-        NamespaceRule,
-        NodeGroup,
-        WorkloadPath,
-    )
-    from webhook.policy.settings.formats import (
-        Amount,
-        ClassPattern,
-        Count,
-        Folder,
-        HostIpc,
-        LabelKey,
-        LabelValue,
-        Level,
-        Mode,
-        NamespaceName,
-        ObjectName,
-        OptOutAnnotation,
-        OptOutLabel,
-        ResourceName,
-        Seconds,
-        Severities,
-        TaintEffect,
-        TaintKey,
-        TaintKeyPattern,
-    )
+    from webhook.policy.settings import elements, formats
 
 
 @section(frozen=True)
 class Resource:
     """An extended resource whose units are GPUs or shares of GPUs."""
 
-    name: ResourceName = field(metadata={"description": "The resource's name, such as `nvidia.com/gpu`."})
+    name: formats.ResourceName = field(metadata={"description": "The resource's name, such as `nvidia.com/gpu`."})
     kind: Literal["shared", "whole", "mig"] = setting(
         "shared", "`shared`: its units are replicas on some nodes. `whole`: whole cards. `mig`: MIG slices."
     )
@@ -57,7 +30,7 @@ class Resource:
 class TimeSlicingLimits:
     """How many replicas pods may ask for where GPUs are shared through time-slicing."""
 
-    per_container: Count | None = setting(
+    per_container: formats.Count | None = setting(
         None,
         "Replicas that one container may ask for (GPS001). Set 1 where the device plugin runs with "
         "`failRequestsGreaterThanOne: true`. null: no limit.",
@@ -68,10 +41,10 @@ class TimeSlicingLimits:
 class Limits:
     """How many replicas pods may ask for where GPUs are shared."""
 
-    per_container: Count | None = setting(
+    per_container: formats.Count | None = setting(
         1, "Replicas that one container may ask for on MPS nodes (GPS001). null: no limit."
     )
-    per_pod: Count | None = setting(
+    per_pod: formats.Count | None = setting(
         1, "Replicas that a pod may ask for as a whole on MPS nodes (GPS002). null: no limit."
     )
     time_slicing: TimeSlicingLimits = setting(TimeSlicingLimits())
@@ -91,14 +64,14 @@ class Limits:
 class Exempt:
     """Namespaces and pods that the webhook neither changes nor checks."""
 
-    namespaces: tuple[NamespaceName, ...] = setting(
+    namespaces: tuple[formats.NamespaceName, ...] = setting(
         ("kube-system", "kube-node-lease", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin"),
         "Exempt namespaces.",
     )
-    label: OptOutLabel | None = setting(
+    label: formats.OptOutLabel | None = setting(
         None, "A label, `key` or `key=value` (`true` when omitted), that exempts a namespace which has it."
     )
-    annotation: OptOutAnnotation | None = setting(
+    annotation: formats.OptOutAnnotation | None = setting(
         None, "An annotation, in the same form, that exempts a pod. Anyone who creates pods can set it. null: none."
     )
 
@@ -107,7 +80,7 @@ class Exempt:
 class Suppress:
     """What may suppress single findings. Every suppressed finding is counted and reported."""
 
-    annotation: LabelKey | None = setting(
+    annotation: formats.LabelKey | None = setting(
         None,
         "An annotation of pods whose value lists checks, such as `GPS001,GPS009`, and suppresses what they find in the "
         "pod. Anyone who creates pods can set it. null: none.",
@@ -124,7 +97,7 @@ class RuntimeClassInjection:
     """`runtimeClassName` for pods that ask for a GPU."""
 
     enabled: bool = setting(True, "Whether to inject it.")
-    name: ObjectName = setting("nvidia", "Name of the RuntimeClass.")
+    name: formats.ObjectName = setting("nvidia", "Name of the RuntimeClass.")
     when_unknown: Literal["inject", "skip"] = setting(
         "inject", "What to do while the cluster's RuntimeClasses are unknown."
     )
@@ -133,7 +106,7 @@ class RuntimeClassInjection:
         "What to do where the cluster injects devices through CDI, which the RuntimeClass `nvidia-legacy` shows. Set "
         "`inject` before GPU operator 25.10 if `cdi.enabled` is true and `nvidia` is not the nodes' default runtime.",
     )
-    sandboxes: tuple[ClassPattern, ...] = setting(
+    sandboxes: tuple[formats.ClassPattern, ...] = setting(
         ("gvisor", "runsc", "kata*"), "Classes or handlers with which MPS does not work (GPS011)."
     )
 
@@ -143,7 +116,7 @@ class PipeDirectoryInjection:
     """`CUDA_MPS_PIPE_DIRECTORY` for containers that ask for a shared resource."""
 
     enabled: bool = setting(True, "Whether to inject it.")
-    container_root: Folder = setting(
+    container_root: formats.Folder = setting(
         "/mps", "Folder in the container; the pipe directory is `<containerRoot>/<resource>/pipe`."
     )
     per_resource: bool = setting(True, "false: the pipe directory is `containerRoot` itself, on the host `mpsRoot`.")
@@ -158,7 +131,7 @@ class PipeMountInjection:
     """The hostPath mount of the pipe directory, for the same containers."""
 
     enabled: bool = setting(True, "Whether to inject it.")
-    mps_root: Folder = setting("/run/nvidia/mps", "The MPS root on the host.")
+    mps_root: formats.Folder = setting("/run/nvidia/mps", "The MPS root on the host.")
     type: Literal["", "Directory", "DirectoryOrCreate"] = setting(
         "DirectoryOrCreate", "The hostPath's type. With `Directory`, pods cannot start on nodes without MPS."
     )
@@ -172,10 +145,10 @@ class PipeMountInjection:
 class Toleration:
     """A toleration as a pod carries it."""
 
-    key: TaintKey = field(metadata={"description": "The taint's key."})
+    key: formats.TaintKey = field(metadata={"description": "The taint's key."})
     operator: Literal["Exists", "Equal"] = setting("Exists", "How the toleration matches the taint.")
-    value: LabelValue | None = setting(None, "The taint's value, for `Equal`.")
-    effect: TaintEffect | None = setting("NoSchedule", "The taint's effect. null: every effect.")
+    value: formats.LabelValue | None = setting(None, "The taint's value, for `Equal`.")
+    effect: formats.TaintEffect | None = setting("NoSchedule", "The taint's effect. null: every effect.")
 
 
 @section(frozen=True)
@@ -185,7 +158,7 @@ class TolerationInjection:
     enabled: bool = setting(True, "Whether to inject them.")
     add: tuple[Toleration, ...] = setting((Toleration("nvidia.com/gpu"),), "The tolerations.")
     resource_name: bool = setting(True, "Whether to tolerate the resource's own name too, if the resource is renamed.")
-    from_nodes: tuple[TaintKeyPattern, ...] = setting(
+    from_nodes: tuple[formats.TaintKeyPattern, ...] = setting(
         (), "Keys of taints to tolerate if known nodes that offer the resource have them; `*` stands for any text."
     )
 
@@ -237,7 +210,7 @@ class Injections:
 class Requests:
     """What counts as a request for a share of a GPU besides the resources of containers."""
 
-    annotations: tuple[AnnotationRequest, ...] = setting(
+    annotations: tuple[elements.AnnotationRequest, ...] = setting(
         (), "Annotations of pods. Each counts as one replica of the first shared resource, else of the first whole one."
     )
 
@@ -246,10 +219,10 @@ class Requests:
 class Users:
     """The user and the IPC namespace with which containers use MPS."""
 
-    run_as_user: Amount | None = setting(
+    run_as_user: formats.Amount | None = setting(
         None, "ID of the user that the MPS daemon serves (GPS008). null: any, if all containers of a pod use the same."
     )
-    host_ipc: HostIpc = setting(
+    host_ipc: formats.HostIpc = setting(
         False,
         "Whether MPS clients set `hostIPC: true` in this cluster (GPS009). false: they need not. true: they may. "
         "`required`: they must, as on GKE.",
@@ -261,7 +234,7 @@ class Users:
 class PodSecurity:
     """How the webhook reads the Pod Security labels of namespaces."""
 
-    unlabelled: Level = setting(
+    unlabelled: formats.Level = setting(
         "privileged", "The level of a namespace without the label `pod-security.kubernetes.io/enforce`."
     )
 
@@ -270,15 +243,15 @@ class PodSecurity:
 class PlacementSettings:
     """How to recognise nodes that share GPUs, and which nodes may be added."""
 
-    mps_labels: Mapping[LabelKey, LabelValue] = setting(
+    mps_labels: Mapping[formats.LabelKey, formats.LabelValue] = setting(
         {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.sharing-strategy": "mps"},
         "Labels of MPS nodes; a node needs one of them. Empty: any node with GPUs may be an MPS node.",
     )
-    time_slicing_labels: Mapping[LabelKey, LabelValue] = setting(
+    time_slicing_labels: Mapping[formats.LabelKey, formats.LabelValue] = setting(
         {"nvidia.com/gpu.sharing-strategy": "time-slicing"},
         "Labels of nodes that share GPUs through time-slicing; a node needs one of them, and none of `mpsLabels`.",
     )
-    node_groups: tuple[NodeGroup, ...] = setting(
+    node_groups: tuple[elements.NodeGroup, ...] = setting(
         (), "Groups of nodes that an autoscaler may add. They count like nodes where nodes are known."
     )
     groups_are_complete: bool = setting(
@@ -294,12 +267,12 @@ class FactsSettings:
     namespaces: bool = setting(False, "Reads and watches the labels of namespaces.")
     runtime_classes: bool = setting(False, "Reads and watches RuntimeClasses.")
     device_classes: bool = setting(False, "Reads and watches DeviceClasses.")
-    device_plugin: DevicePluginSource | None = setting(
+    device_plugin: elements.DevicePluginSource | None = setting(
         None,
         "Where to read the device plugin's configuration: `namespace/name` of its ConfigMap, or a mapping.",
         shorthand="configMaps",
     )
-    max_age: Seconds = setting(
+    max_age: formats.Seconds = setting(
         900.0,
         "Age at which facts that the API server no longer confirms count as unknown, except RuntimeClasses. The API "
         "server confirms them once per minute, so less than 2m counts as 2m.",
@@ -336,22 +309,24 @@ class Workloads:
     presets: tuple[PresetName, ...] = setting(
         ("all",), "Presets of custom kinds that are checked; `all` stands for every one."
     )
-    paths: tuple[WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
+    paths: tuple[elements.WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
 
 
 @section(frozen=True)
 class Settings:
     """All settings that the verdict on a pod depends on."""
 
-    mode: Mode = setting("enforce", "Caps every severity: `warn` denies nothing; `audit` only records findings.")
+    mode: formats.Mode = setting(
+        "enforce", "Caps every severity: `warn` denies nothing; `audit` only records findings."
+    )
     resources: tuple[Resource, ...] = setting(
         (Resource("nvidia.com/gpu"), Resource("nvidia.com/gpu.shared", renamed=True)),
         "The cluster's GPU resources. `nvidia.com/mig-*` needs no entry.",
     )
     limits: Limits = setting(Limits())
     deny_in_mutate: bool = setting(True, "Whether `/mutate` rejects pods too, or leaves that to `/validate`.")
-    severities: Severities = setting({}, "Severities by code, such as `GPS005: deny`.")
-    namespaces: tuple[NamespaceRule, ...] = setting((), "Severities and modes by namespace.")
+    severities: formats.Severities = setting({}, "Severities by code, such as `GPS005: deny`.")
+    namespaces: tuple[elements.NamespaceRule, ...] = setting((), "Severities and modes by namespace.")
     exempt: Exempt = setting(Exempt())
     suppress: Suppress = setting(Suppress())
     injections: Injections = setting(Injections())

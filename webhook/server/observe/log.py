@@ -42,6 +42,8 @@ _ELEMENTS = 32
 _SHORT = 64
 """Characters of each text field in a line that would be too long otherwise."""
 
+_ENCODER = msgspec.json.Encoder()
+
 GATHER = 0.05
 """Seconds for which lines are collected: a thread switch per line would cost more than the review itself."""
 
@@ -53,9 +55,6 @@ _PATIENCE = 2.0
 
 _GONE = (errno.EPIPE, errno.EBADF)
 """The errors of a write whose reader is gone for good."""
-
-
-_ENCODER = msgspec.json.Encoder()
 
 
 class ReviewLine(msgspec.Struct, kw_only=True):
