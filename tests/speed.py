@@ -11,7 +11,7 @@ _STANDARD = 0.025
 """The processor seconds of the loop on the machine in whose seconds times are given."""
 
 _EVERY = 10.0
-"""Processor seconds after which a process measures its speed again, since neighbors begin and end."""
+"""Processor seconds after which a process measures its speed again, since other work on the machine begins and ends."""
 
 
 def loop() -> float:
@@ -35,7 +35,7 @@ def _timed() -> float:
 
 
 class Speed:
-    """The speed of this process, measured by a loop beside what runs beside it."""
+    """The speed of this process, measured by a fixed loop while other work runs on the machine."""
 
     def __init__(self, loop: Callable[[], float] = loop) -> None:
         self._loop = loop

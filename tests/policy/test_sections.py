@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import FrozenInstanceError, replace
-from typing import Any, cast
+from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
 from webhook.policy.settings.elements import AnnotationRequest
-from webhook.policy.settings.settings import Limits, Resource, Settings
+from webhook.policy.settings.settings import Limits, PlacementSettings, Resource, Settings
 
 
 def test_section_is_read_only() -> None:
@@ -20,10 +23,18 @@ def test_section_is_read_only() -> None:
     assert limits == Limits()
 
 
-@pytest.mark.parametrize(("given", "wrong"), [({}, "annotation"), ({"annotation": "a", "x": 1}, "x")])
-def test_section_refuses_missing_and_unknown_fields(given: dict[str, str], wrong: str) -> None:
-    with pytest.raises(TypeError, match=f"AnnotationRequest: missing or unknown {wrong}"):
-        AnnotationRequest(**cast(Any, given))
+@pytest.mark.parametrize(
+    ("values", "named", "wrong"),
+    [
+        ((), {}, "annotation"),
+        (("a",), {"x": 1}, "x"),
+        (("a", None, 1), {}, "a value"),
+        (("a",), {"annotation": "b"}, "a value"),
+    ],
+)
+def test_section_refuses_wrong_fields(values: tuple[Any, ...], named: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(TypeError, match=f"AnnotationRequest misses or does not take {wrong}$"):
+        AnnotationRequest(*values, **named)
 
 
 def test_sections_with_equal_values_are_equal() -> None:
@@ -31,6 +42,13 @@ def test_sections_with_equal_values_are_equal() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert one != Resource("a")
+    assert Limits() != Resource("a")  # type: ignore[comparison-overlap]
+    assert Limits() == ANY
+
+
+def test_copies_of_a_section_are_equal() -> None:
+    placement = PlacementSettings(groups_are_complete=True)
+    assert copy.deepcopy(placement) == pickle.loads(pickle.dumps(placement)) == placement  # noqa: S301 - its own text
 
 
 def test_section_shows_its_fields() -> None:

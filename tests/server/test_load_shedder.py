@@ -77,6 +77,10 @@ async def test_short_review_does_not_wait_for_other_work() -> None:
     assert await waits(0.0) == [0] * 30
 
 
+async def test_reviews_that_take_a_fifth_of_the_time_do_not_wait() -> None:
+    assert await waits(0.001) == [0] * 30
+
+
 async def test_long_reviews_leave_turns_to_other_work() -> None:
     found = await waits(0.02)
     assert found[0] == 0

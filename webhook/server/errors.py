@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 BANNER = "gpushare-webhook"
-"""The header `Server` of every response, which does not name the version."""
+"""The value of the header `Server` of every response. It does not name the version."""
 
 _REASONS = {
     HTTPStatus.BAD_REQUEST: "BadRequest",

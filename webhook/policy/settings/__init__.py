@@ -29,9 +29,13 @@ class _Shared:
     def __init__(self, *values: Any, **named: Any) -> None:
         known = fields(cast(Any, self))
         defaults = {one.name: one.default if one.default_factory is MISSING else one.default_factory() for one in known}
-        given = defaults | dict(zip(defaults, values, strict=False)) | named
-        if wrong := [name for name, value in given.items() if name not in defaults or value is MISSING]:
-            raise TypeError(f"{type(self).__name__}: missing or unknown {', '.join(wrong)}")
+        placed = dict(zip(defaults, values, strict=False))
+        given = defaults | placed | named
+        wrong = [name for name, value in given.items() if name not in defaults or value is MISSING]
+        if wrong or len(values) > len(placed) or placed.keys() & named:
+            raise TypeError(
+                f"{type(self).__name__}: {', '.join(wrong) or 'a value'} is missing, unknown or given twice"
+            )
         vars(self).update(given)
 
     def __setattr__(self, name: str, _: object = None) -> NoReturn:
@@ -40,7 +44,7 @@ class _Shared:
     __delattr__ = __setattr__
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+        return vars(self) == vars(other) if type(self) is type(other) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(tuple(vars(self).values()))

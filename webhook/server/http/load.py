@@ -23,7 +23,7 @@ for eight of them.
 """
 
 STRETCH = 2 * SLICE
-"""Seconds after which another stretch begins: reviews that take less than half of the loop's time never pause."""
+"""Seconds after which another stretch begins, whether or not reviews have taken their slice of this one."""
 
 _TURNS = 8
 """Turns of the loop in a pause: as many as a client takes from its handshake to an answer of 503."""

@@ -43,7 +43,6 @@ _SHORT = 64
 """Characters of each text field in a line that would be too long otherwise."""
 
 _ENCODER = msgspec.json.Encoder()
-
 GATHER = 0.05
 """Seconds for which lines are collected: a thread switch per line would cost more than the review itself."""
 

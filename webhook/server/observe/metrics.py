@@ -1,4 +1,4 @@
-"""Metrics, prefix `gpushare_webhook_`. Label values are bounded, and each labelled child is looked up once."""
+"""Metrics, prefix `gpushare_webhook_`. Label values are bounded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the se
 
 _PREFIX = "gpushare_webhook"
 _LAG_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-_REVIEW_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ _ANSWERED = (
     Family(Counter, "findings_suppressed", "Findings that an annotation of their pod suppresses.", ("hook", "code")),
     Family(Counter, "unmutated", "Pods that reached /validate without the edits that /mutate makes."),
 )
-_SECONDS = Family(Histogram, "review_seconds", "Seconds from the arrival of a review to its response.", ("hook",))
+_SECONDS = Family(Histogram, "review_seconds", "Seconds from a review's arrival to its answer.", ("hook",), _BUCKETS)
 _OTHERS = (
     Family(Counter, "patch_proof_failures", "Patches that failed their proof and were not sent."),
     Family(Counter, "refused_requests", "Requests answered with an HTTP error.", ("code",)),
@@ -101,13 +101,13 @@ _KNOWN = {
 class _Answered(Collector):
     """The metrics of answered reviews: added up under one lock, and made into samples by a scrape.
 
-    prometheus_client takes a lock and a call for each label and bucket, which costs twice as much.
+    prometheus_client takes a lock and several calls for each sample, which costs twice as much.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._seconds = {hook.label: 0.0 for hook in Hook}
-        self._buckets = {hook: [0] * (len(_REVIEW_SECONDS) + 1) for hook in self._seconds}
+        self._buckets = {hook: [0] * (len(_SECONDS.buckets) + 1) for hook in self._seconds}
         none = {(hook, decision.label): 0 for hook, decision in product(self._seconds, Decision)}
         self._tallies: tuple[Tally[tuple[str, ...]], ...] = (Tally(none), Tally(), Tally(), Tally({(): 0}))
 
@@ -115,7 +115,7 @@ class _Answered(Collector):
         reviews, findings, suppressed, unmutated = self._tallies
         with self._lock:
             reviews[hook, verdict.decision.label] += 1
-            self._buckets[hook][bisect_left(_REVIEW_SECONDS, seconds)] += 1
+            self._buckets[hook][bisect_left(_SECONDS.buckets, seconds)] += 1
             self._seconds[hook] += seconds
             for (code, severity), count in verdict.counts.items():
                 findings[hook, code, severity.label] += count
@@ -125,15 +125,12 @@ class _Answered(Collector):
                 suppressed[hook, code] += count
 
     def collect(self) -> list[Metric]:
+        bounds = (*map(str, _SECONDS.buckets), "+Inf")
+        seconds = HistogramMetricFamily(_SECONDS.full_name, _SECONDS.help, labels=_SECONDS.labels)
         with self._lock:
-            return [*map(_counted, _ANSWERED, self._tallies), self._histogram()]
-
-    def _histogram(self) -> Metric:
-        metric = HistogramMetricFamily(_SECONDS.full_name, _SECONDS.help, labels=_SECONDS.labels)
-        bounds = (*map(str, _REVIEW_SECONDS), "+Inf")
-        for hook, buckets in self._buckets.items():
-            metric.add_metric([hook], list(zip(bounds, accumulate(buckets), strict=True)), self._seconds[hook])
-        return metric
+            for hook, buckets in self._buckets.items():
+                seconds.add_metric([hook], list(zip(bounds, accumulate(buckets), strict=True)), self._seconds[hook])
+            return [*map(_counted, _ANSWERED, self._tallies), seconds]
 
 
 def _counted(family: Family, tally: Tally[tuple[str, ...]]) -> Metric:
