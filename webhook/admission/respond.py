@@ -48,7 +48,7 @@ class Outcome:
     @property
     def name(self) -> str:
         """The object's name, or its `generateName`."""
-        metadata = (self.request.object or {}).get("metadata") or {}
+        metadata = {} if self.request.name else (self.request.object or {}).get("metadata") or {}
         return self.request.name or metadata.get("name") or metadata.get("generateName") or ""
 
     def body(self) -> bytes:

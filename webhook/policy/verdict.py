@@ -19,8 +19,7 @@ Path = tuple[str | int, ...]
 
 
 class _Labelled(IntEnum):
-    label: str
-    """The word that reports, logs and metrics use."""
+    label: str  # the word that reports, logs and metrics use
 
     def __init__(self, _: int) -> None:
         self.label = self.name.lower()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter as Tally
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, product
 from math import inf
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
+_Tally: TypeAlias = dict[tuple[str, ...], int]
 _PREFIX = "gpushare_webhook"
 _LAG_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
@@ -108,8 +109,8 @@ class _Answered(Collector):
         self._lock = Lock()
         self._seconds = {hook.label: 0.0 for hook in Hook}
         self._buckets = {hook: [0] * (len(_SECONDS.buckets) + 1) for hook in self._seconds}
-        none = {(hook, decision.label): 0 for hook, decision in product(self._seconds, Decision)}
-        self._tallies: tuple[Tally[tuple[str, ...]], ...] = (Tally(none), Tally(), Tally(), Tally({(): 0}))
+        none: _Tally = {(hook, decision.label): 0 for hook, decision in product(self._seconds, Decision)}
+        self._tallies: tuple[_Tally, ...] = (none, defaultdict(int), defaultdict(int), {(): 0})
 
     def add(self, hook: str, verdict: Verdict, seconds: float) -> None:
         reviews, findings, suppressed, unmutated = self._tallies
@@ -133,7 +134,7 @@ class _Answered(Collector):
             return [*map(_counted, _ANSWERED, self._tallies), seconds]
 
 
-def _counted(family: Family, tally: Tally[tuple[str, ...]]) -> Metric:
+def _counted(family: Family, tally: _Tally) -> Metric:
     metric = CounterMetricFamily(family.full_name, family.help, labels=family.labels)
     for labels, count in tally.items():
         metric.add_metric(labels, count)
