@@ -43,12 +43,12 @@ class Kind:
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
-        for path in self.suspended:
-            if at(manifest, path) is True:
-                return Deferral.SUSPENDED
+        if self.suspended and any(at(manifest, path) is True for path in self.suspended):
+            return Deferral.SUSPENDED
         if self.is_used_elsewhere(manifest, ()):
             return Deferral.USED_ELSEWHERE
-        if self.labels is not None and at(manifest, (*self.labels, QUEUE_LABEL)):
+        labels = self.labels and at(manifest, self.labels)
+        if isinstance(labels, dict) and labels.get(QUEUE_LABEL):
             return Deferral.QUEUED
         return Deferral.OPEN if self.has_open_nodes(manifest, ()) else None
 
