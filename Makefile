@@ -105,7 +105,7 @@ include tests/cluster/cluster.mk
 bench: $(READY) ## Benchmark the webhook and its peers, and write the page; SUITES="throughput latency" selects suites.
 	@$(BIN)/python -m bench $(SUITES)
 
-bench-gate: $(READY) ## Fail if a step of a review costs 10 percent more instructions than its committed figure.
+bench-gate: $(READY) ## Fail if a step of a review, or a whole server, costs 10 percent and 1,000 instructions more than committed.
 	@$(BIN)/python -m bench.gate
 
 bench-accept: $(READY) ## Count the instructions of each step again, and write the figures that bench-gate compares with.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import ssl
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from bench.machine import Machine
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.cluster import ControlPlaneOnly
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, LocalWebhook, local_webhook_process
+from tests.cluster.harness.interpreters import image
 from webhook.pki import Authority
 
 CONSTANT_PATCH = "constant patch"
@@ -91,18 +92,20 @@ def servers(running: ControlPlaneOnly, machine: Machine, patch: str) -> Iterator
     `patch` is the JSON patch that the server with a constant patch answers.
     """
     running.api.create(_CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
-    with local_webhook_process(running) as ours:
+    python = image()
+    with local_webhook_process(running, interpreter=python) as ours:
         beside, skipped = {WEBHOOK: ours}, {}
         folder, authority = _certificate(running)
-        constant = [sys.executable, str(_PEERS / "constant.py"), str(folder / "tls.crt"), str(folder / "tls.key")]
-        beside[CONSTANT] = _start(running, CONSTANT, authority, constant)
-        beside[CONSTANT_PATCH] = _start(running, CONSTANT_PATCH, authority, constant, patch)
+        constant = [*python.command, str(_PEERS / "constant.py"), str(folder / "tls.crt"), str(folder / "tls.key")]
+        start = partial(_start, running, authority)
+        beside[CONSTANT] = start(CONSTANT, python.environment, constant)
+        beside[CONSTANT_PATCH] = start(CONSTANT_PATCH, python.environment, constant, patch)
         try:
             program = go_program("peers/gowebhook")
         except ToolsMissingError as reason:
             skipped[TYPED] = str(reason)
         else:
-            beside[TYPED] = _start(running, TYPED, authority, [str(program), str(folder)])
+            beside[TYPED] = start(TYPED, {"GOMAXPROCS": "1"}, [str(program), str(folder)])
         for name, server in beside.items():
             server.process.wait_until(f"{name} takes connections", lambda server=server: _takes_connections(server))  # type: ignore[misc]
             os.sched_setaffinity(server.process.pid, {machine.server})
@@ -120,10 +123,17 @@ def _certificate(running: ControlPlaneOnly) -> tuple[Path, Authority]:
     return folder, authority
 
 
-def _start(running: ControlPlaneOnly, name: str, authority: Authority, command: list[str], *last: str) -> LocalWebhook:
+def _start(
+    running: ControlPlaneOnly,
+    authority: Authority,
+    name: str,
+    variables: Mapping[str, str],
+    command: list[str],
+    *last: str,
+) -> LocalWebhook:
     port = running.place.port(_PORTS[name])
     whole = [*command, running.place.address, str(port), *last]
-    process = running.place.start(name.replace(" ", "-"), whole, environment={"GOMAXPROCS": "1"})
+    process = running.place.start(name.replace(" ", "-"), whole, environment=variables)
     return LocalWebhook(process, running.place, port, 0, authority)
 
 

@@ -24,11 +24,12 @@ from pathlib import Path
 import click
 
 from bench.attackers import BY_NAME, started
-from bench.candidates import AUTHORITY, WEBHOOK, Candidate, Running, health, make_certificates, running, webhook
+from bench.candidates import AUTHORITY, WEBHOOK, Running, health, make_certificates, running, serving
 from bench.corpus import TWO, write
 from bench.load_generator import Load, Report, generate
 from bench.machine import Machine
 from bench.table import number, table
+from tests.cluster.harness.interpreters import image
 from tests.server.attacks import Attack
 from tests.server.callers import Callers
 from tests.server.certificates import client_certificate
@@ -180,7 +181,7 @@ def _measured(
     machine: Machine, clients: Clients, bodies: Path, seconds: float, count: int, attack: Attack | None
 ) -> Outcome:
     """Warm a server up, attack it while honest reviews are measured, and complete the count."""
-    with running(Candidate(WEBHOOK, lambda: webhook(*clients.options)), machine) as server:
+    with running(serving(WEBHOOK, image(), *clients.options), machine) as server:
         load = Load(
             server.address, bodies, AUTHORITY, CONNECTIONS, seconds, RATE, warmup=1.0, identity=clients.identity
         )

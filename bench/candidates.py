@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from bench.gotools import ToolsMissingError, go_program
 from bench.machine import Machine, pinned
+from tests.cluster.harness.interpreters import Interpreter, at_hand, image
 
 BENCH = Path(__file__).parent
 CERTS = BENCH.parent / "certs"
@@ -25,6 +26,7 @@ CERTIFICATE = CERTS / "tls.crt"
 KEY = CERTS / "tls.key"
 
 WEBHOOK = "gpushare-webhook"
+AT_HAND = f"{WEBHOOK}, Python at hand"
 CONSTANT = "constant answer"
 TYPED = "Go controller-runtime"
 
@@ -46,35 +48,46 @@ class Candidate:
     decides: bool = True
 
 
-def webhook(*options: str) -> list[str]:
+def webhook(interpreter: Interpreter, *options: str, program: str = "webhook") -> list[str]:
     """The command of the webhook as this checkout has it, with its defaults: checks, proof, metrics, JSON log."""
     files = ["--tls-cert", str(CERTIFICATE), "--tls-key", str(KEY)]
-    return [
-        *(sys.executable, "-m", "webhook", "serve", "--host", "127.0.0.1", "--port", "0", "--health-port", "0"),
-        *files,
-        *options,
-    ]
+    where = ["--host", "127.0.0.1", "--port", "0", "--health-port", "0"]
+    return [*interpreter.command, "-m", program, "serve", *where, *files, *options]
 
 
-CANDIDATES = (
-    Candidate(WEBHOOK, webhook),
-    Candidate(
-        CONSTANT,
-        lambda: [sys.executable, str(BENCH / "peers/constant.py"), str(CERTIFICATE), str(KEY), "127.0.0.1", "0"],
-        decides=False,
-    ),
-    Candidate(
-        TYPED,
-        lambda: [str(go_program("peers/gowebhook")), str(CERTS), "127.0.0.1", "0"],
-        environment={"GOMAXPROCS": "1"},
-    ),
-)
+def serving(name: str, interpreter: Interpreter, *options: str) -> Candidate:
+    """The webhook as a candidate."""
+    return Candidate(name, lambda: webhook(interpreter, *options), interpreter.environment)
+
+
+def constant(interpreter: Interpreter) -> Candidate:
+    """The server with a constant answer."""
+    command = [*interpreter.command, str(BENCH / "peers/constant.py"), str(CERTIFICATE), str(KEY), "127.0.0.1", "0"]
+    return Candidate(CONSTANT, lambda: command, interpreter.environment, decides=False)
+
+
+def candidates() -> tuple[Candidate, ...]:
+    """The webhook with the image's Python and with that at hand, and its peers. Raises ToolsMissingError."""
+    ours = image()
+    return (
+        serving(WEBHOOK, ours),
+        serving(AT_HAND, at_hand()),
+        constant(ours),
+        Candidate(
+            TYPED,
+            lambda: [str(go_program("peers/gowebhook")), str(CERTS), "127.0.0.1", "0"],
+            environment={"GOMAXPROCS": "1"},
+        ),
+    )
 
 
 def available() -> tuple[list[Candidate], dict[str, str]]:
-    """The available candidates, and the reason for each other. The first call builds the Go programs."""
+    """The available candidates, and the reason for each other. The first call builds the Go programs.
+
+    Raises ToolsMissingError without the image's Python, whose figures count.
+    """
     usable, skipped = [], {}
-    for candidate in CANDIDATES:
+    for candidate in candidates():
         try:
             candidate.command()
         except ToolsMissingError as problem:
@@ -143,7 +156,7 @@ def running(candidate: Candidate, machine: Machine) -> Iterator[Running]:
         )
         stack.callback(_end, process)
         assert process.stdout is not None
-        ready = _ready(candidate, process.stdout)
+        ready = ports(candidate.name, process.stdout)
         took = time.monotonic() - began
         reader = subprocess.Popen(
             ["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL, preexec_fn=pinned(machine.load)
@@ -162,7 +175,7 @@ def health(server: Running, path: str) -> tuple[int, str]:
             return refused.code, refused.read().decode()
 
 
-def _ready(candidate: Candidate, lines: IO[bytes]) -> dict[str, Any]:
+def ports(name: str, lines: IO[bytes]) -> dict[str, Any]:
     """The line that says that the server is ready, or that it listens and still reads facts, with its ports."""
     said = []
     for line in lines:
@@ -170,7 +183,7 @@ def _ready(candidate: Candidate, lines: IO[bytes]) -> dict[str, Any]:
         event: dict[str, Any] = json.loads(line)
         if event.get("event") in ("ready", "listening"):
             return event
-    raise CandidateError(f"{candidate.name} ends before it is ready: {''.join(said) or 'no output'}")
+    raise CandidateError(f"{name} ends before it is ready: {''.join(said) or 'no output'}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

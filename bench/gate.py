@@ -1,39 +1,46 @@
-"""The CI gate: no step of a review may cost 10 percent more instructions than its committed figure.
+"""The CI gate: no step of a review may cost 10 percent and 1,000 instructions more than its committed figure.
 
-`python -m bench.gate` counts, compares with `bench/results/micro.json`, and ends with 1 where a step costs too much.
+`python -m bench.gate` counts, compares with `bench/results/micro.json`, and ends with 1 where a step costs too much,
+or, in CI, where nothing can be counted.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 
 from bench import callgrind, micro
 from bench.callgrind import CannotCountError, Counts
 from bench.results import Results, load
+from bench.rounds import FULL
+from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.interpreters import image
 
 TOLERATED = 1.10
+UNNOTICED = 1_000
+"""Instructions that are not reported: changes elsewhere move small steps by 600, since entries of dicts move."""
 
 ACCEPT = "To accept the new figures, run `make bench-accept` and commit what it writes."
 
 
 def main() -> int:
     """Count and compare; the exit status."""
+    committed = load(micro.NAME)
     try:
-        committed = load(micro.NAME)
-        here = callgrind.foundation()
-        if reason := incomparable(committed, here):
+        if reason := incomparable(committed, callgrind.foundation(image())):
             return _not_compared(reason)
-        counted = callgrind.count(micro.REVIEWS)
-    except (CannotCountError, FileNotFoundError) as reason:
-        return _not_compared(str(reason))
+        counted = micro.measured(FULL)
+    except (CannotCountError, ToolsMissingError) as missing:
+        return _not_compared(str(missing)) or int(os.environ.get("CI") == "true")
     problems = list(compare(committed, counted))
     for problem in problems:
         print(f"bench-gate: {problem}", file=sys.stderr)
     if problems:
         print(f"bench-gate: {ACCEPT}", file=sys.stderr)
         return 1
-    print(f"bench-gate: {len(counted)} steps compared, none costs over {TOLERATED - 1:.0%} more instructions")
+    limits = f"{TOLERATED - 1:.0%} and {UNNOTICED:,} instructions"
+    print(f"bench-gate: {len(counted)} steps compared, none costs over {limits} more")
     return 0
 
 
@@ -55,12 +62,12 @@ def compare(committed: Results, counted: Counts) -> Iterator[str]:
             yield f"{where} has no committed figure"
         elif now is None:
             yield f"{where} has a committed figure, but is no longer counted"
-        elif now > TOLERATED * was:
+        elif now > TOLERATED * was and now - was > UNNOTICED:
             yield f"{where} costs {now:,.0f} instructions, {now / was - 1:.1%} more than the committed {was:,.0f}"
 
 
 def _not_compared(reason: str) -> int:
-    """Report that nothing was compared. This does not fail: another Python needs other instructions."""
+    """Report that nothing was compared. By itself this does not fail: another Python needs other instructions."""
     print(f"bench-gate: NOT COMPARED: {reason}", file=sys.stderr)
     return 0
 

@@ -1,4 +1,4 @@
-"""docs/explanation/performance.md and its plots, rendered from the committed results."""
+"""docs/explanation/performance.md, rendered from the committed results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from bench.table import number, ratio, table
 
 DOCS = Path(__file__).parents[1] / "docs" / "explanation"
 PAGE = DOCS / "performance.md"
-PLOTS = DOCS / "performance"
 PROSE = Path(__file__).parent / "prose"
 
 
@@ -28,25 +27,9 @@ def render(results: Mapping[str, Results]) -> str:
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
 
 
-def plots(results: Mapping[str, Results]) -> dict[str, str]:
-    """Every plot, by the name of its file."""
-    drawn: dict[str, str] = {}
-    for suite in SUITES:
-        if suite.name in results:
-            drawn |= suite.plots(results[suite.name])
-    return drawn
-
-
 def write() -> None:
-    """Write the page and its plots."""
-    results = committed()
-    PAGE.write_text(render(results))
-    PLOTS.mkdir(exist_ok=True)
-    drawn = plots(results)
-    for former in set(PLOTS.glob("*.svg")) - {PLOTS / name for name in drawn}:
-        former.unlink()
-    for name, svg in drawn.items():
-        (PLOTS / name).write_text(svg)
+    """Write the page."""
+    PAGE.write_text(render(committed()))
 
 
 def _section(suite: Suite, found: Results) -> str:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
-from bench.candidates import Candidate, Running, running, webhook
+from bench.candidates import WEBHOOK, Candidate, Running, running, serving
 from bench.cluster import cluster
 from bench.load_generator import Load, LoadError, Report, generate
 from bench.machine import Machine
+from tests.cluster.harness.interpreters import image
 
 _PAUSE = 0.4
 """Seconds between two changes of the file: about as long as one load of 5,000 nodes takes."""
@@ -27,7 +28,7 @@ def with_facts(name: str, nodes: int, folder: Path) -> Candidate:
     """The webhook with a facts file of `nodes` nodes."""
     file = folder / f"facts-{nodes}.json"
     file.write_text(json.dumps(cluster(nodes)))
-    return Candidate(name, lambda: webhook("--facts", str(file)))
+    return serving(name, image(), "--facts", str(file))
 
 
 def measure(load: Load, nodes: int, folder: Path, machine: Machine) -> Report:
@@ -35,7 +36,7 @@ def measure(load: Load, nodes: int, folder: Path, machine: Machine) -> Report:
     file = folder / "changing-facts.json"
     contents = [json.dumps(cluster(count)) for count in (nodes, nodes + 1)]
     file.write_text(contents[1])
-    candidate = Candidate("gpushare-webhook", lambda: webhook("--facts", str(file)))
+    candidate = serving(WEBHOOK, image(), "--facts", str(file))
     with running(candidate, machine) as server, ThreadPoolExecutor(1) as pool:
         loading = pool.submit(generate, replace(load, address=server.address), machine)
         _change(file, contents, server, loading)

@@ -15,7 +15,7 @@ from statistics import quantiles
 from typing import Any
 
 from bench.big_cluster import BigCluster, big_cluster, changing
-from bench.candidates import AUTHORITY, WEBHOOK, Candidate, Running, health, make_certificates, running, webhook
+from bench.candidates import AUTHORITY, WEBHOOK, Candidate, Running, health, make_certificates, running, serving
 from bench.corpus import TWO, reviews, write
 from bench.load_generator import Load, LoadError, Report, generate
 from bench.machine import Machine
@@ -23,6 +23,7 @@ from bench.results import Bar, Figure, Results
 from bench.rounds import Rounds
 from bench.table import number, table
 from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.interpreters import image
 from tests.cluster.harness.waiting import wait_for
 from webhook.admission import Hook, respond
 from webhook.cluster.client import connect
@@ -143,7 +144,7 @@ def _candidate(cluster: BigCluster, folder: Path) -> Candidate:
     facts = {"nodes": True, "namespaces": True, "runtimeClasses": True}
     settings.write_text(json.dumps({"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "facts": facts}))
     options = ["--config", str(settings), "--kubeconfig", str(cluster.kubeconfig)]
-    return Candidate(WEBHOOK, lambda: webhook(*options))
+    return serving(WEBHOOK, image(), *options)
 
 
 def _wait_first(server: Running, cluster: BigCluster) -> None:

@@ -33,15 +33,17 @@ def test_added_time_of_both_hooks_is_shared_by_two() -> None:
     assert made().figure(BOTH, CASE, ADDED_A_HOOK).values == pytest.approx((1.5, 3.0))
 
 
-def test_bars_compare_with_constant_answer_and_go_webhook() -> None:
-    barred = [one for one in made().ratios if one.bar is not None]
-    assert [(one.subject, one.over, str(one.bar)) for one in barred] == [
-        (MUTATING, CONSTANT, "≤ 1.1"),
-        (MUTATING, TYPED, "≤ 1"),
-        (BOTH, CONSTANT, "≤ 1.1"),
+def test_goals_compare_both_hooks_with_constant_patch_and_go_webhook() -> None:
+    assert [(one.subject, one.over, str(one.bar)) for one in made().ratios] == [
+        (BOTH, CONSTANT_PATCH, "≤ 0.9"),
         (BOTH, TYPED, "≤ 1"),
     ]
-    assert [one.values[0] for one in barred] == pytest.approx([2.1 / 1.5, 2.1 / 4, 1.5 / 1.5, 1.5 / 4])
+    assert [one.values[0] for one in made().ratios] == pytest.approx([1.5 / 2, 1.5 / 4])
+
+
+def test_goals_limit_added_milliseconds() -> None:
+    barred = {figure.subject: str(figure.bar) for figure in made().figures if figure.bar is not None}
+    assert barred == {POLICY: "≤ 1", BOTH: "≤ 2.5"}
 
 
 def test_percentiles_lie_between_the_samples() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import commands
-from bench.commands import CPU, OURS, PACE, PARALLEL, WALL, Tool, WrongAnswerError
+from bench.commands import AT_HAND, CPU, OURS, PARALLEL, WALL, Tool, WrongAnswerError
 from bench.deployments import WRONG
 from bench.machine import Machine
 from bench.peers import programs
@@ -15,8 +15,15 @@ from bench.peers.programs import PROGRAMS, Program
 from bench.results import load
 from bench.rounds import Rounds
 from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.interpreters import at_hand
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def image_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python of the tests in the place of the image's, which needs the tools of a cluster."""
+    monkeypatch.setattr(commands, "image", at_hand)
 
 
 @pytest.fixture
@@ -35,18 +42,15 @@ def unbuilt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_every_tool_that_is_built_finds_the_wrong_deployment_in_every_case(built: list[Program]) -> None:
     found = commands.run(Machine.here(), Rounds(1, share=0.004))
-    names = [OURS, *(program.name for program in built)]
+    names = [OURS, AT_HAND, *(program.name for program in built)]
     cases = ["one small file", "8 in one file", "8 files"]
     assert [(figure.case, figure.subject) for figure in found.having(quantity=WALL)] == [
         *((case, name) for case in cases for name in names),
-        *(("80 in one file", name) for name in (OURS, PARALLEL)),
+        *(("80 in one file", name) for name in (OURS, AT_HAND, PARALLEL)),
     ]
     for wall in found.having(quantity=WALL):
         assert wall.values[0] > 0
         assert found.figure(wall.subject, wall.case, CPU).values[0] > 0
-    for pace in found.having(quantity=PACE):
-        deployments = int(pace.case.split()[0])
-        assert pace.values[0] == pytest.approx(deployments / found.figure(pace.subject, pace.case, WALL).values[0])
     for one in found.ratios:
         ours, other = (found.figure(name, one.case, one.quantity).values[0] for name in (OURS, one.over))
         assert one.values[0] == pytest.approx(ours / other)
@@ -62,7 +66,7 @@ def test_section_has_a_table_for_each_case(monkeypatch: pytest.MonkeyPatch) -> N
         "### 20 in one file",
     ]
     lines = [line.count("|") for line in shown.splitlines() if line.startswith("|")]
-    assert lines == [6] * 3 + [7] * 10
+    assert lines == [5] * 17
 
 
 def test_tool_that_finds_nothing_is_not_measured(tmp_path: Path) -> None:
@@ -98,7 +102,7 @@ def test_cpu_time_of_children_that_end_is_counted() -> None:
 def test_peers_are_skipped_without_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     tools, skipped = commands.available()
-    assert [tool.name for tool in tools] == [OURS, PARALLEL]
+    assert [tool.name for tool in tools] == [OURS, AT_HAND, PARALLEL]
     assert set(skipped) == {program.name for program in PROGRAMS}
     assert [reason for reason in skipped.values() if "Go is not on PATH" not in reason] == []
 
@@ -117,4 +121,4 @@ def test_version_is_that_of_go_mod(program: Program) -> None:
 def test_committed_results_have_every_tool() -> None:
     found = load(commands.NAME)
     named = {figure.subject for figure in found.figures} | set(found.skipped)
-    assert named == {OURS, commands.PARALLEL, *(one.name for one in PROGRAMS)}
+    assert named == {OURS, AT_HAND, PARALLEL, *(one.name for one in PROGRAMS)}

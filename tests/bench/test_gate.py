@@ -11,6 +11,7 @@ from bench.callgrind import Counts
 from bench.machine import Machine
 from bench.results import Results
 from bench.rounds import Rounds
+from tests.cluster.harness.interpreters import at_hand
 
 COMMITTED: Counts = {("one replica", "decode"): 50_000.0, ("one replica", "decide"): 300_000.0}
 HERE = "CPython 3.11.7"
@@ -26,8 +27,9 @@ def committed(monkeypatch: pytest.MonkeyPatch) -> Results:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, counts: Counts, here: str = HERE) -> None:
-    monkeypatch.setattr(callgrind, "foundation", lambda: here)
-    monkeypatch.setattr(callgrind, "count", lambda _: counts)
+    monkeypatch.setattr(callgrind, "foundation", lambda _: here)
+    monkeypatch.setattr(micro, "measured", lambda _: counts)
+    monkeypatch.setattr(gate, "image", at_hand)
 
 
 def scaled(factor: float) -> Counts:
@@ -51,6 +53,14 @@ def test_step_11_percent_worse_fails_and_says_how_to_accept(
         "11.0% more than the committed 300,000",
         "bench-gate: To accept the new figures, run `make bench-accept` and commit what it writes.",
     ]
+
+
+def test_step_of_few_instructions_may_vary(committed: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = COMMITTED | {("one replica", "encode"): 5_000.0}
+    monkeypatch.setattr(gate, "load", lambda _: micro.results(committed.machine, Rounds(1), [small], HERE))
+    for instructions, status in ((6_000.0, 0), (6_100.0, 1)):
+        counted(monkeypatch, small | {("one replica", "encode"): instructions})
+        assert gate.main() == status
 
 
 def test_middle_of_committed_rounds_is_compared(committed: Results) -> None:
@@ -90,10 +100,14 @@ def test_missing_valgrind_is_not_compared(monkeypatch: pytest.MonkeyPatch, capsy
     found = micro.results(Machine.here(), Rounds(1), [COMMITTED], HERE)
     monkeypatch.undo()
     monkeypatch.setattr(gate, "load", lambda _: found)
-    monkeypatch.setattr(callgrind, "foundation", lambda: HERE)
+    monkeypatch.setattr(callgrind, "foundation", lambda _: HERE)
+    monkeypatch.setattr(gate, "image", at_hand)
+    monkeypatch.setattr(micro, "image", at_hand)
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert gate.main() == 0
-    assert capsys.readouterr().err == "bench-gate: NOT COMPARED: valgrind is not on PATH (package valgrind)\n"
+    for in_ci, status in (("false", 0), ("true", 1)):
+        monkeypatch.setenv("CI", in_ci)
+        assert gate.main() == status
+        assert capsys.readouterr().err == "bench-gate: NOT COMPARED: valgrind is not on PATH (package valgrind)\n"
 
 
 def test_committed_results_without_figures_are_not_compared(committed: Results) -> None:

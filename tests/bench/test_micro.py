@@ -8,10 +8,12 @@ import pytest
 
 from bench import callgrind, micro, steps
 from bench.callgrind import CannotCountError
+from bench.corpus import KINDS, TWO
 from bench.machine import Machine
 from bench.results import load
 from bench.rounds import Rounds
 from bench.steps import SUBJECTS, Subject, answer, bodies
+from tests.cluster.harness.interpreters import at_hand
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +48,7 @@ def test_largest_review_has_30_kilobytes() -> None:
 @pytest.mark.exhaustive
 def test_count_is_the_difference_per_review() -> None:
     try:
-        counts = callgrind.count(2)
+        counts = callgrind.count(2, at_hand())
     except CannotCountError as reason:
         pytest.skip(str(reason))
     assert set(counts) == {(subject.title, name) for subject in SUBJECTS for name in NAMES}
@@ -58,6 +60,7 @@ def test_count_is_the_difference_per_review() -> None:
 
 def test_missing_valgrind_skips_the_suite_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setattr(micro, "image", at_hand)
     found = micro.run(Machine.here(), Rounds(1))
     assert found.skipped == {"all steps": "valgrind is not on PATH (package valgrind)"}
     assert "Not counted: valgrind is not on PATH" in micro.section(found)
@@ -76,10 +79,11 @@ def test_section_shows_thousands_and_the_spread() -> None:
 def test_committed_figures_are_those_of_the_steps() -> None:
     found = load(micro.NAME)
     assert [(figure.case, figure.subject) for figure in found.figures] == [
-        (subject.title, name) for subject in SUBJECTS for name in NAMES
+        *((subject.title, name) for subject in SUBJECTS for name in NAMES),
+        *((f"{kind} {TWO.title}", micro.SERVED) for kind in KINDS),
     ]
 
 
 def test_foundation_names_what_counts_depend_on() -> None:
-    here = callgrind.foundation()
+    here = callgrind.foundation(at_hand())
     assert [part for part in ("CPython", "libc", "msgspec") if part not in here] == [], here

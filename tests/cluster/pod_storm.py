@@ -11,7 +11,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.svg import Drawing
+from tests.cluster.svg import Drawing
 
 SECONDS = 30
 """How long each half of a run is watched."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING
 from tests.cluster.harness import manifests
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.interpreters import Interpreter, at_hand
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.harness.webhook_image import PROJECT
 from webhook.pki import Authority
 
 if TYPE_CHECKING:
@@ -107,11 +106,15 @@ class LocalWebhook:
 
 @contextmanager
 def local_webhook_process(
-    running: ControlPlaneOnly, *, settings: Object | None = None, kubeconfig: Path | None = None
+    running: ControlPlaneOnly,
+    *,
+    settings: Object | None = None,
+    kubeconfig: Path | None = None,
+    interpreter: Interpreter | None = None,
 ) -> Iterator[LocalWebhook]:
     """The webhook as a process next to the API server, without a configuration. It may still be starting.
 
-    It reads facts with the rights of `kubeconfig`.
+    It reads facts with the rights of `kubeconfig`. Without an `interpreter`, the Python of the tests runs it.
     """
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
@@ -122,7 +125,8 @@ def local_webhook_process(
         f"--health-port={health_port}",
         *([f"--kubeconfig={kubeconfig}"] if kubeconfig else []),
     ]
-    process = _start(running, options, {"tls.crt": leaf.certificate, "tls.key": leaf.key}, settings or {})
+    pair = {"tls.crt": leaf.certificate, "tls.key": leaf.key}
+    process = _start(running, interpreter or at_hand(), options, pair, settings or {})
     try:
         yield LocalWebhook(process, running.place, port, health_port, authority)
     finally:
@@ -143,7 +147,9 @@ def settings_file(running: ControlPlaneOnly) -> Path:
     return running.place.folder / "webhook" / "settings.yaml"
 
 
-def _start(running: ControlPlaneOnly, options: list[str], pair: dict[str, bytes], settings: Object) -> Process:
+def _start(
+    running: ControlPlaneOnly, interpreter: Interpreter, options: list[str], pair: dict[str, bytes], settings: Object
+) -> Process:
     written = settings_file(running)
     folder = written.parent
     folder.mkdir(exist_ok=True)
@@ -152,11 +158,11 @@ def _start(running: ControlPlaneOnly, options: list[str], pair: dict[str, bytes]
     head = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
     written.write_text(json.dumps(head | settings))
     command = [
-        *(sys.executable, "-m", "webhook", "serve", f"--config={written}"),
+        *(*interpreter.command, "-m", "webhook", "serve", f"--config={written}"),
         *(f"--host={running.place.address}", f"--tls-cert={folder / 'tls.crt'}", f"--tls-key={folder / 'tls.key'}"),
         *options,
     ]
-    return running.place.start("webhook", command, environment={"PYTHONPATH": str(PROJECT)})
+    return running.place.start("webhook", command, environment=interpreter.environment)
 
 
 def _both_work(running: ControlPlaneOnly) -> bool:

@@ -6,7 +6,6 @@ in an `<img>` on any page. The same calls give the same text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
 _STYLE = """\
@@ -44,11 +43,7 @@ class Drawing:
 
     def line(self, start: Point, end: Point, style: str) -> None:
         """A straight line."""
-        self.path([start, end], style)
-
-    def path(self, points: Sequence[Point], style: str) -> None:
-        """Straight lines from point to point."""
-        places = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+        places = " ".join(f"{_n(x)},{_n(y)}" for x, y in (start, end))
         self._elements.append(f'<polyline points="{places}" class="{style}"/>')
 
     def box(self, corner: Point, width: float, height: float, style: str) -> None:
@@ -56,10 +51,6 @@ class Drawing:
         self._elements.append(
             f'<rect x="{_n(corner[0])}" y="{_n(corner[1])}" width="{_n(width)}" height="{_n(height)}" class="{style}"/>'
         )
-
-    def dot(self, centre: Point, style: str) -> None:
-        """A dot."""
-        self._elements.append(f'<circle cx="{_n(centre[0])}" cy="{_n(centre[1])}" r="3.5" class="{style}"/>')
 
     def write(self) -> str:
         """The whole drawing as a file."""
