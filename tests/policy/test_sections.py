@@ -33,7 +33,7 @@ def test_section_is_read_only() -> None:
     ],
 )
 def test_section_refuses_wrong_fields(values: tuple[Any, ...], named: dict[str, Any], wrong: str) -> None:
-    with pytest.raises(TypeError, match=f"AnnotationRequest misses or does not take {wrong}$"):
+    with pytest.raises(TypeError, match=f"AnnotationRequest: missing, unknown or repeated: {wrong}$"):
         AnnotationRequest(*values, **named)
 
 

@@ -33,9 +33,7 @@ class _Shared:
         given = defaults | placed | named
         wrong = [name for name, value in given.items() if name not in defaults or value is MISSING]
         if wrong or len(values) > len(placed) or placed.keys() & named:
-            raise TypeError(
-                f"{type(self).__name__}: {', '.join(wrong) or 'a value'} is missing, unknown or given twice"
-            )
+            raise TypeError(f"{type(self).__name__}: missing, unknown or repeated: {', '.join(wrong) or 'a value'}")
         vars(self).update(given)
 
     def __setattr__(self, name: str, _: object = None) -> NoReturn:
