@@ -16,7 +16,7 @@ def run(context: PodContext) -> Violations:
     requests = context.requests.positive
     if len(requests) < 2 or requests[0].container.kind is APP:
         return
-    by_container = [(container, list(own)) for container, own in groupby(requests, lambda request: request.container)]
+    by_container = ((container, list(own)) for container, own in groupby(requests, lambda one: one.container))
     for (container, own), (later, _) in pairwise(by_container):
         for request in own if container.kind is INIT else ():
             template = "{} and later {} both request a GPU; a kubelet restart can fail the pod"

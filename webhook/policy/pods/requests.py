@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
@@ -131,9 +133,9 @@ class GpuRequests:
         self.has_renamed = self.has_renamed or resource.renamed
 
     @property
-    def containers(self) -> Collection[Container]:
+    def containers(self) -> Iterator[Container]:
         """The containers that request a GPU, in their order."""
-        return dict.fromkeys([request.container for request in self.positive])
+        return (container for container, _ in groupby(self.positive, attrgetter("container")))
 
     @property
     def peaks(self) -> Mapping[str, int]:

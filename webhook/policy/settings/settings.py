@@ -6,7 +6,7 @@ The settings file has the names in camelCase; `webhook.settings` loads and valid
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from webhook.policy.settings import section, setting
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from webhook.policy.settings import elements, formats
 
 
-@section(frozen=True)
+@dataclass(frozen=True, slots=True)  # each name of a MIG slice in a review makes one
 class Resource:
     """An extended resource whose units are GPUs or shares of GPUs."""
 
