@@ -11,7 +11,7 @@ from unittest.mock import ANY
 import pytest
 
 from webhook.policy.settings.elements import AnnotationRequest
-from webhook.policy.settings.settings import Limits, PlacementSettings, Resource, Settings
+from webhook.policy.settings.settings import Limits, PlacementSettings, Settings, Suppress, Toleration
 
 
 def test_section_is_read_only() -> None:
@@ -38,11 +38,11 @@ def test_section_refuses_wrong_fields(values: tuple[Any, ...], named: dict[str, 
 
 
 def test_sections_with_equal_values_are_equal() -> None:
-    one, other = Resource("a", renamed=True), replace(Resource("a"), renamed=True)
+    one, other = Toleration("a", effect=None), replace(Toleration("a"), effect=None)
     assert one == other
     assert hash(one) == hash(other)
-    assert one != Resource("a")
-    assert Limits() != Resource("a")  # type: ignore[comparison-overlap]
+    assert one != Toleration("a")
+    assert Limits() != Toleration("a")  # type: ignore[comparison-overlap]
     assert Limits() == ANY
 
 
@@ -52,7 +52,7 @@ def test_copies_of_a_section_are_equal() -> None:
 
 
 def test_section_shows_its_fields() -> None:
-    assert repr(Resource("a")) == "Resource(name='a', kind='shared', renamed=False)"
+    assert repr(Suppress(comments=True)) == "Suppress(annotation=None, comments=True)"
 
 
 def test_default_mappings_are_not_shared() -> None:
