@@ -41,6 +41,7 @@ FORMS = {
     "step": "`computeResources`",
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
+    "gpus": "`gpu`, and its resource in `gpuType`",
 }
 _FIXED: dict[PodCount, str] = {one: "1", unknown: "unknown"}
 

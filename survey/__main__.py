@@ -14,7 +14,7 @@ from survey.counts import Survey
 from survey.mentions import named
 from survey.repositories import repositories
 from webhook.diagnostics import LINE, InputError
-from webhook.dryrun.files import configuration
+from webhook.dryrun.files import chosen_settings
 from webhook.policy.messages import printable
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.report.exit_codes import ExitCode
@@ -39,7 +39,7 @@ def main(folder: Path, config: str | None, sample: int, limit: float, as_json: b
     """
     options = () if config is None else ("--config", config)
     try:
-        gpus = GpuResources(configuration(config).settings.resources)
+        gpus = GpuResources(chosen_settings(config, ())[0].resources)
     except InputError as error:
         _tell(*map(str, error.diagnostics))
         sys.exit(ExitCode.WRONG_INPUT)

@@ -85,11 +85,18 @@ class Error(msgspec.Struct, frozen=True):
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
+class Assumed(msgspec.Struct, frozen=True):
+    """How many findings depend on the assumption about a cluster that nothing describes."""
+
+    findings: int = 0
+
+
 class Report(msgspec.Struct, frozen=True):
     """The parts of a CheckReport that are counted."""
 
     results: list[Result]
     errors: list[Error]
+    assumed: Assumed = Assumed()
 
 
 class FailedError(Exception):

@@ -76,10 +76,11 @@ class Objects:
 
 @dataclass(slots=True)
 class Checked:
-    """A repository: its objects and errors, or why there is no report about it."""
+    """A repository: its objects, errors and findings on the assumption of MPS, or why there is no report about it."""
 
     objects: Objects = field(default_factory=Objects)
     errors: int = 0
+    assumed: int = 0
     failure: str = ""
 
     def __str__(self) -> str:
@@ -131,7 +132,7 @@ class Survey:
 
     def add(self, repository: str, report: Report, named: Named) -> None:
         """Count the report about a repository."""
-        checked = self.repositories[repository] = Checked(errors=len(report.errors))
+        checked = self.repositories[repository] = Checked(errors=len(report.errors), assumed=report.assumed.findings)
         for result in report.results:
             self._add_object(result, checked.objects, named.objects.get(result.identity))
             self._add_findings(result)

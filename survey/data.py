@@ -14,7 +14,13 @@ def write(survey: Survey) -> str:
     return json_text(
         {
             "repositories": [
-                {"repository": name, **asdict(one.objects), "errors": one.errors, "failure": one.failure}
+                {
+                    "repository": name,
+                    **asdict(one.objects),
+                    "errors": one.errors,
+                    "assumed": one.assumed,
+                    "failure": one.failure,
+                }
                 for name, one in survey.repositories.items()
             ],
             "kinds": _rows(survey.kinds, "group", "kind"),

@@ -21,11 +21,14 @@ def write(survey: Survey) -> str:
 
 def _repositories(survey: Survey) -> Iterator[str]:
     checked = {name: one for name, one in survey.repositories.items() if not one.failure}
-    rows = [[name, *_numbers(one.objects), str(one.errors)] for name, one in checked.items()]
+    rows = [[name, *_numbers(one.objects), str(one.errors), str(one.assumed)] for name, one in checked.items()]
     if len(rows) > 1:
         every = sum((one.objects for one in checked.values()), Objects())
-        rows.append([f"all ({len(rows)})", *_numbers(every), str(sum(one.errors for one in checked.values()))])
-    yield from _table("Repositories", ("repository", *_OBJECTS, "errors"), rows)
+        sums = [
+            str(sum(numbers)) for numbers in zip(*((one.errors, one.assumed) for one in checked.values()), strict=True)
+        ]
+        rows.append([f"all ({len(rows)})", *_numbers(every), *sums])
+    yield from _table("Repositories", ("repository", *_OBJECTS, "errors", "assumed"), rows)
     failed = [f"{name}: {one.failure}" for name, one in survey.repositories.items() if one.failure]
     if failed:
         yield "Repositories without a report:\n"

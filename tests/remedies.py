@@ -8,3 +8,9 @@ _WHOLE_CARDS = (
 )
 ASK_FOR_ONE = f"ask for 1{_WHOLE_CARDS}"
 SPLIT_THE_POD = f"split the pod, or ask the administrator to raise limits.perPod{_WHOLE_CARDS}"
+
+CLASS_MUST_EXIST = (
+    'note: RuntimeClass "nvidia" must exist in the cluster, or the API server rejects the pods; '
+    "see --context, --facts and injections.runtimeClass.enabled"
+)
+"""The note of `mutate` where nothing tells which RuntimeClasses exist."""

@@ -87,6 +87,8 @@ NAMES_GPU: dict[str, Json] = {
     "null init containers": {"containers": [asking()], "initContainers": None},
     "renamed": {"containers": [asking(SHARED)]},
     "mig": {"containers": [asking(MIG)]},
+    "the pod as a whole": {"containers": [PLAIN], "resources": {"limits": {"memory": "1Gi", GPU: 1}}},
+    "the pod as a whole requests": {"containers": [PLAIN], "resources": {"requests": {MIG: 1}}},
     "and sees more": {"containers": [{**asking(), "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]},
 }
 DEVICES = "/var/run/nvidia-container-devices"
@@ -108,6 +110,9 @@ CONCERNS_GPU: dict[str, Json] = {
     "a device mount": {"containers": [PLAIN, mounting("/data", f"{DEVICES}/all")]},
     "a device mount with dots": {"containers": [mounting("/var//run/x/.././nvidia-container-devices//0/")]},
     "a mount over all devices": {"containers": [mounting(DEVICES)]},
+    "a class of the NVIDIA runtime": {"containers": [PLAIN], "runtimeClassName": "nvidia"},
+    "another class of it": {"containers": [PLAIN], "runtimeClassName": "nvidia-cdi"},
+    "a class alone": {"runtimeClassName": "nvidia"},
     "an init container mounts": {"containers": [PLAIN], "initContainers": [PLAIN, mounting(f"{DEVICES}/0")]},
 }
 UNRELATED: dict[str, Json] = {
@@ -115,6 +120,7 @@ UNRELATED: dict[str, Json] = {
     "no containers": {},
     "null containers": {"containers": None},
     "null resources": {"containers": [container(resources=None)]},
+    "resources of the pod as a whole": {"containers": [PLAIN], "resources": PLAIN["resources"]},
     "null env": {"containers": [container(env=None)]},
     "null mounts": {"containers": [container(volumeMounts=None)]},
     "other mounts": {"containers": [mounting("/var/run/nvidia", "/cache", "/" + "x" * 99)]},
@@ -124,6 +130,8 @@ UNRELATED: dict[str, Json] = {
     "another vendor's long name": {"containers": [asking("vendor.example.com/gpu")]},
     "a subdomain": {"containers": [asking("sub.nvidia.com/gpu")]},
     "a node selector": {"containers": [PLAIN], "nodeSelector": {GPU: "1"}},
+    "a class of another runtime": {"containers": [PLAIN], "runtimeClassName": "gvisor"},
+    "no class": {"containers": [PLAIN], "runtimeClassName": None},
     "an ephemeral container": {"containers": [PLAIN], "ephemeralContainers": [asking()]},
 }
 CASES = [

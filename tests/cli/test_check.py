@@ -30,6 +30,7 @@ def test_json_report_contract(data: Path) -> None:
     assert ended.json() == {
         "apiVersion": "gpushare-webhook/v1",
         "kind": "CheckReport",
+        "assumed": {"sharing": "mps", "findings": 4},
         "summary": {"objects": 3, "allowed": 0, "warned": 0, "denied": 2, "skipped": 1, "errors": 1},
         "results": [
             {
@@ -100,7 +101,7 @@ def test_json_report_contract(data: Path) -> None:
                         "path": "/spec/containers/0/volumeMounts/0/mountPath",
                         "line": 32,
                         "column": 22,
-                        "message": 'container "main" mounts a volume at /dev/shm, which hides the MPS daemon\'s',
+                        "message": 'container "main" mounts a volume over the MPS daemon\'s /dev/shm',
                         "remedy": "remove the mount; the device plugin mounts the daemon's /dev/shm",
                     },
                     {
@@ -159,8 +160,21 @@ def test_json_positions_of_findings(data: Path, file: str) -> None:
 def test_text_positions_equal_json(data: Path, file: str) -> None:
     lines = run("check", "-f", file).out.splitlines()
     found = findings(run("check", "-f", file, "-o", "json").json())
+    found.sort(key=lambda one: (one["line"], one["column"]))
     heads = [line for line in lines if line.startswith(f"{file}:")]
     assert heads == ["{}:{line}:{column}: {severity} {code} {message}".format(file, **finding) for finding in found]
+
+
+def test_text_orders_findings_of_a_file_by_line(data: Path) -> None:
+    lines = run("check", "-f", "pods.yaml").out.splitlines()
+    places = [int(line.split(":")[1]) for line in lines if line.startswith("pods.yaml:")]
+    assert places == sorted(places)
+    codes = [finding["code"] for finding in findings(run("check", "-f", "pods.yaml", "-o", "json").json())[1:]]
+    assert codes == sorted(codes)
+    quiet = run("check", "-f", "pods.yaml", "-q", "--fail-on", "warn").out.splitlines()
+    assert [line for line in quiet if line.startswith("pods.yaml:")] == [
+        line for line in lines if line.startswith("pods.yaml:")
+    ]
 
 
 def test_text_report(data: Path) -> None:
@@ -182,8 +196,63 @@ def test_text_report(data: Path) -> None:
         "",
         "GPS001 deny 1, GPS013 warn 1",
         "3 objects: 1 allowed, 1 warned, 1 denied",
+        "assumed: nodes share GPUs through MPS. 1 finding depends on it. Name the cluster by --context, --facts, "
+        "--profile (whole-cards if it shares no GPUs) or .gpushare.yaml",
     ]
     assert ended.err == ""
+
+
+FACTS = "{apiVersion: gpushare-webhook/v1, kind: Facts, nodes: []}"
+SETTINGS = "{apiVersion: gpushare-webhook/v1, kind: Settings, %s}"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "options", "assumed"),
+    [
+        ("settings.yaml", SETTINGS % "profile: device-plugin", ("--config", "settings.yaml"), None),
+        ("settings.yaml", SETTINGS % "limits: {perPod: 1}", ("--config", "settings.yaml"), None),
+        ("settings.yaml", SETTINGS % "mode: warn", ("--config", "settings.yaml"), 2),
+        (".gpushare.yaml", SETTINGS % "placement: {}", (), None),
+        ("facts.yaml", FACTS, ("--facts", "facts.yaml"), None),
+        ("none.yaml", "", ("--profile", "device-plugin"), None),
+        ("none.yaml", "", ("--select", "GPS003"), None),
+        ("none.yaml", "", (), 2),
+    ],
+)
+def test_assumption_is_said_where_nothing_names_the_cluster(
+    here: Path, file: str, text: str, options: tuple[str, ...], assumed: int | None
+) -> None:
+    (here / file).write_text(text)
+    (here / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {terminationGracePeriodSeconds: 0, "
+        "containers: [{name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}}"
+    )
+    report = run("check", "pod.yaml", *options, "-o", "json").json()
+    assert report.get("assumed") == (assumed and {"sharing": "mps", "findings": assumed})
+    text_report = run("check", "pod.yaml", *options).out
+    assert ("assumed: " in text_report.splitlines()[-1]) == (assumed is not None)
+    assert run("check", "pod.yaml", "-q", *options).out.count("assumed") == 0
+
+
+def test_assumption_is_not_said_where_no_finding_depends_on_it(here: Path) -> None:
+    (here / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
+        "[{name: c, resources: {limits: {nvidia.com/gpu: 1.5}}}]}}"
+    )
+    ended = run("check", "pod.yaml")
+    assert "GPS003" in ended.out
+    assert "assumed" not in ended.out
+
+
+def test_assumption_counts_findings_that_are_not_listed(here: Path) -> None:
+    (here / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: ["
+        + ", ".join(f"{{name: c{number}, resources: {{limits: {{nvidia.com/gpu: 2}}}}}}" for number in range(40))
+        + "]}}"
+    )
+    report = run("check", "pod.yaml", "--select", "GPS001", "-o", "json").json()
+    assert report["assumed"]["findings"] == 40
+    assert len(report["results"][0]["findings"]) < 40
 
 
 @pytest.mark.parametrize(("file", "lines"), [("list.yaml", [4, 17]), ("list.json", [2, 4])])
@@ -276,6 +345,30 @@ def test_users_of_different_objects_are_compared(here: Path) -> None:
     assert finding["message"] == 'uses MPS as user 1001, "Pod p0" as user 1000; on one node they wait for each other'
 
 
+def test_users_are_compared_within_namespace_and_folder_unless_nodes_are_known(here: Path) -> None:
+    first, second = objects_with_users(1000, 1001).split("\n---\n")
+    for folder, text in (("a", first), ("b", second)):
+        (here / folder).mkdir()
+        (here / folder / "pod.yaml").write_text(text)
+    (here / "pods.yaml").write_text(f"{first}\n---\n{second.replace('name: p1', 'name: p1, namespace: other')}")
+    (here / "facts.yaml").write_text(FACTS)
+    cluster = ("--facts", "facts.yaml")
+    for inputs in (("a", "b"), ("pods.yaml",)):
+        assert findings(run("check", *inputs, "-o", "json").json()) == []
+        found = findings(run("check", *inputs, *cluster, "-o", "json").json())
+        assert [finding["code"] for finding in found] == ["GPS008"]
+
+
+FACTS = """\
+apiVersion: gpushare-webhook/v1
+kind: Facts
+nodes:
+  - name: mps
+    labels: {nvidia.com/mps.capable: "true"}
+    resources: {nvidia.com/gpu: 4}
+"""
+
+
 @pytest.mark.parametrize(
     ("users", "settings", "codes"),
     [
@@ -290,3 +383,56 @@ def test_users_of_objects_follow_settings(here: Path, users: tuple[int, ...], se
     (here / "settings.yaml").write_text(settings)
     report = run("check", "-f", "pods.yaml", "--config", "settings.yaml", "-o", "json").json()
     assert [finding["code"] for finding in findings(report)] == codes
+
+
+def test_misspelt_kind_is_named_once_in_text(here: Path) -> None:
+    spec = "{containers: [{name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}"
+    text = f"apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {{name: d}}\nspec: {{template: {{spec: {spec}}}}}\n"
+    (here / "a.yaml").write_text(text)
+    out = run("check", "a.yaml").out
+    assert out.count("did you mean") == 1
+    assert "does not check" not in out
+    assert "did you mean" in run("check", "a.yaml", "-o", "json").json()["results"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("spec:\n  # first\n  containers:\n  - {}", ["a.yaml:4:1: warn GPS009 ", "   4 | spec:", "    Pod p at /spec"]),
+        ("spec: {containers: [{}]}", ["a.yaml:4:7: warn GPS009 ", "   4 | spec: {", "     |       ^"]),
+    ],
+    ids=["block", "flow"],
+)
+def test_missing_field_is_shown_at_key(here: Path, spec: str, shown: list[str]) -> None:
+    container = "{name: c, resources: {limits: {nvidia.com/gpu: 1}}}"
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\n{spec.replace('{}', container)}\n"
+    (here / "a.yaml").write_text(text)
+    lines = run("check", "a.yaml", "--profile", "gke").out.splitlines()
+    assert [line[: len(start)] for line, start in zip(lines, shown, strict=False)] == shown
+    ((finding),) = findings(run("check", "a.yaml", "--profile", "gke", "-o", "json").json())
+    assert (finding["line"], finding["column"]) == ((6, 3) if "first" in spec else (4, 7))
+
+
+HAMI = (
+    "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {gpu-memory: '1'}}, spec: {containers: "
+    "[{name: c, resources: {limits: {nvidia.com/gpu: 2, nvidia.com/gpumem: 3000}}}]}}"
+)
+
+
+@pytest.mark.parametrize("settings", ["mode: enforce", "severities: {GPS001: deny}", "profile: device-plugin"])
+def test_marker_of_another_scheduler_lowers_nothing_where_there_are_settings(here: Path, settings: str) -> None:
+    (here / "pod.yaml").write_text(HAMI)
+    assert run("check", "pod.yaml").code == 0
+    (here / "settings.yaml").write_text(settings)
+    (here / "facts.yaml").write_text(FACTS)
+    assert run("check", "pod.yaml", "--config", "settings.yaml").code == 1
+    assert run("check", "pod.yaml", "--profile", "device-plugin").code == 1
+    assert run("check", "pod.yaml", "--facts", "facts.yaml").code == 1
+    assert run("mutate", "pod.yaml").code == 1, "mutate never edits a pod that another scheduler may manage"
+
+
+def test_users_of_objects_in_the_default_namespace_are_compared(here: Path) -> None:
+    first, second = objects_with_users(1000, 2000).split("\n---\n")
+    second = second.replace("metadata: {", "metadata: {namespace: default, ")
+    (here / "pods.yaml").write_text(f"{first}\n---\n{second}")
+    assert [finding["code"] for finding in findings(run("check", "pods.yaml", "-o", "json").json())] == ["GPS008"]

@@ -222,3 +222,34 @@ def test_schema_accepts_view_output(settings: Path) -> None:
     jsonschema.validate(view("--config", settings), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"mode": "loud"}, schema)
+
+
+def test_validate_takes_file_as_argument(here: Path) -> None:
+    (here / "s.yaml").write_text("profile: gke\n")
+    assert run("config", "validate", "s.yaml").out == "s.yaml: valid\n"
+    assert run("config", "validate", "-", stdin=b"profile: gke\n").out == "<stdin>: valid\n"
+    assert run("config", "validate", "missing.yaml").err == "missing.yaml: no such file or folder\n"
+    both = run("config", "validate", "s.yaml", "--config", "s.yaml")
+    assert (both.code, "leave out one of them" in both.err) == (2, True)
+
+
+def test_validate_finds_file_of_repository(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "sub").mkdir()
+    (here / ".git").mkdir()
+    monkeypatch.chdir(here / "sub")
+    ended = run("config", "validate")
+    assert ended.code == 2
+    assert "there is no .gpushare.yaml here; name a settings file" in ended.err
+    (here / ".gpushare.yaml").write_text("profile: gke\n")
+    assert run("config", "validate").out == "../.gpushare.yaml, found in this repository: valid\n"
+    (here / ".gpushare.yaml").write_text("profil: gke\n")
+    assert run("config", "validate").code == 2
+    (here / "other.yaml").write_text("{}\n")
+    monkeypatch.setenv("GPUSHARE_CONFIG", "../other.yaml")
+    assert run("config", "validate").out == "../other.yaml, named by GPUSHARE_CONFIG: valid\n"
+
+
+def test_text_in_place_of_list_is_put_in_brackets(here: Path) -> None:
+    settings = b"namespaces:\n- names: %s\n  severities: {GPS001: warn}\n"
+    for given, remedy in ((b"team-a", "write [team-a]"), (b"'a b'", "write [] for none"), (b"1", "write [] for none")):
+        assert run("config", "validate", "-", stdin=settings % given).err.endswith(f"; {remedy}\n")

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.cli.run import run
 from tests.fixture import Fixture, evaluator_of, load_all
+from tests.remedies import CLASS_MUST_EXIST
 from tests.report.rewriting import FILE, expected, mutations, values
 from tests.report.test_rewrite import ANNOTATION, POD, files
 from webhook.report.mutate import MutateFormat
@@ -142,7 +143,7 @@ def test_diff_of_several_files_applies_from_a_folder(here: Path, tool: list[str]
         (below / name).write_text(f"{POD}---\n{POD}")
     os.chdir(below)
     ended = run("mutate", "-R", "-f", ".", "-o", "diff")
-    assert (ended.code, ended.err) == (0, "12 objects: 12 edited\n")
+    assert (ended.code, ended.err) == (0, f"{CLASS_MUST_EXIST}\n12 objects: 12 edited\n")
     apply(tool, ended.out, below)
     for name in names:
         assert values((below / name).read_bytes()) == expected(f"{POD}---\n{POD}".encode())
@@ -253,6 +254,6 @@ def test_object_that_cannot_be_edited_is_an_error(here: Path) -> None:
     (here / "pod.yaml").write_text(f"{POD}---\n{POD}    ? env\n")
     ended = run("mutate", "-f", "pod.yaml", "-o", "diff", "-o", "diff=edits.diff")
     problem = 'pod.yaml:9:1: Pod p: no diff: a key after "?" has no value; write ": null" below it; use -o yaml\n'
-    assert ended.err == f"{problem}2 objects: 2 edited; 1 error\n"
+    assert ended.err == f"{problem}{CLASS_MUST_EXIST}\n2 objects: 2 edited; 1 error\n"
     assert ended.code == 2
     assert ended.out.count("+  runtimeClassName") == 1

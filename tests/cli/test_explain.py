@@ -178,7 +178,7 @@ def test_markdown_is_the_page_without_links_into_this_repository(one: Check[Any]
     code = one.code if isinstance(one, Check) else one.name
     page, links = re.subn(r"\[([^]]+)\]\(\.\./[^)]+\)", r"\1", explanation(one))
     assert run("explain", code, "-o", "markdown").out == page
-    assert links == isinstance(one, Check)
+    assert (links > 0) == isinstance(one, Check)
 
 
 def test_markdown_overview() -> None:

@@ -106,7 +106,7 @@ def test_malformed_object_has_position(here: Path, wrong: str) -> None:
     (here / "pod.yaml").write_text(f"apiVersion: v1\nkind: Pod\n{wrong}\n")
     ended = run("check", "-f", "pod.yaml")
     assert (ended.code, ended.err) == (2, f"pod.yaml:{line}:{column}: {said}\n")
-    assert ended.out == "0 objects: nothing to check; 1 input could not be read\n"
+    assert ended.out == "0 objects: nothing to check; 1 error\n"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_unreadable_settings_and_facts(tree: Path, option: str, file: str, said:
 def test_empty_file_name_is_not_current_folder(tree: Path) -> None:
     ended = run("check", "-f", "")
     assert (ended.code, ended.err) == (2, '"": the name is empty; name a file\n')
-    assert ended.out == "0 objects: nothing to check; 1 input could not be read\n"
+    assert ended.out == "0 objects: nothing to check; 1 error\n"
 
 
 def test_files_that_are_not_read_are_counted_and_listed(tree: Path) -> None:
@@ -210,7 +210,7 @@ def test_only_skipped_files_are_an_error(here: Path, command: str) -> None:
         (here / name).write_text("a: 1")
     ended = run(command, ".")
     assert ended.code == 2
-    assert ended.err.startswith(".: no object here, nor in any other input; not read: 2 not a Kubernetes object\n")
+    assert ended.err.startswith(".: no object here; not read: 2 not a Kubernetes object\n")
     ended = run(command, "-f", ".", "--exclude", "*")
     assert ended.code == 2
     assert ended.err.startswith(".: every file here is skipped (2 excluded by --exclude)\n")
@@ -304,3 +304,25 @@ def test_force_exclude_skips_named_files(tree: Path) -> None:
     ended = run("check", "values.yaml", "other.yaml", "--force-exclude")
     assert (ended.code, ended.err) == (0, "")
     assert run("check", "values.yaml").code == 2
+
+
+def test_hints_name_what_is_meant(here: Path) -> None:
+    (here / "storm.yaml").write_text("a: 1\n")
+    (here / "manifests").mkdir()
+    hints = {
+        ("help",): 'there is no command "help"; did you mean "--help"?',
+        ("manifests",): 'there is no command "manifests"; did you mean "check manifests"?',
+        ("check", "storm.yml"): "storm.yml: no such file or folder; did you mean storm.yaml?",
+        ("check", "storm.txt"): "storm.txt: no such file or folder",
+        ("explain", "GPS022"): 'there is no check or injection "GPS022"; `gpushare-webhook explain` lists them',
+        (
+            "check",
+            "storm.yaml",
+            "--select",
+            "gps022",
+        ): 'there is no check "gps022"; `gpushare-webhook explain` lists them',
+    }
+    for arguments, hint in hints.items():
+        ended = run(*arguments)
+        assert ended.code == 2
+        assert ended.err.endswith(f"{hint}\n")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -81,8 +81,12 @@ def test_zero_jobs_stand_for_cores(manifests: Path) -> None:
 
 
 def children() -> set[str]:
-    """The children of this process, some of which other tests may have started."""
-    return {pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
+    """The children of this process, some of which other tests may have started. A thread may end meanwhile."""
+    found = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update(file.read_text().split())
+    return found
 
 
 @settings(max_examples=20)
@@ -209,6 +213,14 @@ def test_interrupt_ends_workers() -> None:
         assert process.stdin is not None
         process.stdin.close()  # Python misses a signal that arrives just before a read that blocks
         assert process.wait(PATIENCE) == 130
+        assert_ended(ends)
+
+
+@pytest.mark.slow
+def test_hang_up_ends_workers() -> None:
+    with waiting_workers() as (process, ends):
+        os.killpg(process.pid, signal.SIGHUP)
+        assert process.wait(PATIENCE) == -signal.SIGHUP
         assert_ended(ends)
 
 

@@ -13,7 +13,7 @@ import yaml
 from tests.cli.run import Ended, run
 from tests.hostile import container, each, pod
 from tests.manifests.reading import read
-from tests.remedies import ASK_FOR_ONE
+from tests.remedies import ASK_FOR_ONE, CLASS_MUST_EXIST
 from webhook.manifests import Manifest
 from webhook.policy.verdict import MOST_EDITS
 
@@ -112,6 +112,26 @@ def test_summary_counts_objects(data: Path) -> None:
     assert ended.code == 2
 
 
+def test_note_about_runtime_class_is_printed_once_where_classes_are_unknown(here: Path) -> None:
+    (here / "pods.yaml").write_text("---\n".join([POD] * 3))
+    (here / "facts.yaml").write_text(f"{FACTS}runtimeClasses: [{{name: nvidia, handler: nvidia}}]\n")
+    (here / "none.yaml").write_text(POD.replace("nvidia.com/gpu", "cpu"))
+    (here / "settings.yaml").write_text("apiVersion: gpushare-webhook/v1\nkind: Settings\n")
+    assert run("mutate", "-f", "pods.yaml").err.splitlines() == [CLASS_MUST_EXIST, "3 objects: 3 edited"]
+    for silent in (("--facts", "facts.yaml"), ("--config", "settings.yaml"), ("--profile", "gke"), ("-q",)):
+        assert "RuntimeClass" not in run("mutate", "-f", "pods.yaml", *silent).err, silent
+    assert "RuntimeClass" not in run("mutate", "-f", "none.yaml").err
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+FACTS = "apiVersion: gpushare-webhook/v1\nkind: Facts\n"
+
+
 def test_quiet_prints_no_summary(data: Path) -> None:
     assert run("mutate", "-f", "good.yaml", "-q").err == ""
     loud, quiet = (run("mutate", "-f", "pods.yaml", *more) for more in ((), ("--quiet",)))
@@ -168,8 +188,8 @@ def test_aliases_get_each_edit_once(here: Path) -> None:
     (here / "copies.json").write_text(json.dumps(content("aliases.yaml")))
     for output in ("yaml", "json", "patch"):
         aliases, copies = (run("mutate", "-f", file, "-o", output) for file in ("aliases.yaml", "copies.json"))
-        assert (aliases.code, aliases.err) == (0, "1 object: 1 edited\n")
-        assert aliases.out == copies.out.replace("copies.json", "aliases.yaml")
+        assert (aliases.code, aliases.err) == (0, f"{CLASS_MUST_EXIST}\n1 object: 1 edited\n")
+        assert yaml.safe_load(aliases.out) == yaml.safe_load(copies.out.replace("copies.json", "aliases.yaml"))
     first, second, third = run("mutate", "-f", "aliases.yaml", "-o", "json").json()["spec"]["containers"]
     assert [entry["name"] for entry in first["env"]] == ["A", "CUDA_MPS_PIPE_DIRECTORY"]
     assert second["env"] == third["env"] == [{"name": "A", "value": "b"}]

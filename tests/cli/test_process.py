@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import DATA
+from webhook.report.exit_codes import ExitCode
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +119,7 @@ def test_broken_pipe_exits_without_traceback(command: list[str]) -> None:
             check=False,
         )
     assert ended.stderr == b""
-    assert ended.returncode == 2
+    assert ended.returncode == ExitCode.OUTPUT_CLOSED
 
 
 def test_full_disk_is_one_line() -> None:

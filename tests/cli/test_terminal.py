@@ -39,7 +39,8 @@ def test_report_fits_terminal(folder: Path, width: int, environment: dict[str, s
     assert (lines != shown) == (environment is COLOURED)
     marked = [(shown[index - 1], line) for index, line in enumerate(shown) if line.lstrip(" |").startswith("^")]
     assert [value_above(*pair) for pair in marked] == ["2", '"3"', "true", "2", "4"]
-    assert shown[-1].endswith("repository)")
+    assert [line for line in shown if line.endswith("repository)")], "the end of the summary"
+    assert shown[-1].endswith(".gpushare.yaml"), "the end of the assumption"
 
 
 def value_above(source: str, carets: str) -> str:

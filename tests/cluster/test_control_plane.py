@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,6 @@ from tests.cluster.harness.process import ProcessEndedError
 from tests.cluster.harness.tools import ControlPlaneTools, kubernetes_version
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cluster.harness.place import Place
 
 
@@ -86,3 +85,16 @@ def test_exited_program_error_shows_its_log(needs_control_plane: None) -> None:
         control_plane(options),
     ):
         pass
+
+
+def test_ports_of_two_places_differ_and_no_outgoing_connection_takes_them(tmp_path: Path) -> None:
+    first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    places = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        places.append(Loopback(tmp_path / name))
+    ports = [place.port(6443) for place in (*places, *places)]
+    assert len(set(ports)) == len(ports)
+    assert max(ports) < first_outgoing
+    for place in places:
+        place.close()

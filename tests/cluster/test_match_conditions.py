@@ -96,7 +96,8 @@ def holder(kind: str, spec: Json, name: str = "main") -> Json:
 def names_a_gpu(manifest: Json) -> bool:
     """Whether the evaluator finds a GPU resource named."""
     pods = EVALUATOR.pods(manifest, group_of(manifest["apiVersion"]), manifest["kind"])
-    return any(EVALUATOR.context(extracted, Origin("default")).requests.named for extracted in pods)
+    requests = [EVALUATOR.context(extracted, Origin("default")).requests for extracted in pods]
+    return any(one.named or one.of_pod for one in requests)
 
 
 def assert_sent(called: set[str], kind: str, manifest: Json, *, named: bool, accepted: bool) -> None:
@@ -195,7 +196,7 @@ CORNERS = {
     "environment only": (pod_spec({**PLAIN, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}), False, True),
     "name in another field": (pod_spec(PLAIN, nodeSelector={GPU: "1"}), False, True),
     "ephemeral container": (pod_spec(PLAIN, ephemeralContainers=[container("e")]), False, False),
-    "pod-level resources": (pod_spec(PLAIN, resources={"limits": {GPU: 1}}), False, False),
+    "pod-level resources": (pod_spec(PLAIN, resources={"limits": {GPU: 1}}), True, False),
     "last of 800": (pod_spec(*(container(f"c{index}", gpus=int(index == 799)) for index in range(800))), True, True),
 }
 

@@ -17,9 +17,12 @@ NOT_AN_UPDATE = "the command line checks a new object, the hook an update"
 NOT_SEARCHED = (
     "workloads/another-group",
     "GPS001/ephemeral-containers-count-nothing",
-    "GPS001/pod-level-resources-count-nothing",
     "GPS023/amount-beside-name",
     "GPS023/audit-mode",
+    "GPS023/bare-amount-beside-quota",
+    "GPS023/bare-amount-in-container",
+    "GPS023/bare-amount-outside-the-paths-of-a-preset",
+    "GPS023/bare-amounts-of-unknown-kind",
     "GPS023/built-in-kind-in-core-group",
     "GPS023/containers-below-toleration",
     "GPS023/denied",
@@ -52,6 +55,7 @@ NOT_SEARCHED = (
     "GPS023/typo-of-built-in-kind",
     "GPS023/typo-of-preset-kind",
     "GPS023/unknown-field-of-built-in-kind",
+    "GPS023/values-of-application",
     "GPS023/values-of-helm-release",
 )
 """The fixtures of which the hooks see nothing wrong: only the command line searches objects."""
@@ -67,6 +71,7 @@ DIFFER = {
     "GPS001/one-of-two-gates-removed": NOT_AN_UPDATE,
     "GPS001/update-without-a-gate-before": NOT_AN_UPDATE,
     "GPS007/ephemeral-container-alone-is-checked": NOT_AN_UPDATE,
+    "GPS007/class-of-a-pod-that-gets-a-debugger": NOT_AN_UPDATE,
     "GPS007/ephemeral-container-was-there": NOT_AN_UPDATE,
     "GPS007/ephemeral-container-mounts-a-device": NOT_AN_UPDATE,
     "GPS019/update": NOT_AN_UPDATE,

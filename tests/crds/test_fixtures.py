@@ -12,6 +12,7 @@ from docs.checks import examples
 from tests.crds.complete import complete
 from tests.crds.published import published
 from tests.crds.schema import Schema, every, fields
+from tests.crds.typed import TYPED
 from tests.crds.unchecked import RETIRED_KINDS
 from tests.fixture import Json, load_all
 from webhook.policy.checks import CHECKS
@@ -22,7 +23,7 @@ from webhook.report.explanation import explanation
 
 pytestmark = pytest.mark.slow  # downloads what is missing
 
-KINDS = {(kind.group, kind.kind) for preset in PRESETS for kind in preset.kinds} - RETIRED_KINDS
+KINDS = {(kind.group, kind.kind) for preset in PRESETS for kind in preset.kinds} - RETIRED_KINDS - TYPED.keys()
 NO_SUSPEND = ["spec: suspend is unknown"]  # the field suspends nothing, as the fixture shows
 WRONG_ON_PURPOSE = {
     "GPS023/level-missing-in-preset-kind": [

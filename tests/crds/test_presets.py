@@ -10,6 +10,7 @@ import pytest
 from tests.crds.complete import complete
 from tests.crds.published import DEFINITIONS, Definition, definitions, published
 from tests.crds.schema import Schema, at, fields, is_pod_spec, is_request, places
+from tests.crds.typed import TYPED
 from tests.crds.unchecked import RETIRED_KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, PathPattern, PodPath, written
@@ -26,7 +27,7 @@ KINDS = {
     (kind.group, kind.kind): kind
     for preset in PRESETS
     for kind in preset.kinds
-    if (kind.group, kind.kind) not in RETIRED_KINDS
+    if (kind.group, kind.kind) not in RETIRED_KINDS | TYPED.keys()
 }
 EACH_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=identity)
 EACH_MODULE = pytest.mark.parametrize("module", DEFINITIONS)
@@ -44,6 +45,7 @@ REQUESTS: Mapping[str, tuple[PathPattern, ...]] = {
     "step": (("computeResources",), ("resources",)),
     "trainer": (("resourcesPerNode",),),
     "spark": (("gpu",),),
+    "gpus": ((),),
 }
 """The steps from what a path holds to its resources. Those of Tekton's steps have the second name in v1beta1."""
 USUAL = Kind("", "", ())
@@ -110,6 +112,11 @@ def test_no_place_with_pods_is_missed(module: str) -> None:
 
 def test_retired_kinds_are_not_published() -> None:
     assert [kind for group, kind in RETIRED_KINDS if published(group, kind)] == []
+
+
+def test_typed_kinds_are_of_presets_and_not_published() -> None:
+    assert TYPED.keys() <= {(kind.group, kind.kind) for preset in PRESETS for kind in preset.kinds}
+    assert [name for name in TYPED if published(*name)] == []
 
 
 def test_unchecked_kinds_and_fields_hold_pods() -> None:

@@ -310,13 +310,13 @@ async def test_device_plugin_follows_config_map_and_daemon_set() -> None:
     shared = PluginConfig("a", "mps", None, (Replicas("nvidia.com/gpu", 4),))
     whole = PluginConfig("b")
     configs = (shared, whole)
-    assert live.in_force == {"device_plugin": DevicePlugin(version="v0.20.0", configs=configs, default_config="b")}
+    assert live.in_force == {"device_plugin": DevicePlugin(None, "v0.20.0", configs, "b", runtime_class="")}
     cluster.put(DAEMON_SETS, "plugin", daemon_set("a", "v0.19.1"))
     await wait(2)
-    assert live.in_force == {"device_plugin": DevicePlugin(version="v0.19.1", configs=configs, default_config="a")}
+    assert live.in_force == {"device_plugin": DevicePlugin(None, "v0.19.1", configs, "a", runtime_class="")}
     cluster.put(CONFIG_MAPS, "configs", {"data": {"b": "version: v1"}})
     await wait(2)
-    assert live.in_force == {"device_plugin": DevicePlugin(version="v0.19.1", configs=(whole,))}
+    assert live.in_force == {"device_plugin": DevicePlugin(runtime_class="", version="v0.19.1", configs=(whole,))}
     await live.stop()
 
 

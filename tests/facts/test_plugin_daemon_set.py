@@ -70,6 +70,13 @@ def test_gpu_operator() -> None:
     assert parsed == PluginDaemonSet("v0.17.0", DefaultRule("a", ("empty",)), "single")
 
 
+def test_runtime_class_of_plugin() -> None:
+    spec = {"template": {"spec": {"runtimeClassName": "nvidia"}}}
+    _, parsed = parse_daemon_set(Raw(json.dumps({"metadata": {"name": "plugin"}, "spec": spec}).encode()))
+    assert parsed.runtime_class == "nvidia"
+    assert found([]).runtime_class == ""
+
+
 def test_plugin_is_found_by_image() -> None:
     other = {"name": "other", "image": "example.com/other:v0.1.0"}
     assert found([other, {"name": "main", "image": IMAGE}]).version == "v0.17.0"

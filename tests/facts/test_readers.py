@@ -407,7 +407,8 @@ async def test_missing_daemon_set_and_image_without_version_are_reported() -> No
     assert plugin == DevicePlugin(configs=(PluginConfig("default"),))
     containers = [{"name": "nvidia-device-plugin", "image": "k8s-device-plugin:latest"}]
     cluster.put(DAEMON_SETS, "plugin", {"spec": {"template": {"spec": {"containers": containers}}}})
-    assert (await read_facts(cluster, EVERYTHING, log=said)).device_plugin == plugin
+    without_class = DevicePlugin(configs=(PluginConfig("default"),), runtime_class="")
+    assert (await read_facts(cluster, EVERYTHING, log=said)).device_plugin == without_class
     assert said.problems == [
         "DaemonSet gpu/plugin does not exist",
         "DaemonSet gpu/plugin: its image shows no version; set facts.devicePlugin.version",
@@ -422,5 +423,5 @@ async def test_daemon_set_without_configuration_shares_nothing() -> None:
     plugin = {"name": "nvidia-device-plugin-ctr", "image": "example.com/k8s-device-plugin:v0.17.4"}
     cluster.put(DAEMON_SETS, "plugin", {"spec": {"template": {"spec": {"containers": [plugin]}}}})
     wanted = FactsSettings(device_plugin=DevicePluginSource(daemon_set="gpu/plugin"))
-    expected = DevicePlugin(version="v0.17.4", configs=(), default_config="")
+    expected = DevicePlugin(version="v0.17.4", configs=(), default_config="", runtime_class="")
     assert (await read_facts(cluster, wanted)).device_plugin == expected

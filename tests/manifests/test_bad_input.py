@@ -114,6 +114,8 @@ def test_error_position_in_later_document(text: str) -> None:
         (b'{"a": "\xff"}', 1, 8, "not UTF-8 text"),
         (b"\xed\xa0\x80: 1\n", 1, 1, "not UTF-8 text"),
         ("a: 1\n".encode("utf-16"), 1, 1, "UTF-16 text; save the file as UTF-8"),
+        ("a: 1\n".encode("utf-16-le"), 1, 1, "UTF-16 text; save the file as UTF-8"),
+        ("a: 1\n".encode("utf-16-be"), 1, 1, "UTF-16 text; save the file as UTF-8"),
         (b"\xfe\xff" + "a: 1\n".encode("utf-16-be"), 1, 1, "UTF-16 text; save the file as UTF-8"),
     ],
 )

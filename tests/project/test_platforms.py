@@ -44,7 +44,7 @@ def test_facts_file_is_what_shown_values_of_chart_make(page: str) -> None:
     settings = configuration(str(EXAMPLES / f"{page}-mixed.yaml")).settings
     source = settings.facts.device_plugin
     assert source is not None
-    daemon = PluginDaemonSet("v0.20.0", DefaultRule(config["default"], fallbacks))
+    daemon = PluginDaemonSet("v0.20.0", DefaultRule(config["default"], fallbacks), runtime_class="nvidia")
     (where,) = source.config_maps
     read, problems = device_plugin(source, {where: {"": texts}}, {"": daemon})
     facts = read_facts(str(EXAMPLES / "facts" / "mixed.yaml"), settings)

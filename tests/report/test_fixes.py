@@ -242,3 +242,19 @@ def test_spelled_has_the_value_in_yaml(value: str | int, instead_of: str, text: 
     assert spelled(value, instead_of) == text
     read = yaml.safe_load(f"a: {{b: {text}}}")["a"]["b"]
     assert read == (str(value) if instead_of[0] in "\"'" else value)
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+def test_option_leaves_no_finding_with_fix(fixture: Fixture, tmp_path: Path) -> None:
+    options = options_of(fixture, tmp_path)
+    if "--facts" not in options:  # without facts or settings, findings about sharing are not fixed
+        nothing_known = tmp_path / "unknown.yaml"
+        nothing_known.write_text("{}")
+        options = [*options, "--facts", str(nothing_known)]
+    for style in (block, in_one_line):
+        before = Checked(tmp_path, style(fixture.object), *options)
+        ended = run("check", tmp_path / "object.yaml", "--fix", *options)
+        assert ended.err.count(": fixed: ") >= 1
+        after = Checked(tmp_path, (tmp_path / "object.yaml").read_text(), *options)
+        assert not any("fix" in one for one in after.findings)
+        assert len(after.findings) < len(before.findings)

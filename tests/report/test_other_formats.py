@@ -48,7 +48,7 @@ def test_github_annotations() -> None:
         "::notice file=sub/a.yaml,line=7,col=3,title=GPS015::no grace (Pod team-a/train); give some",
         "::error file=sub/b.yaml,line=3,col=5,title=cannot be read::not YAML",
         "::error file=sub/c.yaml,title=cannot be read::no such file or folder",
-        "::notice title=gpushare-webhook::1 object: 1 denied; 2 inputs could not be read; 1 file not read (1 values)",
+        "::notice title=gpushare-webhook::1 object: 1 denied; 2 errors; 1 file not read (1 values)",
     ]
 
 

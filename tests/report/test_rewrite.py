@@ -233,8 +233,8 @@ def test_value_of_a_merge_key_gets_a_key_of_its_own() -> None:
 def test_text_that_cannot_be_edited_is_named(text: str, reason: str) -> None:
     both = f"{POD}---\n{text}".encode()
     rewritten = rewrite(both, mutations(both))
-    assert [reason in one.message for one in rewritten.failures] == [True]
-    assert [one.line > POD.count("\n") for one in rewritten.failures] == [True]
+    assert [reason in one.reason for one in rewritten.failures] == [True]
+    assert [one.mutation.manifest.line > POD.count("\n") for one in rewritten.failures] == [True]
     assert applied(both, rewritten.splices).decode() == f"{edited(POD)}---\n{text}"
 
 
@@ -258,7 +258,7 @@ def test_proof_sees_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = f"apiVersion: v1\nkind: PodList\nitems:\n- {LISTED}\n"
     for text, lines in ((f"{POD}---\n{POD}", [1, 9]), (listed, [4])):
         rewritten = rewrite(text.encode(), mutations(text.encode()))
-        assert [one.line for one in rewritten.failures] == lines
+        assert [one.mutation.manifest.line for one in rewritten.failures] == lines
         assert rewritten.splices == ()
 
 

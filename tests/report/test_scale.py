@@ -10,6 +10,7 @@ from tests.linear import Work, assert_linear
 from tests.report.reports import DENIAL, UNREADABLE, WARNING, result, written
 from webhook.report.check import CheckFormat
 from webhook.report.data import json_text, yaml_text
+from webhook.report.file_writer import is_command
 from webhook.report.model import Entry
 from webhook.report.writer import PLAIN
 
@@ -51,3 +52,19 @@ def test_data_time_is_linear(name: str, write: Callable[[object], str]) -> None:
         return lambda: write(value)
 
     assert_linear(prepared, 5_000, 300_000)
+
+
+@pytest.mark.parametrize("blank", ["\n", "\n\t", "\r\n", "\r", "\v", "\n ", "\n#", "##a"])
+def test_search_for_commands_is_linear(blank: str) -> None:
+    def prepared(size: int) -> Work:
+        text = blank * size
+        return lambda: is_command(text)
+
+    assert not is_command(blank)
+    assert_linear(prepared, 1_000, 100_000)
+
+
+@pytest.mark.parametrize("before", ["", "a\n", "\n\n\t", "a\r", "a\r\n \v"])
+def test_command_after_blank_lines_is_found(before: str) -> None:
+    assert is_command(f"{before}::error::x")
+    assert not is_command(f"{before}x::error::x")

@@ -25,10 +25,10 @@ def marked(text: str, colour: str) -> str:
 def test_finding_object_and_remedy() -> None:
     shown = text_of(result("denied", DENIAL, WARNING))
     assert shown.splitlines() == [
-        "a.yaml:7:3: deny GPS001 too many",
-        "    Pod team-a/train at /spec",
         "a.yaml:1:1: warn GPS005 hides it",
         "    Pod team-a/train at /",
+        "a.yaml:7:3: deny GPS001 too many",
+        "    Pod team-a/train at /spec",
         "",
         "Remedies (gpushare-webhook explain CODE tells more):",
         "  GPS001 ask for 1",
@@ -59,8 +59,8 @@ def test_colours_of_severities() -> None:
         ([], "0 objects: nothing to check"),
         ([result("allowed")], "1 object: 1 allowed"),
         ([result("allowed"), result("skipped"), result("warned")], "3 objects: 1 allowed, 1 warned, 1 skipped"),
-        ([MISSING], "0 objects: nothing to check; 1 input could not be read"),
-        ([result("denied"), MISSING, UNREADABLE], "1 object: 1 denied; 2 inputs could not be read"),
+        ([MISSING], "0 objects: nothing to check; 1 error"),
+        ([result("denied"), MISSING, UNREADABLE], "1 object: 1 denied; 2 errors"),
     ],
 )
 def test_report_without_findings_is_summary_line(parts: list[Result | Diagnostic], summary: str) -> None:
@@ -236,8 +236,8 @@ def test_quiet_report_holds_failing_findings() -> None:
     skipped = ["a.yaml:5: Pod team-a/train: skipped: it runs no pods"]
     assert quiet(FailOn.NEVER, entries) == denials
     assert quiet(FailOn.DENY, entries) == denials
-    assert quiet(FailOn.WARN, entries) == [*denials, *warnings]
-    assert quiet(FailOn.SKIPPED, entries) == [*denials, *warnings, *skipped]
+    assert quiet(FailOn.WARN, entries) == [*warnings, *denials]
+    assert quiet(FailOn.SKIPPED, entries) == [*warnings, *denials, *skipped]
     assert quiet(FailOn.DENY, entries[:1]) == []
 
 

@@ -1,19 +1,20 @@
-"""Reviews take turns with the rest of the loop, and wait for their own time only."""
+"""Reviews take turns with the rest of the loop, and wait for their own time only.
+
+The clock is simulated, so that no other process takes time from a review.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import time
 import types
 from collections.abc import Generator
 
 import pytest
 
 from webhook.server.errors import OverloadedError
+from webhook.server.http import load
 from webhook.server.http.load import LoadShedder
 from webhook.server.lifecycle import Lifecycle, Phase
-
-pytestmark = pytest.mark.slow
 
 TURN = 0.004
 """Seconds of a turn that is full of handshakes; three of them take longer than a stretch of reviews."""
@@ -44,16 +45,32 @@ class Turns:
         self._handle.cancel()
 
 
+class Clock:
+    """A clock that only work advances."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "monotonic", CLOCK)
+
+
+CLOCK = Clock()
+
+
 def spin(seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        pass
+    CLOCK.now += seconds
 
 
 async def waited(shedder: LoadShedder, turns: Turns, seconds: float) -> int:
     """How many turns a review of this many seconds waits."""
     before = turns.count
-    await shedder.enter(time.monotonic(), 10)
+    await shedder.enter(CLOCK(), 10)
     after = turns.count
     spin(seconds)
     shedder.leave()
@@ -98,24 +115,24 @@ async def refusal(shedder: LoadShedder, arrived: float, budget: float) -> str:
 
 async def test_review_beyond_limit_is_shed() -> None:
     shedder = LoadShedder(1, Lifecycle())
-    await shedder.enter(time.monotonic(), 60)
-    assert await refusal(shedder, time.monotonic(), 60) == "in-flight"
+    await shedder.enter(CLOCK(), 60)
+    assert await refusal(shedder, CLOCK(), 60) == "in-flight"
     shedder.leave()
-    await shedder.enter(time.monotonic(), 60)
+    await shedder.enter(CLOCK(), 60)
 
 
 async def test_review_that_is_late_is_shed() -> None:
     shedder = LoadShedder(8, Lifecycle())
-    await shedder.enter(time.monotonic() - 29, 60)
+    await shedder.enter(CLOCK() - 29, 60)
     shedder.leave()
-    assert await refusal(shedder, time.monotonic() - 31, 60) == "late"
+    assert await refusal(shedder, CLOCK() - 31, 60) == "late"
 
 
 async def test_review_that_becomes_late_while_it_waits_is_shed() -> None:
     shedder, turns = LoadShedder(8, Lifecycle()), Turns(seconds=0.1)
     try:
         assert await waited(shedder, turns, 0.02) == 0
-        assert await refusal(shedder, time.monotonic(), 0.15) == "late"
+        assert await refusal(shedder, CLOCK(), 0.15) == "late"
     finally:
         turns.stop()
 
@@ -124,9 +141,9 @@ async def test_wait_of_last_review_predicts_that_of_next() -> None:
     shedder, turns = LoadShedder(8, Lifecycle()), Turns(seconds=0.05)
     try:
         await waited(shedder, turns, 0.02)
-        await shedder.enter(time.monotonic(), 60)  # after at least three turns
+        await shedder.enter(CLOCK(), 60)  # after at least three turns
         before = turns.count
-        assert await refusal(shedder, time.monotonic(), 0.2) == "late"
+        assert await refusal(shedder, CLOCK(), 0.2) == "late"
         assert turns.count == before, "at once"
     finally:
         turns.stop()
@@ -135,7 +152,7 @@ async def test_wait_of_last_review_predicts_that_of_next() -> None:
     for _ in range(16):  # until another stretch begins
         await turns.next()
     turns.stop()
-    await shedder.enter(time.monotonic(), 0.2)
+    await shedder.enter(CLOCK(), 0.2)
 
 
 async def test_waiting_review_is_shed_when_server_refuses() -> None:
@@ -143,7 +160,7 @@ async def test_waiting_review_is_shed_when_server_refuses() -> None:
     shedder, turns = LoadShedder(8, lifecycle), Turns()
     try:
         await waited(shedder, turns, 0.02)
-        waiting = asyncio.create_task(refusal(shedder, time.monotonic(), 60))
+        waiting = asyncio.create_task(refusal(shedder, CLOCK(), 60))
         await turns.next()
         lifecycle.enter(Phase.REFUSING)
         assert await waiting == "closing"
@@ -152,7 +169,7 @@ async def test_waiting_review_is_shed_when_server_refuses() -> None:
 
 
 async def admitted(shedder: LoadShedder, name: str, order: list[str], seconds: float = 0.0) -> None:
-    await shedder.enter(time.monotonic(), 60)
+    await shedder.enter(CLOCK(), 60)
     order.append(name)
     spin(seconds)
     shedder.leave()

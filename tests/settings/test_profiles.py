@@ -81,6 +81,15 @@ def test_dra_profile_limits_nothing(load_text: Load) -> None:
     assert not settings.injections.runtime_class.enabled
 
 
+def test_whole_cards_profile_shares_nothing(load_text: Load) -> None:
+    settings, default_settings = load_text("profile: whole-cards").settings, default().settings
+    assert settings.resources == (Resource("nvidia.com/gpu", "whole"),)
+    assert not settings.injections.pipe_directory.enabled
+    assert not settings.injections.pipe_mount.enabled
+    assert settings.injections.runtime_class == default_settings.injections.runtime_class
+    assert settings.injections.tolerations == default_settings.injections.tolerations
+
+
 def test_none_profile_disables_every_injection(load_text: Load) -> None:
     settings = load_text("profile: none").settings
     assert [getattr(settings.injections, field.name).enabled for field in fields(Injections)] == [False] * 8

@@ -87,8 +87,14 @@ def counts(objects: int, **others: int) -> dict[str, int]:
 def test_repositories_kinds_findings_reasons_and_errors_are_counted(corpus: Path) -> None:
     found = surveyed(corpus)
     assert found["repositories"] == [
-        {"repository": "one", **counts(3, gpu=2, allowed=1, denied=1, skipped=1), "errors": 0, "failure": ""},
-        {"repository": "two", **counts(1, allowed=1), "errors": 1, "failure": ""},
+        {
+            "repository": "one",
+            **counts(3, gpu=2, allowed=1, denied=1, skipped=1),
+            "errors": 0,
+            "assumed": 1,
+            "failure": "",
+        },
+        {"repository": "two", **counts(1, allowed=1), "errors": 1, "assumed": 0, "failure": ""},
     ]
     assert found["kinds"] == [
         {"group": "", "kind": "ConfigMap", **counts(1, skipped=1)},

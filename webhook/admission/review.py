@@ -48,11 +48,17 @@ class ReceivedMetadata(TypedDict, total=False):
 
 
 class ReceivedObject(TypedDict, total=False):
-    """An object without the fields that only the API server needs. `template` is that of a PodTemplate."""
+    """An object without the fields that only the API server needs.
 
+    `template` is that of a PodTemplate, `inference` that of a Workspace of KAITO.
+    """
+
+    apiVersion: Any
+    kind: Any
     metadata: ReceivedMetadata | None
     spec: Any
     template: Any
+    inference: Any
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -70,6 +70,10 @@ class _Commands(click.Group):
 
             names = self.list_commands(ctx)
             remedy = did_you_mean(name, names) or f"choose from {', '.join(names)}"
+            if name == "help":
+                remedy = 'did you mean "--help"?'
+            elif os.path.lexists(name):
+                remedy = f'did you mean "check {printable(name)}"?'
             ctx.fail(f'there is no command "{printable(name)}"; {remedy}')
         return super().resolve_command(ctx, args)
 
@@ -124,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         discard(sys.stdout)
-        sys.exit(ExitCode.WRONG_INPUT)
+        sys.exit(ExitCode.OUTPUT_CLOSED)
     except OSError as error:
         tell(f"cannot continue: {error.strerror or error}")
         discard(sys.stdout)

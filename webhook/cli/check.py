@@ -6,8 +6,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,10 +31,11 @@ from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import results
 from webhook.dryrun.files import up_to_root
 from webhook.dryrun.inputs import Inputs
+from webhook.manifests import is_pipe
 from webhook.report.check import CheckFormat
 from webhook.report.lines import counted
 from webhook.report.model import Entry, Result, Selection
-from webhook.report.tally import FailOn, Tally
+from webhook.report.tally import ABOUT_SHARING, FailOn, Tally
 from webhook.report.writer import Page, SourceTree, Writer
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
     "check (unread), or also an object skipped (skipped); or never. Errors always exit with 2.",
 )
 @click.option(
+    "--fix",
+    is_flag=True,
+    help="Apply the fixes of findings to the files, and report what is left.",
+)
+@click.option(
     "-q",
     "--quiet",
     is_flag=True,
@@ -96,6 +102,7 @@ def command(
     jobs: int,
     outputs: tuple[Output[CheckFormat], ...],
     fail_on: FailOn,
+    fix: bool,
     quiet: bool,
 ) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
@@ -105,14 +112,36 @@ def command(
       gpushare-webhook check pod.yaml
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
       gpushare-webhook check manifests/ --config settings.yaml --fail-on warn
+      gpushare-webhook check manifests/ --fix
     """
+    if fix:
+        from webhook.cli.in_place import require_files  # most runs change no file
+
+        require_files("--fix", inputs.names)
+        if baseline is not None and (baseline == "-" or is_pipe(baseline)):
+            raise click.UsageError("--fix reads the baseline several times; name a file, not standard input or a pipe")
+    if fix and write_baseline is not None:
+        raise click.UsageError("--write-baseline accepts the findings that --fix fixes; leave out one of them")
     if baseline is not None and write_baseline is not None:
         raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
     accepted = _opened(baseline, write_baseline)
-    evaluator, settings = prepared(source, selection)
+    evaluator, settings, names_sharing, is_described = prepared(source, selection)
+    evaluator.ruleset.trusts_markers = not is_described
+
+    @contextmanager
+    def found() -> Iterator[Iterator[Entry]]:
+        held = _opened(baseline, None)
+        with results(inputs, evaluator, selection, jobs, lambda _notice: None) as checked:
+            yield checked if held is None else map(held.suppress, checked)
+
+    left = frozenset[str]() if names_sharing else ABOUT_SHARING
+    problems = _fixing(found, left, is_quiet=quiet) if fix else []
     with results(inputs, evaluator, selection, jobs, notify) as checked, _reports(outputs, fail_on, quiet) as written:
-        tally = Tally(settings, selection)
+        tally = Tally(settings, selection, assumes_sharing=not names_sharing)
+        for problem in problems:
+            tally.add(problem)
+            written.add(problem)
         for result in checked:
             entry = result if accepted is None else accepted.suppress(result)
             tally.add(entry)
@@ -121,6 +150,15 @@ def command(
             accepted.end(tally)
         written.end(tally)
     sys.exit(tally.exit_code(fail_on))
+
+
+def _fixing(
+    found: Callable[[], AbstractContextManager[Iterator[Entry]]], left: Set[str], *, is_quiet: bool
+) -> list[Diagnostic]:
+    """Apply the fixes of findings, but of those with the codes `left`, to the files. Return what went wrong."""
+    from webhook.cli.fixing import Fixing  # most runs change no file
+
+    return Fixing(left, is_quiet=is_quiet).run(found)
 
 
 def _opened(read: str | None, write: str | None) -> ReadBaseline | WrittenBaseline | None:

@@ -7,10 +7,10 @@ from typing import assert_never
 import click
 
 from webhook.cli.evaluator import config_option
-from webhook.cli.options import file_option, format_option, read_standard_input_once
+from webhook.cli.options import complete_files, file_option, format_option, read_standard_input_once
 from webhook.cli.screen import show
 from webhook.diagnostics import LINE
-from webhook.dryrun.files import configuration, content, parse, read_facts, settings_file
+from webhook.dryrun.files import FILE, configuration, content, parse, read_facts, settings_file
 from webhook.manifests import STDIN
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
@@ -56,15 +56,22 @@ _FROM_PLUGIN: Path = ("limits", "fromDevicePlugin")
 
 
 @command.command(name="validate")
-@file_option("--config", required=True, help="The settings file; - for standard input.")
-def validate(config: str) -> None:
+@click.argument("file", metavar="[FILE]", required=False, shell_complete=complete_files)
+@config_option
+def validate(file: str | None, config: str | None) -> None:
     """Validate a settings file.
 
-    Exits with 0 for a valid file, and with 2 and a line for each problem otherwise.
+    FILE is the settings file; - stands for standard input. Without FILE and without --config, the file is validated
+    that `config view` shows. Exits with 0 for a valid file, and with 2 and a line for each problem otherwise.
     """
-    configuration(config)
-    file = STDIN if config == "-" else config
-    show(printable(f"{file}: valid", LINE) + "\n")
+    if file is not None and config is not None:
+        raise click.UsageError("FILE and --config name the same thing; leave out one of them")
+    given = settings_file(config if file is None else file)
+    if given is None:
+        raise click.UsageError(f"there is no {FILE} here; name a settings file")
+    configuration(given.file)
+    given = given._replace(file=STDIN if given.file == "-" else given.file)
+    show(printable(f"{given}: valid", LINE) + "\n")
 
 
 @command.command(name="schema")

@@ -8,11 +8,10 @@ import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.options import file_option, option_group, single_option
-from webhook.dryrun.files import FILE, VARIABLE, SettingsFile, configuration, read_facts, settings_file
+from webhook.dryrun.files import FILE, VARIABLE, chosen_settings, read_facts, settings_file
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.settings.settings import Settings
 from webhook.report.model import EVERYTHING, Selection
-from webhook.settings.options import Profile
+from webhook.settings.options import Option, Profile
 
 config_option = file_option(
     "--config",
@@ -46,32 +45,37 @@ source_options = option_group(
 """Adds the options of settings, facts and clusters. The command gets them as `source`."""
 
 
-def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> tuple[Evaluator, str]:
-    """Return the evaluator for the options, with the selected checks, and the settings file that it follows.
+class Prepared(NamedTuple):
+    """The evaluator of a run.
 
-    The file is empty if there is none, or if an option names it. Raises InputError and UsageError.
+    `settings` is the settings file that it follows, empty if there is none or if an option names it. `names_sharing`:
+    settings, facts or a cluster say how GPUs are shared. `is_described`: there are any settings or facts.
     """
+
+    evaluator: Evaluator
+    settings: str
+    names_sharing: bool
+    is_described: bool
+
+
+def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> Prepared:
+    """Return the evaluator for the options, with the selected checks. Raises InputError and UsageError."""
     cluster = source.cluster
     if cluster is not None:
         _verify(source, cluster)
     file = None if cluster is not None and cluster.installed_as is not None else settings_file(source.config)
-    settings = _settings(file, source.profile)
+    options = [] if source.profile is None else [Option("--profile", "", "profile", source.profile)]
+    settings, names_sharing = chosen_settings(None if file is None else file.file, options)
     named = str(file) if file is not None and file.found else ""
     if cluster is None:
-        return Evaluator.of(selection.apply(settings), read_facts(source.facts, settings)), named
+        evaluator = Evaluator.of(selection.apply(settings), read_facts(source.facts, settings))
+        has_facts = source.facts is not None
+        return Prepared(evaluator, named, names_sharing or has_facts, has_facts or file is not None or bool(options))
     from webhook.cli import live
 
     read = live.read(cluster, settings)
-    return Evaluator.of(selection.apply(read.settings), read.facts), named
-
-
-def _settings(file: SettingsFile | None, profile: str | None) -> Settings:
-    if file is None and profile is None:
-        return Settings()
-    from webhook.settings.options import Option
-
-    options = [] if profile is None else [Option("--profile", "", "profile", profile)]
-    return configuration(None if file is None else file.file, options).settings
+    evaluator = Evaluator.of(selection.apply(read.settings), read.facts)
+    return Prepared(evaluator, named, names_sharing=True, is_described=True)
 
 
 def _verify(source: SettingsSource, cluster: Cluster) -> None:

@@ -12,7 +12,7 @@ import click
 
 from webhook.cli.options import format_option
 from webhook.cli.screen import paint, show, width
-from webhook.cli.selection import complete_topics, padded
+from webhook.cli.selection import complete_topics, is_code, padded
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
@@ -77,7 +77,7 @@ def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
 
 def _unknown(code: str) -> str:
     known = [*(check.code for check in CHECKS), *(injection.name for injection in ALL)]
-    remedy = did_you_mean(padded(code), known) or "`gpushare-webhook explain` lists them"
+    remedy = (not is_code(code) and did_you_mean(padded(code), known)) or "`gpushare-webhook explain` lists them"
     return f'there is no check or injection "{printable(code)}"; {remedy}'
 
 

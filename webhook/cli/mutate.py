@@ -8,8 +8,10 @@ from functools import cache, partial
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from webhook.cli.evaluator import SettingsSource, prepared, source_options
+from webhook.cli.in_place import InPlace, require_files
 from webhook.cli.options import (
     ManifestCommand,
     Output,
@@ -18,7 +20,7 @@ from webhook.cli.options import (
     read_standard_input_once,
 )
 from webhook.cli.outputs import STDOUT, Write, destinations
-from webhook.cli.screen import notify, paint, tell
+from webhook.cli.screen import notify, paint, show, tell
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, applied
@@ -39,7 +41,13 @@ from webhook.report.tally import LeftUnread
 @outputs_option(
     MutateFormat.YAML, "The edited objects as YAML or JSON, a diff of the files, or the edits as JSON Patch."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print no summary on standard error.")
+@click.option(
+    "--write",
+    "in_place",
+    is_flag=True,
+    help="Write the edits into the files. Standard output stays empty, unless -o is given.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes on standard error.")
 @click.option(
     "-v",
     "--verbose",
@@ -47,7 +55,12 @@ from webhook.report.tally import LeftUnread
     help="Name on standard error what is not injected, and why, unless it is off by default.",
 )
 def command(
-    inputs: Inputs, source: SettingsSource, outputs: tuple[Output[MutateFormat], ...], quiet: bool, verbose: bool
+    inputs: Inputs,
+    source: SettingsSource,
+    outputs: tuple[Output[MutateFormat], ...],
+    in_place: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     """Print manifests with the edits that the webhook makes.
 
@@ -59,12 +72,20 @@ def command(
     Examples:
       gpushare-webhook mutate pod.yaml | kubectl apply -f -
       gpushare-webhook mutate manifests/ -o diff | git apply
+      gpushare-webhook mutate manifests/ --write
     """
+    files = InPlace() if in_place else None
+    if files is not None:
+        require_files("--write", inputs.names)
+        if click.get_current_context().get_parameter_source("outputs") is not ParameterSource.COMMANDLINE:
+            outputs = ()
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
-    evaluator, _ = prepared(source)
+    evaluator, settings_file, *_ = prepared(source)
     with destinations([one.file for one in outputs]) as writes:
         parts = [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
-        written = Edits(parts)
+        if files is not None:
+            parts.append((files, show))
+        written = Edits(parts, is_quiet=quiet)
         for manifest in applied(inputs, notify):
             if not isinstance(manifest, Manifest):
                 written.add(manifest)
@@ -75,8 +96,20 @@ def command(
                 _explain(checked)
         written.end()
     if not quiet:
+        is_described = settings_file or source.config or source.cluster
+        if not is_described and evaluator.ruleset.facts.runtime_classes is None and written.adds_runtime_class:
+            tell(_must_exist(evaluator.ruleset.settings.injections.runtime_class.name))
         tell(written.summary())
+        if files is not None:
+            tell(files.summary(written.files))
     sys.exit(written.exit_code)
+
+
+def _must_exist(name: str) -> str:
+    return (
+        f'note: RuntimeClass "{name}" must exist in the cluster, or the API server rejects the pods; '
+        "see --context, --facts and injections.runtimeClass.enabled"
+    )
 
 
 def _explain(checked: Evaluated) -> None:
@@ -100,14 +133,29 @@ def _opt_in() -> frozenset[str]:
 class Edits:
     """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
 
-    __slots__ = ("_listing", "_parts", "_reported", "denied", "edited", "errors", "unchanged", "unread")
+    __slots__ = (
+        "_is_quiet",
+        "_listing",
+        "_parts",
+        "_reported",
+        "adds_runtime_class",
+        "denied",
+        "edited",
+        "errors",
+        "files",
+        "unchanged",
+        "unread",
+    )
 
-    def __init__(self, parts: Sequence[tuple[MutationWriter, Write]]) -> None:
+    def __init__(self, parts: Sequence[tuple[MutationWriter, Write]], *, is_quiet: bool) -> None:
         self._parts = parts
+        self._is_quiet = is_quiet
+        self.files: set[str] = set()
         self._reported: set[Diagnostic] = set()
         self._listing = Listing()
         self.unread = LeftUnread()
         self.edited = self.unchanged = self.denied = self.errors = 0
+        self.adds_runtime_class = False
 
     def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
@@ -115,7 +163,12 @@ class Edits:
             self._refuse(checked)
         elif isinstance(checked, Unread):
             self.unread.add(checked)
-        elif checked.is_denied:
+        else:
+            self.files.add(checked.manifest.file)
+            self._add(checked)
+
+    def _add(self, checked: Evaluated) -> None:
+        if checked.is_denied:
             self.denied += 1
             _tell_denial(checked)
         elif checked.has_too_many_edits:
@@ -148,6 +201,7 @@ class Edits:
     def _write(self, mutation: Mutation) -> None:
         if mutation.operations:
             self.edited += 1
+            self.adds_runtime_class = self.adds_runtime_class or any(map(_adds_runtime_class, mutation.operations))
         else:
             self.unchanged += 1
         for writer, write in self._parts:
@@ -159,11 +213,16 @@ class Edits:
                 write(piece)
             elif piece not in self._reported:
                 self._reported.add(piece)  # two diffs of one run have the same failures
-                self._refuse(piece)
+                if piece.errors or not self._is_quiet:
+                    self._refuse(piece)
 
     def _refuse(self, problem: Diagnostic) -> None:
         self.errors += problem.errors
         tell(*map(str, self._listing.add(problem)))
+
+
+def _adds_runtime_class(operation: Operation) -> bool:
+    return str(operation["path"]).endswith("/runtimeClassName")
 
 
 def _destination(file: str) -> Destination:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _files(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_files(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Let the shell complete the name of a file."""
     return [CompletionItem(incomplete, type="file")]
 
@@ -44,7 +44,7 @@ def single_option(
     return click.option(*names, multiple=True, callback=only, **attributes)
 
 
-file_option = partial(single_option, metavar="FILE", shell_complete=_files)
+file_option = partial(single_option, metavar="FILE", shell_complete=complete_files)
 """An option whose value is the name of a file."""
 
 
@@ -124,13 +124,13 @@ def _inputs(
 manifest_options = option_group(
     "inputs",
     _inputs,
-    click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
+    click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=complete_files),
     click.option(
         "-f",
         "--filename",
         "filenames",
         metavar="FILE|DIR|-",
-        shell_complete=_files,
+        shell_complete=complete_files,
         multiple=True,
         help="A file, a folder with all below it, a quoted pattern, or - for standard input. Repeatable.",
     ),

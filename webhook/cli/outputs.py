@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TextIO, TypeAlias
 
@@ -50,13 +51,13 @@ def destinations(names: Sequence[str]) -> Iterator[list[Write]]:
     """Yield a function for each name of a report that writes to this file; `-` is standard output.
 
     Text first goes beside its file, or into a temporary file for standard output. At the end all files are renamed:
-    no interrupt, SIGTERM or full disk leaves half a file. What is not a regular file, such as /dev/stdout or a named
-    pipe, gets its text directly. No link is followed, since the change under check may bring it. Raises InputError if a
-    file cannot be written.
+    no interrupt, SIGTERM, SIGHUP or full disk leaves half a file. What is not a regular file, such as /dev/stdout or a
+    named pipe, gets its text directly. No link is followed, since the change under check may bring it. Raises
+    InputError if a file cannot be written.
     """
     for name in names:
         with _reported(name):
-            _refuse_link(name)
+            refuse_link(name)
     with _destinations(names) as writes:
         yield writes
 
@@ -65,13 +66,16 @@ _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """Where the system keeps links to open files."""
 
 
-def _refuse_link(name: str) -> None:
+def refuse_link(name: str) -> None:
     """Raise ValueError for a link at the end of a path, or on its part below the working directory."""
     here = Path.cwd()
     path = here / name
     below = [folder for folder in path.parents if folder.is_relative_to(here)]
     if any(one.is_symlink() for one in (path, *below)) and not name.startswith(_STREAMS):
-        raise ValueError("its path has a link, which is not followed; name the place that the link leads to")
+        raise ValueError(LINKED)
+
+
+LINKED = "its path has a link, which is not followed; name the place that the link leads to"
 
 
 @contextmanager
@@ -119,14 +123,10 @@ def _standard_output(leftovers: ExitStack) -> _Destination:
 
 
 def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
-    # Only output to files needs these, and `secrets` imports hashlib.
-    import signal
+    # Only output to files needs it, and it imports hashlib.
     from secrets import token_hex
 
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        # The exit removes what is not completed.
-        signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(ExitCode.TERMINATED))
-        leftovers.callback(signal.signal, signal.SIGTERM, signal.SIG_DFL)
+    exit_on_signals(leftovers)
     place = Path(name).resolve()
     new = place.with_name(f".{token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
@@ -142,6 +142,23 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     return _Destination(
         _reporting(name, stream.write), _reporting(name, settle), _reporting(name, lambda: new.replace(place))
     )
+
+
+def exit_on_signals(leftovers: ExitStack) -> None:
+    """Let SIGTERM and SIGHUP end the process by an exit, which removes the files of `leftovers`, until then.
+
+    A signal that is ignored, as SIGHUP is under `nohup`, stays ignored.
+    """
+    import signal  # only output to files needs it
+
+    for number, code in ((signal.SIGTERM, ExitCode.TERMINATED), (signal.SIGHUP, ExitCode.HUNG_UP)):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, partial(_exit, code))
+            leftovers.callback(signal.signal, number, signal.SIG_DFL)
+
+
+def _exit(code: ExitCode, _signal: int, _frame: object) -> None:
+    sys.exit(code)
 
 
 def _close(stream: TextIO) -> None:

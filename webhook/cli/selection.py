@@ -48,7 +48,9 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
 def _unknown(code: str) -> str:
     from webhook.policy.settings.formats import did_you_mean  # only for what is wrong
 
-    return f'there is no check "{printable(code)}"; {did_you_mean(padded(code), _CODES) or _LIST}'
+    return (
+        f'there is no check "{printable(code)}"; {(not is_code(code) and did_you_mean(padded(code), _CODES)) or _LIST}'
+    )
 
 
 def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -67,6 +69,11 @@ def complete_codes(_context: click.Context, _option: click.Parameter, incomplete
 def _beginning(titles: dict[str, str], start: str, before: str) -> list[CompletionItem]:
     fitting = (name for name in titles if name.lower().startswith(start.lower()))
     return [CompletionItem(before + name, help=titles[name]) for name in fitting]
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text has the form of a code: a wrong one is no mistyped other code."""
+    return re.fullmatch("GPS[0-9]{3}", text, re.IGNORECASE | re.ASCII) is not None
 
 
 def padded(code: str) -> str:

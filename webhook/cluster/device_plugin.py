@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -104,10 +104,11 @@ def device_plugin(
     mig_strategy = None
     if plugin is not None:
         version, mig_strategy = version or plugin.version, plugin.mig_strategy
+    unconfigured = DevicePlugin(version=version, runtime_class=None if plugin is None else plugin.runtime_class)
     if not maps and plugin is not None and plugin.unconfigured:
-        return DevicePlugin(version=version, configs=(), default_config=NO_CONFIG), tuple(problems)
+        return replace(unconfigured, configs=(), default_config=NO_CONFIG), tuple(problems)
     if not maps or None in maps.values():
-        return DevicePlugin(version=version), tuple(problems)
+        return unconfigured, tuple(problems)
     pool = _Pool(mig_strategy, problems=problems)
     for where, objects in maps.items():
         if not objects:
@@ -115,12 +116,12 @@ def device_plugin(
         for texts in (objects or {}).values():
             if len(texts) > MOST_CONFIGS:
                 problems.append(f"ConfigMap {where}: has more than {MOST_CONFIGS} configurations; all are unknown")
-                return DevicePlugin(version=version), tuple(problems)
+                return unconfigured, tuple(problems)
             for key in sorted(texts):
                 pool.add(where, key, texts[key])
     configs = tuple(config for _, config in sorted(pool.found.items()) if config is not None)
     chosen = None if default is None else default.choose(pool.found)
-    return DevicePlugin(version=version, configs=configs, default_config=chosen), tuple(problems)
+    return replace(unconfigured, configs=configs, default_config=chosen), tuple(problems)
 
 
 def _daemon_set_and_default(
@@ -194,13 +195,15 @@ class DefaultRule:
 class PluginDaemonSet:
     """The DaemonSet. `default` is None if no config-manager is known; `mig_strategy` overrides that of a file.
 
-    `unconfigured`: nothing gives the plugin a configuration, so that no node shares its cards.
+    `unconfigured`: nothing gives the plugin a configuration, so that no node shares its cards. `runtime_class`: the
+    class of its pods; empty if they need none.
     """
 
     version: str | None
     default: DefaultRule | None
     mig_strategy: str | None = None
     unconfigured: bool = False
+    runtime_class: str = ""
 
 
 class _Variable(Struct, rename="camel"):
@@ -221,6 +224,7 @@ class _Container(Struct, rename="camel"):
 class _PodSpec(Struct, rename="camel"):
     containers: list[_Container] | None = None
     init_containers: list[_Container] | None = None
+    runtime_class_name: str = ""
 
 
 class _Template(Struct):
@@ -249,7 +253,8 @@ def parse_daemon_set(found: Raw) -> tuple[str, PluginDaemonSet]:
     mig = None if plugin is None else _environment(plugin).get("MIG_STRATEGY")
     all_containers = [*(pod.init_containers or []), *containers]
     unconfigured = plugin is not None and not any(map(_is_manager, all_containers)) and not _names_config(plugin)
-    return one.metadata.name, PluginDaemonSet(version, _default_rule(all_containers), mig, unconfigured)
+    default = _default_rule(all_containers)
+    return one.metadata.name, PluginDaemonSet(version, default, mig, unconfigured, pod.runtime_class_name)
 
 
 def version_of(image: str) -> str | None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from webhook.diagnostics import listed
-from webhook.dryrun.evaluation import USERS, Evaluated, evaluate
+from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evaluate
 from webhook.dryrun.inputs import MOST, Inputs, Notify, answered, batches, entries, found
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
@@ -26,7 +26,8 @@ def results(
     check = partial(answered, partial(_checked, evaluator, inputs.namespace))
     with nullcontext(partial(map, check)) if jobs == 1 else _in_workers(check, jobs) as answers:
         given = batches(found(inputs, in_sections, notify), 1 if jobs == 1 else MOST)
-        yield map(partial(_compared, UsersOfRun(), evaluator, selection), listed(entries(inputs, answers(given))))
+        users = UsersOfRun(one_cluster=evaluator.ruleset.facts.nodes is not None)
+        yield map(partial(_compared, users, evaluator, selection), listed(entries(inputs, answers(given))))
 
 
 def _in_workers(function: Callable[[Any], Any], jobs: int) -> AbstractContextManager[Callable[..., Iterator[Any]]]:
@@ -54,19 +55,30 @@ def _compared(users: UsersOfRun, evaluator: Evaluator, selection: Selection, ent
 
 
 class UsersOfRun:
-    """Compares the users with which objects use MPS with that of the first such object."""
+    """Compares the users with which objects use MPS with that of the first such object that may run beside them.
 
-    def __init__(self) -> None:
-        self._first: tuple[str, str] | None = None
+    Objects of one namespace and folder may, and all objects of `one_cluster`, whose nodes are known. Others may be
+    meant for clusters that have nothing in common, as in a repository of examples.
+    """
+
+    def __init__(self, *, one_cluster: bool) -> None:
+        self._one_cluster = one_cluster
+        self._first: dict[tuple[str, str], tuple[str, str]] = {}
 
     def compare(self, result: Result) -> Result:
         """The result for an object with users, with a finding if one differs from that of an earlier object."""
         if not result.users:
             return result
-        if self._first is None:
-            self._first = result.users[0].value, str(result.subject)
+        group = (
+            ("", "")
+            if self._one_cluster
+            else (result.subject.namespace or DEFAULT_NAMESPACE, result.file.rpartition("/")[0])
+        )
+        first = self._first.get(group)
+        if first is None:
+            self._first[group] = result.users[0].value, str(result.subject)
             return result
-        user, earlier = self._first
+        user, earlier = first
         other = next((one for one in result.users if one.value != user), None)
         if other is None or any(located.finding.code == USERS for located in result.findings):
             return result

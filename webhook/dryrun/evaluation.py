@@ -85,7 +85,8 @@ class Evaluated(NamedTuple):
     def located(self, finding: Finding) -> Located:
         value, fix = value_of(self.manifest.at(finding.path)), text_edits(self.manifest, finding.fix)
         (line, column), excerpt, length = self.manifest.in_text(finding.path)
-        return Located(finding, line, column, excerpt, length, value, fix)
+        key = self.manifest.key_above(finding.path)
+        return Located(finding, line, column, excerpt, length, value, fix, key)
 
     def _omitted_severities(self) -> dict[str, Severity]:
         """The highest severity of the findings of each code that are counted but not kept."""

@@ -56,11 +56,25 @@ def up_to_root(folder: Path) -> list[Path]:
     return folders[: root + 1]
 
 
-def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
-    """Return the configuration of a settings file, overridden by the options. Raises InputError."""
+def configuration(file: str) -> Configuration:
+    """Return the configuration of a settings file. Raises InputError."""
     from webhook.settings.load import load
 
-    return load(None, _nowhere, "", options) if file is None else parse(*content(file), partial(load, options=options))
+    return parse(*content(file), load)
+
+
+def chosen_settings(file: str | None, options: Sequence[Option]) -> tuple[Settings, bool]:
+    """Return the settings of a file, overridden by the options, and whether they say how GPUs are shared.
+
+    Raises InputError.
+    """
+    if file is None and not options:
+        return Settings(), False
+    from webhook.settings.load import SHARING, load_with_keys
+
+    named = ("", b"") if file is None else content(file)
+    held, keys = parse(*named, partial(load_with_keys, options=options))
+    return held.settings, not SHARING.isdisjoint(keys)
 
 
 def read_facts(file: str | None, settings: Settings) -> Facts:

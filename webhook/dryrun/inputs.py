@@ -121,12 +121,14 @@ def entries(inputs: Inputs, batches: Iterable[list[Answer[Entry]]]) -> Iterator[
         if is_pipe(file):
             yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
         elif all_empty and not inputs.force_exclude:
-            yield Diagnostic(file, 0, 0, _EMPTY_FILE)
+            yield Diagnostic(file, 0, 0, _EMPTY_FILE if len(inputs.names) == 1 else _EMPTY_FILES)
     if all_empty and unread and not empty and not inputs.force_exclude:
         counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
-        yield Diagnostic(inputs.names[0], 0, 0, f"no object here, nor in any other input; not read: {counts}")
+        nowhere = "no object here" if len(inputs.names) == 1 else "no object here, nor in any other input"
+        yield Diagnostic(inputs.names[0], 0, 0, f"{nowhere}; not read: {counts}")
 
 
 _EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
 _EMPTY_PIPE = "this pipe holds no object; did the command that writes it fail?"
-_EMPTY_FILE = "no object in this file, nor in any other input"
+_EMPTY_FILE = "no object in this file"
+_EMPTY_FILES = "no object in this file, nor in any other input"

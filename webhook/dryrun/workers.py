@@ -68,8 +68,9 @@ def _start(function: Callable[[Any], Any]) -> None:
     """Prepare a worker process. It ends with its parent, also when the parent is killed."""
     global _work
     _work = function
-    # The terminal sends an interrupt to all processes; the parent then ends its workers.
+    # The terminal sends an interrupt, and SIGHUP when it closes, to all processes; the parent then ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the files that SIGTERM removes are the parent's
     Thread(target=_end_with_parent, daemon=True).start()
 

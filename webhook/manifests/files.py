@@ -95,6 +95,10 @@ def shown(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
 
 
+UNKNOWN = "\ufffd"
+"""What such a name has in place of bytes that are not UTF-8: no file, or another one, has this name."""
+
+
 def reason_of(error: OSError | ValueError) -> str:
     """Return why a file cannot be read."""
     if isinstance(error, FileNotFoundError):

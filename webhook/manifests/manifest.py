@@ -69,16 +69,17 @@ class Document:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor; with KEY at the end, of the key."""
         if path[-1:] == (KEY,):
-            key = self._key_start(self.path_in_text(path[:-1]))
+            key = self.key_start(path[:-1])
             return self.locate(path[:-1]) if key is None else self.text.position(key)
         return self.text.position(self.offset(path))
 
-    def _key_start(self, path: Path) -> int | None:
+    def key_start(self, path: Path) -> int | None:
+        """Return the offset of the last key of a path; None where the text has none."""
         if self._keys is None:
             from webhook.manifests.marks import KeyMarks
 
             self._keys = KeyMarks(self.text.content, self.start, is_json=self.is_json)
-        return self._keys.key(path)
+        return self._keys.key(self.path_in_text(path))
 
     def offset(self, path: Path) -> int:
         return self.mark(path).start if path else self.start
@@ -182,6 +183,16 @@ class Manifest:
         mark = within.mark(self.path + path)
         length = 0 if isinstance(value, dict | list) else within.marks.length(mark, value)
         return within.text.position(mark.start), within.text.excerpt(mark.start), length
+
+    def key_above(self, path: Path) -> tuple[Position, Excerpt] | None:
+        """Return the position and the line of the key above a mapping or list with lines of its own; None without."""
+        whole = self.path + path
+        if not isinstance(self.at(path), dict | list) or not whole or isinstance(whole[-1], int):
+            return None
+        key, text = self.within.key_start(whole), self.within.text
+        if key is None or text.position(key).line == self.locate(path).line:
+            return None
+        return text.position(key), text.excerpt(key)
 
     def only_scalar(self, path: Path) -> tuple[Position, str] | None:
         """Return the position and the text of a scalar of one line; None if other values may share this text."""

@@ -8,13 +8,13 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import blocks
 from webhook.manifests.manifest import Document
 from webhook.manifests.recognition import template
-from webhook.manifests.stream import GZIP, UTF16, Part, is_json, normal, parts
+from webhook.manifests.stream import GZIP, Part, is_json, is_utf16, normal, parts
 from webhook.manifests.text import SourceText, UnreadableError, quoted
 
 
 def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
-    if data.startswith(UTF16):
+    if is_utf16(data):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
     if data.startswith(GZIP):

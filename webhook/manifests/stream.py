@@ -42,6 +42,17 @@ def normal(data: bytes) -> bytes:
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 
+_ASCII = 8
+"""Bytes of the first four characters in UTF-16. Those of a manifest are ASCII."""
+
+
+def is_utf16(data: bytes) -> bool:
+    """Return whether bytes are UTF-16: by their byte order mark, or by a zero in each of the first characters."""
+    first, second = data[0:_ASCII:2], data[1:_ASCII:2]
+    has_zeros = (all(first) and not any(second)) or (all(second) and not any(first))
+    return data.startswith(UTF16) or (len(data) >= _ASCII and has_zeros)
+
+
 def is_json(data: bytes) -> bool:
     """Return whether kubectl takes a stream that begins with these bytes for JSON."""
     return _without_blanks(data).startswith(b"{")
@@ -107,7 +118,7 @@ def _sections(name: str, stream: BinaryIO, block: int) -> Iterator[Source | Diag
     data = stream.read(block)
     while not _without_blanks(data) and len(data) <= LARGEST and (more := stream.read(block + len(data))):
         data += more
-    if len(data) < block or is_json(data) or data.startswith((*UTF16, GZIP)):
+    if len(data) < block or is_json(data) or is_utf16(data) or data.startswith(GZIP):
         data += stream.read(max(0, LARGEST + 1 - len(data)))
         yield Source(name, data) if len(data) <= LARGEST else Diagnostic(name, 0, 0, TOO_LARGE)
         return

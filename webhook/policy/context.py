@@ -10,16 +10,18 @@ from webhook.policy.launchers.words import Launch
 from webhook.policy.placement.memory import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement
-from webhook.policy.pods.pod import Container
+from webhook.policy.pods.pod import RAY_ADDRESS, Container
 from webhook.policy.pods.reading import Members
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
 from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
+from webhook.policy.workloads.chosen import who_chooses
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, launches_of
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
 from webhook.policy.workloads.paths import Assembly
 from webhook.policy.workloads.search import Mention
 from webhook.policy.workloads.unknown import Unknown, entry
+from webhook.policy.workloads.without_pods import RENDERED, is_of_kubernetes
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import RuntimeClass
@@ -92,8 +94,8 @@ class PodContext:
         self.is_pod = extracted.is_pod
         self.origin = origin
         self.is_checked_as_it_is = extracted.is_pod and origin.is_final_hook
-        self.deferral = self._deferral(extracted.deferral)
         self.rules = rules
+        self.deferral = self._deferral(extracted.deferral)
         self.facts = rules.facts
         self.edits: list[Edit] = []
         self._launches: tuple[tuple[Container, Launch], ...] | None = None
@@ -128,6 +130,14 @@ class PodContext:
             self._launches = launches_of(self.requests.containers)
         return self._launches
 
+    def has_own_ray(self, container: Container, launch: Launch) -> bool:
+        """Whether a launch starts a Ray cluster of its own, which no other pod joins: the pod is one of a Deployment.
+
+        Operators of other kinds may set up Ray for a pod.
+        """
+        lone = self.extracted.group is None and self.extracted.manifest.get("kind") == "Deployment"
+        return lone and launch.own_ray and RAY_ADDRESS not in container.variables
+
     @property
     def expects_edits(self) -> bool:
         """Whether the mutating hook should have edited the pod already."""
@@ -158,6 +168,10 @@ class PodContext:
     def _deferral(self, of_object: Deferral | None) -> Deferral | None:
         if self.pod.elements("schedulingGates"):
             return Deferral.GATED
+        if of_object is Deferral.DEFAULT and not (
+            self.origin.is_offline and self.rules.settings.workloads.default_queue
+        ):
+            return None  # a hook sees the label of the queue
         # A queue gates a pod at its creation, and the final hook sees whether it did.
         return None if self.is_checked_as_it_is else of_object
 
@@ -237,15 +251,28 @@ def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) ->
     return f"unknown kind: {said}" + (f"; add {added} to workloads.paths" if added else "")
 
 
+def open_amounts(held: ManifestObject) -> str:
+    """Why the pods of an object that names no GPU resource may get GPUs; empty where nothing is known."""
+    chosen = who_chooses(held.group, held.kind)
+    return f"open: it names no GPU resource; {chosen}" if chosen else ""
+
+
 def why_skipped(context: ObjectContext) -> str:
     """Why nothing of an object is checked."""
-    why = "it requests no GPU resource"
-    if context.mentions:
-        why = "nothing checks the GPU resource that it names"
-    elif (context.held.group, context.held.kind) in BUILT_IN:
-        why = "it holds no pod template"
+    group, kind = context.held.group, context.held.kind
     cause = "" if context.unknown is None else context.unknown.cause
-    return f"skipped: {why}" + (f"; {cause}" if cause else "")
+    if context.mentions:
+        return "skipped: nothing checks the GPU resource that it names" + (f"; {cause}" if cause else "")
+    if (group, kind) in BUILT_IN:
+        return "skipped: it holds no pod template"
+    if (group, kind) in RENDERED:
+        return f"skipped: other objects are rendered from it; check the output of {RENDERED[group, kind]}"
+    chosen = who_chooses(group, kind)
+    if chosen is not None:
+        return f"skipped: it names no GPU resource; {chosen}"
+    if context.unknown is None or (is_of_kubernetes(group) and not cause):
+        return "skipped: it requests no GPU resource"
+    return f"skipped: {cause or 'unknown kind'}; it names none of the configured resources"
 
 
 _LONGEST_LIST = 1024

@@ -15,22 +15,32 @@ from webhook.policy.context import (
     ObjectContext,
     Origin,
     PodContext,
+    open_amounts,
     suppressed_codes,
     why_searched,
     why_skipped,
 )
-from webhook.policy.injections import ALL, STEERING
+from webhook.policy.injections import ALL, STEERING, WITHOUT_GPU
 from webhook.policy.placement.cluster_nodes import cluster_nodes
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Ruleset, carries
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps, finished
-from webhook.policy.verdict import MOST_EDITS, Edit, Severity, Verdict, VerdictBuilder, skipped
+from webhook.policy.verdict import MOST_EDITS, Edit, Path, Severity, Verdict, VerdictBuilder, skipped
+from webhook.policy.workloads.bare import find_bare, has_unknown_fields, may_have_bare
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
 from webhook.policy.workloads.presets import kinds_with
-from webhook.policy.workloads.search import GpuNames, Mention, amounts_read, containers_of, find_mentions, find_pods
+from webhook.policy.workloads.search import (
+    GpuNames,
+    Mention,
+    amounts_read,
+    containers_of,
+    encoded,
+    find_mentions,
+    find_pods,
+)
 from webhook.policy.workloads.unknown import unknown
 from webhook.policy.workloads.without_pods import FRAGMENT, active, why_no_pods
 
@@ -124,7 +134,15 @@ class Evaluator:
         """The verdict for an object with these pods, in which a search may find amounts elsewhere."""
         verdict = VerdictBuilder()
         checked = self._check(pods, origin, verdict)
-        mentions = self._mentions(held.manifest, pods, checked)
+        text = encoded(held.manifest)
+        mentions = self._mentions(held.manifest, text, pods, checked)
+        if not pods or kind.has_bare_amounts:
+            # Also those of other vendors, of which no check asks.
+            own = (one.amount_path("limits", "") for context in checked for one in context.pod.containers)
+            known = (one.path for one in mentions)
+            mentions += _bare(held, text, chain(own, known, _left_alone(pods, checked)))
+        if not verdict.reason and not any(one.requests.named for one in checked):
+            verdict.reason = open_amounts(held)
         if pods and not mentions:
             return verdict.build()
         context = ObjectContext(held, kind, None, (), mentions)
@@ -135,9 +153,15 @@ class Evaluator:
         """The verdict for an object of an unknown kind, in which a search may find pods, and amounts elsewhere."""
         verdict = VerdictBuilder()
         pods, checked = self._check_found(held, origin, verdict)
-        mentions = self._mentions(held.manifest, pods, checked)
+        text = encoded(held.manifest)
+        mentions = self._mentions(held.manifest, text, pods, checked)
+        mentions += _bare(
+            held, text, chain(chain.from_iterable(map(containers_of, pods)), (one.path for one in mentions))
+        )
         unknown_kind = unknown(held.group, held.kind, self.kinds)
-        naming = tuple([one.extracted for one in checked if one.requests.named or one.requests.positive])
+        naming = tuple(
+            [one.extracted for one in checked if one.requests.named or one.requests.positive or one.requests.of_pod]
+        )
         context = ObjectContext(held, None, unknown_kind, naming, mentions)
         self._run_on_object(context, origin, verdict)
         if naming and not verdict.reason:
@@ -170,16 +194,17 @@ class Evaluator:
             found.append(context.extracted)
         return found, checked
 
-    def _mentions(self, manifest: Members, pods: list[ExtractedPod], checked: list[PodContext]) -> tuple[Mention, ...]:
+    def _mentions(
+        self, manifest: Members, text: bytes | None, pods: list[ExtractedPod], checked: list[PodContext]
+    ) -> tuple[Mention, ...]:
         """The amounts of an object that no check of its pods reads. Exempt pods are left alone."""
         if self._names is None:
             self._names = GpuNames(self.ruleset.gpus)
         read = {path for context in checked for path in amounts_read(context.requests)}
-        if self._names.occurrences(manifest) == len(read):
+        if self._names.occurrences(text) == len(read):
             return ()  # as for most objects, for which the search takes too long
-        left_alone = {extracted.path for extracted in pods}.difference(context.extracted.path for context in checked)
         containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
-        return tuple(find_mentions(manifest, self._names, read | left_alone, containers))
+        return tuple(find_mentions(manifest, self._names, read | _left_alone(pods, checked), containers))
 
     def _run(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
@@ -210,7 +235,7 @@ class Evaluator:
             active,
             bool(context.mps_requests),
             bool(context.requests.positive),
-            bool(context.requests.named),
+            bool(context.requests.named or context.requests.of_pod),
             context.expects_edits,
             context.origin.added_containers is None,
         )
@@ -222,6 +247,18 @@ class Evaluator:
         return checks
 
 
+def _left_alone(pods: Iterable[ExtractedPod], checked: Iterable[PodContext]) -> set[Path]:
+    """The paths to the pods that are not checked, because they are exempt."""
+    return {extracted.path for extracted in pods}.difference(context.extracted.path for context in checked)
+
+
+def _bare(held: ManifestObject, text: bytes | None, left_out: Iterable[Path]) -> tuple[Mention, ...]:
+    """The amounts below bare names outside the parts that are left out, from the object and its encoding."""
+    if not may_have_bare(text) or not has_unknown_fields(held.group, held.kind):
+        return ()
+    return tuple(find_bare(held.manifest, left_out))
+
+
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why.
 
@@ -229,7 +266,8 @@ def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     so that a malformed template is an error on the command line and in each hook.
     """
     edits: list[Edit] = []
-    for injection in ALL if context.pod.is_editable else (STEERING,):
+    injections = ALL if context.requests.positive else WITHOUT_GPU
+    for injection in injections if context.pod.is_editable else (STEERING,):
         reason = injection.why_not(context)
         if reason is None:
             edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
@@ -251,6 +289,9 @@ def exemption(context: PodContext) -> str | None:
         return "exempt: the pod has the annotation of exempt.annotation"
     if _is_mirror(context):
         return "exempt: the pod mirrors a static pod, which a kubelet runs already"
+    extracted = context.extracted
+    if extracted.place.is_unused(extracted.manifest, extracted.path):
+        return "exempt: the controller makes no pods of a part that is not enabled"
     return "exempt: the pod runs on Windows" if _is_windows(context) else None
 
 

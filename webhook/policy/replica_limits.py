@@ -10,20 +10,23 @@ from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Placement, Reachability
-from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, is_whole
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import PeakRequest, ResourceRequest
 from webhook.policy.settings.settings import Resource
-from webhook.policy.verdict import Replacement, Severity
+from webhook.policy.verdict import Path, Replacement, Severity
 
 
 class Excess(NamedTuple):
-    """A request for more replicas than the limit of a class of nodes. `shared`: how it shares, in words of messages."""
+    """A request for more replicas than the limit of a class of nodes. `shared`: how it shares, in words of messages.
+
+    `nowhere`: the nodes are known, none of them is of that class, and none can take the pod.
+    """
 
     request: ResourceRequest
     limit: int
     shared: str
+    nowhere: bool
 
 
 _SHARED: Mapping[SharingStrategy, str] = {"mps": "shared through MPS", "time-slicing": "time-sliced"}
@@ -47,8 +50,13 @@ def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
         if limit is None or request.billionths <= limit * NANO:
             continue
         if placement.lands(resource, strategy) is not Reachability.NO:
-            return Excess(request, limit, shared)
+            return Excess(request, limit, shared, _is_nowhere(placement, strategy, resource))
     return None
+
+
+def _is_nowhere(placement: Placement, strategy: SharingStrategy, resource: Resource) -> bool:
+    cluster = placement.cluster
+    return cluster.known and not placement.possible and not cluster.index.sharing(strategy, resource.name)
 
 
 def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:
@@ -152,7 +160,18 @@ def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> t
         return ()
     container, name, most = request.container, request.resource.name, _most(context, limit)
     fields = (("limits", container.limits), ("requests", container.requests))
-    return tuple(Replacement(container.amount_path(field, name), most) for field, held in fields if name in held)
+    return tuple(
+        [
+            _replacement(container.amount_path(field, name), name, held[name], most)
+            for field, held in fields
+            if name in held
+        ]
+    )
+
+
+def _replacement(path: Path, name: str, held: object, most: int) -> Replacement:
+    """An amount in a field of another name keeps its type, which the field may demand."""
+    return Replacement(path, str(most) if path[-1] != name and isinstance(held, str) else most)
 
 
 def counts_gpus(context: PodContext) -> bool:
@@ -219,16 +238,6 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
 
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
 _INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"
-
-_HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
-"""Resources of HAMi, whose own device plugin shares cards without MPS (Project-HAMi/HAMi)."""
-
-
-def hami(container: Container) -> str:
-    """To exempt a pod of HAMi, whose nodes have no such limit; empty for other pods."""
-    if _HAMI.isdisjoint(container.limits) and _HAMI.isdisjoint(container.requests):
-        return ""
-    return "; for a cluster that HAMi manages, set limits.perContainer and limits.perPod to null"
 
 
 def sharing_nodes(context: PodContext) -> str:

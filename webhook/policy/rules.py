@@ -41,6 +41,7 @@ class Rules:
     `allows_hostpath`: its Pod Security level allows hostPath volumes; an unknown namespace counts as one without it.
     `severities` holds every check by its code, `active` those that are not off. `container_limits` are the limits on
     the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
+    `trusts_markers`: markers of other schedulers count.
     """
 
     def __init__(self, ruleset: Ruleset, namespace: str) -> None:
@@ -52,6 +53,7 @@ class Rules:
         cap = _MODE_CAP[(rule and rule.mode) or settings.mode]
         named = {**settings.severities, **(rule.severities if rule else {})}
         wanted = {**ruleset.defaults, **{code: Severity[name.upper()] for code, name in named.items()}}
+        self.trusts_markers = ruleset.trusts_markers
         self.severities = {code: min(severity, cap) for code, severity in wanted.items()}
         self.active = frozenset(code for code, severity in self.severities.items() if severity is not Severity.OFF)
         self.container_limits = ruleset.container_limits
@@ -91,6 +93,8 @@ class Ruleset:
     """Settings and facts as one snapshot, which makes the rules of each namespace once from all that they share.
 
     `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
+    `trusts_markers`: nothing at all describes the cluster, so that a pod's markers of another scheduler count. A
+    command sets it before it evaluates.
     """
 
     _REMEMBERED = 4096
@@ -100,6 +104,7 @@ class Ruleset:
         self.facts = facts
         self.defaults = defaults
         self.nodes = nodes
+        self.trusts_markers = False
         self.gpus = GpuResources(settings.resources)
         self.annotated_resource = _annotated(settings)
         self.known_names = KnownNames(self.gpus.by_name)

@@ -12,7 +12,9 @@ class ExitCode(IntEnum):
     DENIED = 1, "something denied (or warned, with --fail-on warn)"
     WRONG_INPUT = 2, "wrong usage, unreadable or malformed input, wrong settings"
     INTERNAL_ERROR = 3, "internal error"
+    HUNG_UP = 129, "ended by SIGHUP, as when the terminal closes"
     INTERRUPTED = 130, "interrupted"
+    OUTPUT_CLOSED = 141, "the reader of standard output closed it, as head does"
     TERMINATED = 143, "ended by SIGTERM"
 
     meaning: str

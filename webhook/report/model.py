@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.manifests.comments import Comment
-from webhook.manifests.text import Excerpt
+from webhook.manifests.text import Excerpt, Position
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
@@ -60,6 +60,8 @@ class Located:
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
     `fix` holds the edits that resolve the finding; empty where people have to choose, or the text is not plain enough.
+    `key` is the position and the line of the key above a mapping or list that begins on a line of its own: the first
+    line of the value is about another field than the finding, which may miss one. None for other values.
     """
 
     finding: Finding
@@ -69,6 +71,7 @@ class Located:
     length: int = 0
     value: str = ""
     fix: tuple[TextEdit, ...] = ()
+    key: tuple[Position, Excerpt] | None = None
 
     @property
     def pointer(self) -> str:

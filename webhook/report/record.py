@@ -36,6 +36,7 @@ class Rest:
             **({"notChecked": list(tally.selection.left_out)} if tally.selection.left_out else {}),
             **({"suppressed": suppressed} if suppressed else {}),
             **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
+            **({"assumed": {"sharing": "mps", "findings": tally.assumed}} if tally.assumed else {}),
             "summary": tally.summary(),
         }
 

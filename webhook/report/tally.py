@@ -8,6 +8,8 @@ from enum import Enum
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.policy.checks import CHECKS
+from webhook.policy.checks.check import Scope
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Severity
 from webhook.report.exit_codes import ExitCode
@@ -56,11 +58,14 @@ class Tally:
     findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files and
     folders that are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
     them. `notes` counts the remarks about suppression. `baseline` is that of the run, if there is one.
+    `assumes_sharing`: nothing says how GPUs are shared, so that the run assumes MPS.
     """
 
-    def __init__(self, settings: str = "", selection: Selection = EVERYTHING) -> None:
+    def __init__(self, settings: str = "", selection: Selection = EVERYTHING, *, assumes_sharing: bool = False) -> None:
         self.settings = settings
         self.selection = selection
+        self._assumes_sharing = assumes_sharing
+        self._omitted: Counter[str] = Counter()
         self.decisions = dict.fromkeys(DECISIONS, 0)
         self.errors = 0
         self.codes: Counter[tuple[str, str]] = Counter()
@@ -85,7 +90,11 @@ class Tally:
             self.skipped[result.reason] += 1
         for located in result.findings:
             self.codes[located.finding.code, located.finding.severity.label] += 1
-        self.unchecked += any(located.finding.code == _UNCHECKED for located in result.findings)
+        for code, count in result.omitted.items():
+            self._omitted[code] += count
+        self.unchecked += any(located.finding.code == _UNCHECKED for located in result.findings) and not (
+            is_of_another_kind(result)
+        )
         for one in result.suppressed:
             self.suppressed[one.code, one.by] += one.count
         self.notes += len(result.notes)
@@ -93,6 +102,14 @@ class Tally:
     @property
     def objects(self) -> int:
         return sum(self.decisions.values())
+
+    @property
+    def assumed(self) -> int:
+        """How many findings depend on the assumption that nodes share GPUs through MPS; 0 where nothing is assumed."""
+        if not self._assumes_sharing:
+            return 0
+        listed = sum(count for (code, _), count in self.codes.items() if code in ABOUT_SHARING)
+        return listed + sum(count for code, count in self._omitted.items() if code in ABOUT_SHARING)
 
     def suppressed_by(self, suppressor: Suppressor) -> int:
         return sum(count for (_, by), count in self.suppressed.items() if by is suppressor)
@@ -107,6 +124,9 @@ class Tally:
         fails = any(self.decisions[one] for one in fail_on.failing) or (fail_on.counts_unread and self.unread.hiding)
         return ExitCode.DENIED if fails else ExitCode.OK
 
+
+ABOUT_SHARING = frozenset(check.code for check in CHECKS if check.scope in (Scope.MPS, Scope.SHARED))
+"""The checks that report nothing where nodes share no GPUs."""
 
 _UNCHECKED = "GPS023"
 """The check that reports GPU resources which nothing checks."""
@@ -151,8 +171,31 @@ def _things(files: int, folders: int) -> str:
 def summary(tally: Tally) -> str:
     """Return the numbers of objects by decision and of unread inputs."""
     said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
-    end = f"; {counted(tally.errors, 'input')} could not be read" if tally.errors else ""
+    end = f"; {counted(tally.errors, 'error')}" if tally.errors else ""
     return f"{counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}"
+
+
+ASSUMED = "nodes share GPUs through MPS"
+"""The assumption about a cluster that nothing describes."""
+
+
+def assumption(tally: Tally) -> str:
+    """Return what the run assumes, and how to name the cluster; empty where no finding depends on it."""
+    if not tally.assumed:
+        return ""
+    depends = "1 finding depends" if tally.assumed == 1 else f"{tally.assumed} findings depend"
+    return (
+        f"assumed: {ASSUMED}. {depends} on it. Name the cluster by --context, --facts, --profile (whole-cards if it "
+        "shares no GPUs) or .gpushare.yaml"
+    )
+
+
+def is_of_another_kind(result: Result) -> bool:
+    """Return whether a finding says that the kind is misspelt, so that the report need not say so again."""
+    return any(one.finding.code == _UNCHECKED and one.finding.path == _KIND for one in result.findings)
+
+
+_KIND = ("kind",)
 
 
 def further(result: Result) -> Iterator[str]:

@@ -18,7 +18,7 @@ from webhook.policy.memo import memo
 from webhook.server.errors import OverloadedError, RequestError, answer
 from webhook.server.http.bodies import Bodies
 from webhook.server.http.load import LARGE, LargeReviews, LoadShedder
-from webhook.server.http.protocol import EXCHANGE
+from webhook.server.http.protocol import EXCHANGE, Exchange
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import LiveConfig
@@ -65,8 +65,8 @@ class Reviews:
         return response
 
     async def _review(self, request: web.BaseRequest) -> web.Response:
-        arrived = request[EXCHANGE].arrived
-        route = _route(request)
+        exchange = request[EXCHANGE]
+        arrived, route = exchange.arrived, _route(request, exchange)
         body = await self._bodies.read(request, route.budget)
         size = len(body)
         try:
@@ -112,7 +112,8 @@ class Reviews:
 
 def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
     """The log line of a review that took this processor time."""
-    request, counts = outcome.request, outcome.verdict.counts
+    request, verdict = outcome.request, outcome.verdict
+    counts, suppressed = verdict.counts, verdict.suppressed.counts
     return ReviewLine(
         hook=hook.label,
         uid=request.uid,
@@ -120,22 +121,22 @@ def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
         name=outcome.name,
         kind=request.kind.kind,
         operation=request.operation,
-        decision=outcome.verdict.decision.label,
+        decision=verdict.decision.label,
         allowed=outcome.allowed,
-        codes=sorted({code for code, _ in counts}),
-        findings=sum(counts.values()),
-        suppressed=sorted(outcome.verdict.suppressed.counts),
+        codes=sorted({code for code, _ in counts}) if counts else [],
+        findings=sum(counts.values()) if counts else 0,
+        suppressed=sorted(suppressed) if suppressed else [],
         edits=len(outcome.operations),
-        microseconds=round(seconds * 1e6),
+        microseconds=int(seconds * 1e6),
     )
 
 
-def _route(request: web.BaseRequest) -> Route:
+def _route(request: web.BaseRequest, exchange: Exchange) -> Route:
     """The route of a request whose header is that of a review. Raises RequestError."""
     route = target(request.raw_path)
     if request.method != "POST":
         raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
-    if not request[EXCHANGE].is_authorized:
+    if not exchange.is_authorized:
         raise RequestError(
             HTTPStatus.FORBIDDEN, "the common name of the client certificate is not in tls.clientSubjects", closes=True
         )

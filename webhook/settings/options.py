@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "kai", "dra", "none"]
+Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "kai", "dra", "whole-cards", "none"]
 
 
 @dataclass(frozen=True, slots=True)

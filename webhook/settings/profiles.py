@@ -66,6 +66,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         "resources": _WHOLE_CARDS,
         "injections": {"runtimeClass": _OFF, "pipeDirectory": _OFF, "pipeMount": _OFF},
     },
+    "whole-cards": {"resources": _WHOLE_CARDS, "injections": {"pipeDirectory": _OFF, "pipeMount": _OFF}},
     "none": {"injections": dict.fromkeys(object_of(Injections).keys, _OFF)},
 }
 """The values by profile, as a settings file spells them."""
@@ -80,6 +81,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "kai": "KAI Scheduler with an MPS daemon on the host: its annotations count as requests for a share, "
     "`nvidia.com/gpu` stands for whole cards, and KAI sets the runtime class itself.",
     "dra": "A DeviceClass serves `nvidia.com/gpu` (`extendedResourceName`): nothing limits requests for it.",
+    "whole-cards": "Nodes share no GPUs: nothing limits requests or is said about MPS. Names, quantities, launchers, "
+    "runtime class and tolerations stay.",
     "none": "Nothing is injected; the checks stay.",
 }
 """What each profile is for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Annotated, Any
@@ -93,7 +94,9 @@ def _schema(node: Node, remedy: str = "leave the key out for its defaults") -> C
         case Array(element):
             keys = f"its keys are {', '.join(element.keys)}" if isinstance(element, Object) else ""
             elements = core_schema.list_schema(_schema(element, keys))
-            return _built(_only(core_schema.list_schema(), "a list", "write [] for none", elements), tuple, repeated)
+            return _built(
+                _only(core_schema.list_schema(), "a list", partial(_in_brackets, element), elements), tuple, repeated
+            )
         case Map(key, value):
             members = core_schema.dict_schema(_schema(key), _schema(value))
             return _only(core_schema.dict_schema(), "a mapping", "write {} for none", members)
@@ -134,9 +137,22 @@ def _spelled_out(key: str, value: object) -> object:
     return {key: [value]} if isinstance(value, str) else value
 
 
-def _only(kind: CoreSchema, name: str, remedy: str, parts: CoreSchema) -> CoreSchema:
-    checked = _told(kind, lambda value: f"must be {name}, not {shown(value)}; {remedy}")
+def _only(kind: CoreSchema, name: str, remedy: str | Callable[[Any], str], parts: CoreSchema) -> CoreSchema:
+    def told(value: Any) -> str:
+        return f"must be {name}, not {shown(value)}; {remedy if isinstance(remedy, str) else remedy(value)}"
+
+    checked = _told(kind, told)
     return core_schema.chain_schema([checked, parts])
+
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/-]{0,62}")
+"""A text that needs no quotes in a list."""
+
+
+def _in_brackets(element: Node, value: Any) -> str:
+    """Return the remedy for a value in place of a list: its only element, where it can be one."""
+    is_element = isinstance(element, Scalar) and isinstance(value, str) and _PLAIN.fullmatch(value)
+    return f"write [{value}]" if is_element else "write [] for none"
 
 
 def _told(schema: CoreSchema, tell: Callable[[Any], str], kind: str = "told") -> CoreSchema:

@@ -13,14 +13,14 @@ name in ['{{ include "gpushare-webhook.resourceNames" . | fromJsonArray | join "
 {{- end -}}
 
 {{/*
-Whether a pod spec names a GPU resource, or more resources than CEL should read. The API server's time to read keys of a
+Whether a pod spec names a GPU resource, in a container or for the pod as a whole (GPS003), or more resources than CEL should read. The API server's time to read keys of a
 mapping grows faster than their number, within its own budget: tens of thousands take longer than a request may take. The
 webhook reads them in milliseconds. Takes the root and `spec`.
 */}}
 {{- define "gpushare-webhook.cel.namesGpu" -}}
 {{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isGpu" .root)) -}}
 {{- $sizes := "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})].map(amounts, amounts == null ? 0 : amounts.size()).sum()" -}}
-[{{ .spec }}.?containers.orValue([]), {{ .spec }}.?initContainers.orValue([])].exists(list, list != null && (list.map(c, {{ $sizes }}).sum() > 2000 || list.exists(c, {{ $named }})))
+[{{ .spec }}.?containers.orValue([]), {{ .spec }}.?initContainers.orValue([])].exists(list, list != null && (list.map(c, {{ $sizes }}).sum() > 2000 || list.exists(c, {{ $named }}))) || [{{ .spec }}.?resources.?limits.orValue({}), {{ .spec }}.?resources.?requests.orValue({})].exists(amounts, amounts != null && (amounts.size() > 2000 || amounts.exists(name, {{ include "gpushare-webhook.cel.isGpu" .root }})))
 {{- end -}}
 
 {{/*
@@ -94,9 +94,9 @@ oldObject == null || (oldObject.spec.?schedulingGates.orValue([]).size() > 0 && 
 {{- end -}}
 
 {{/*
-Whether a pod that names no GPU resource still concerns the webhook: it asks for a share by annotation, its environment or
-a mount exposes GPUs (GPS007), it asks for a name that may be a typo (GPS013), or it has gpushare-webhook annotations
-(GPS018), or too many annotations to read in CEL. Takes the root and `template`.
+Whether a pod that names no GPU resource still concerns the webhook: it asks for a share by annotation, its environment, a
+mount or its runtime class exposes GPUs (GPS007), it asks for a name that may be a typo (GPS013), or it has
+gpushare-webhook annotations (GPS018), or too many annotations to read in CEL. Takes the root and `template`.
 */}}
 {{- define "gpushare-webhook.cel.concernsGpu" -}}
 {{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isTypo" .root)) -}}
@@ -105,8 +105,10 @@ a mount exposes GPUs (GPS007), it asks for a name that may be a typo (GPS013), o
 {{- $many := include "gpushare-webhook.cel.tooMany" (dict "list" "list" "sizes" $sizes) -}}
 {{- $spec := printf "%s.?spec" .template -}}
 {{- $annotations := printf "%s.?metadata.?annotations.orValue({})" .template -}}
+{{- $runtime := printf "%s.?runtimeClassName.orValue('')" $spec -}}
+{{- $class := (include "gpushare-webhook.settings" .root | fromJson).injections.runtimeClass.name -}}
 {{- with include "gpushare-webhook.cel.asksByAnnotation" . }}{{ . }} || {{ end -}}
-[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ $annotations }}.size() > 500 || {{ $annotations }}.exists(key, key.startsWith('gpushare-webhook/'))
+{{ $runtime }} != null && ({{ $runtime }}.startsWith('nvidia') || {{ $runtime }} == '{{ $class }}') || [{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ $annotations }}.size() > 500 || {{ $annotations }}.exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
 {{/* The kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes. */}}

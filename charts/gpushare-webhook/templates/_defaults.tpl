@@ -174,7 +174,8 @@ section `key` that is null by default.
       "resource": null,
       "versions": [],
       "scope": "Namespaced"
-    }
+    },
+    "defaultQueue": null
   },
   "server": {
     "host": "0.0.0.0",
@@ -328,6 +329,22 @@ section `key` that is null by default.
       "runtimeClass": {
         "enabled": false
       },
+      "pipeDirectory": {
+        "enabled": false
+      },
+      "pipeMount": {
+        "enabled": false
+      }
+    }
+  },
+  "whole-cards": {
+    "resources": [
+      {
+        "name": "nvidia.com/gpu",
+        "kind": "whole"
+      }
+    ],
+    "injections": {
       "pipeDirectory": {
         "enabled": false
       },

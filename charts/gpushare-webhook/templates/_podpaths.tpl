@@ -51,7 +51,7 @@ is optional (cel-go v0.29 ends with an index out of range), so null stands for i
 
 {{/*
 The pods of kinds, in JSON: the steps to them, by their parts in JSON. A part is a list of containers, or one container,
-and the form of a container: its own, its bare resources, a step of Tekton, or a GPU of Spark.
+and the form of a container: its own, its bare resources, a step of Tekton, a GPU of Spark, or a number of GPUs.
 */}}
 {{- define "gpushare-webhook.podsByParts" -}}
 {{- $found := dict -}}
@@ -171,6 +171,11 @@ Whether one of the pods below `at` passes a test of `pod`. Takes `at`, `pods` (t
 
 {{- define "gpushare-webhook.cel.sparkNamesGpu" -}}
 [?c.?gpu.?name].exists(name, type(name) == string && ({{ include "gpushare-webhook.cel.isGpu" . }}))
+{{- end -}}
+
+{{/* An own form of resources names no resource: without `gpuType` it is NVIDIA's. */}}
+{{- define "gpushare-webhook.cel.gpusNamesGpu" -}}
+[?c.?gpu].exists(amount, amount != null)
 {{- end -}}
 
 {{- define "gpushare-webhook.cel.amountsNameGpu" -}}

@@ -6,6 +6,45 @@ what stands there, or the parts of a pod that a controller assembles: their path
 */}}
 {{- define "gpushare-webhook.presets" -}}
 {
+  "aibrix": {
+    "title": "AIBrix",
+    "kinds": [
+      {
+        "group": "orchestration.aibrix.ai",
+        "kind": "StormService",
+        "resource": "stormservices",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.template.spec.roles[*].template",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "orchestration.aibrix.ai",
+        "kind": "RayClusterFleet",
+        "resource": "rayclusterfleets",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.template.spec.headGroupSpec.template",
+            "holds": "template"
+          },
+          {
+            "path": "spec.template.spec.workerGroupSpecs[*].template",
+            "holds": "template"
+          }
+        ]
+      }
+    ]
+  },
   "argo-rollouts": {
     "title": "Argo Rollouts",
     "kinds": [
@@ -520,6 +559,81 @@ what stands there, or the parts of a pod that a controller assembles: their path
       }
     ]
   },
+  "dynamo": {
+    "title": "NVIDIA Dynamo",
+    "kinds": [
+      {
+        "group": "nvidia.com",
+        "kind": "DynamoGraphDeployment",
+        "resource": "dynamographdeployments",
+        "versions": [
+          "v1beta1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.components[*].podTemplate",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "nvidia.com",
+        "kind": "DynamoComponentDeployment",
+        "resource": "dynamocomponentdeployments",
+        "versions": [
+          "v1beta1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.podTemplate",
+            "holds": "template"
+          }
+        ]
+      }
+    ]
+  },
+  "grove": {
+    "title": "Grove",
+    "kinds": [
+      {
+        "group": "grove.io",
+        "kind": "PodCliqueSet",
+        "resource": "podcliquesets",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.template.cliques[*].spec.podSpec",
+            "holds": "podSpec"
+          }
+        ]
+      }
+    ]
+  },
+  "hyperpod": {
+    "title": "SageMaker HyperPod",
+    "kinds": [
+      {
+        "group": "sagemaker.amazonaws.com",
+        "kind": "HyperPodPyTorchJob",
+        "resource": "hyperpodpytorchjobs",
+        "versions": [
+          "v1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.replicaSpecs[*].template",
+            "holds": "template"
+          }
+        ]
+      }
+    ]
+  },
   "jobset": {
     "title": "JobSet",
     "kinds": [
@@ -534,6 +648,43 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "paths": [
           {
             "path": "spec.replicatedJobs[*].template.spec.template",
+            "holds": "template"
+          }
+        ]
+      }
+    ]
+  },
+  "kaito": {
+    "title": "KAITO",
+    "kinds": [
+      {
+        "group": "kaito.sh",
+        "kind": "Workspace",
+        "resource": "workspaces",
+        "versions": [
+          "v1beta1",
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "inference.template",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "kaito.sh",
+        "kind": "InferenceSet",
+        "resource": "inferencesets",
+        "versions": [
+          "v1beta1",
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.template.inference.template",
             "holds": "template"
           }
         ]
@@ -963,6 +1114,222 @@ what stands there, or the parts of a pod that a controller assembles: their path
       }
     ]
   },
+  "llm-d": {
+    "title": "llm-d",
+    "kinds": [
+      {
+        "group": "llm-d.ai",
+        "kind": "ModelService",
+        "resource": "modelservices",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.prefill",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decode",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      }
+    ]
+  },
+  "llmaz": {
+    "title": "llmaz",
+    "kinds": [
+      {
+        "group": "llmaz.io",
+        "kind": "OpenModel",
+        "resource": "openmodels",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": false,
+        "paths": [
+          {
+            "path": "spec.inferenceConfig.flavors[*]",
+            "holds": [
+              {
+                "path": "",
+                "form": "resources"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "inference.llmaz.io",
+        "kind": "Playground",
+        "resource": "playgrounds",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.backendRuntimeConfig.resources",
+            "holds": [
+              {
+                "path": "",
+                "form": "resources"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "inference.llmaz.io",
+        "kind": "BackendRuntime",
+        "resource": "backendruntimes",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": false,
+        "paths": [
+          {
+            "path": "spec.recommendedConfigs[*].resources",
+            "holds": [
+              {
+                "path": "",
+                "form": "resources"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "inference.llmaz.io",
+        "kind": "Service",
+        "resource": "services",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.workloadTemplate.leaderTemplate",
+            "holds": "template"
+          },
+          {
+            "path": "spec.workloadTemplate.workerTemplate",
+            "holds": "template"
+          }
+        ]
+      }
+    ]
+  },
+  "llmkube": {
+    "title": "LLMKube",
+    "kinds": [
+      {
+        "group": "inference.llmkube.dev",
+        "kind": "InferenceService",
+        "resource": "inferenceservices",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec",
+            "holds": [
+              {
+                "path": "resources",
+                "form": "gpus"
+              }
+            ]
+          }
+        ]
+      }
+    ]
+  },
+  "nim": {
+    "title": "NVIDIA NIM Operator",
+    "kinds": [
+      {
+        "group": "apps.nvidia.com",
+        "kind": "NIMService",
+        "resource": "nimservices",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec",
+            "holds": [
+              {
+                "path": "",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "apps.nvidia.com",
+        "kind": "NIMPipeline",
+        "resource": "nimpipelines",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.services[*].spec",
+            "holds": [
+              {
+                "path": "",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "apps.nvidia.com",
+        "kind": "NIMBuild",
+        "resource": "nimbuilds",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec",
+            "holds": [
+              {
+                "path": "",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      }
+    ]
+  },
   "notebooks": {
     "title": "Kubeflow Notebooks",
     "kinds": [
@@ -980,6 +1347,500 @@ what stands there, or the parts of a pod that a controller assembles: their path
           {
             "path": "spec.template.spec",
             "holds": "podSpec"
+          }
+        ]
+      }
+    ]
+  },
+  "ome": {
+    "title": "OME",
+    "kinds": [
+      {
+        "group": "ome.io",
+        "kind": "InferenceService",
+        "resource": "inferenceservices",
+        "versions": [
+          "v1beta1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.engine",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.engine.leader",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.engine.worker",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoder",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoder.leader",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoder.worker",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.router",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.predictor",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "model",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.predictor.workerSpec",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "ome.io",
+        "kind": "ServingRuntime",
+        "resource": "servingruntimes",
+        "versions": [
+          "v1beta1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec",
+            "holds": "podSpec"
+          },
+          {
+            "path": "spec.workers",
+            "holds": "podSpec"
+          },
+          {
+            "path": "spec.engineConfig",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.engineConfig.leader",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.engineConfig.worker",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoderConfig",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoderConfig.leader",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoderConfig.worker",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.routerConfig",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "ome.io",
+        "kind": "ClusterServingRuntime",
+        "resource": "clusterservingruntimes",
+        "versions": [
+          "v1beta1"
+        ],
+        "namespaced": false,
+        "paths": [
+          {
+            "path": "spec",
+            "holds": "podSpec"
+          },
+          {
+            "path": "spec.workers",
+            "holds": "podSpec"
+          },
+          {
+            "path": "spec.engineConfig",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.engineConfig.leader",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.engineConfig.worker",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoderConfig",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoderConfig.leader",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.decoderConfig.worker",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.routerConfig",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "runner",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      },
+      {
+        "group": "ome.io",
+        "kind": "BenchmarkJob",
+        "resource": "benchmarkjobs",
+        "versions": [
+          "v1beta1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.podOverride",
+            "holds": [
+              {
+                "path": "",
+                "form": "container"
+              }
+            ]
+          }
+        ]
+      }
+    ]
+  },
+  "production-stack": {
+    "title": "vLLM production stack",
+    "kinds": [
+      {
+        "group": "production-stack.vllm.ai",
+        "kind": "VLLMRuntime",
+        "resource": "vllmruntimes",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.deploymentConfig",
+            "holds": [
+              {
+                "path": "resources",
+                "form": "gpus"
+              },
+              {
+                "path": "sidecarConfig.resources",
+                "form": "gpus"
+              }
+            ]
           }
         ]
       }

@@ -170,10 +170,9 @@ def test_other_spelling_of_resource_is_another_resource(running: ControlPlaneOnl
 
 
 @pytest.mark.parametrize("member", ["limits", "requests"])
-def test_api_server_rejects_gpu_in_resources_of_pod(running: ControlPlaneOnly, member: str) -> None:
+def test_gpu_in_resources_of_pod_is_denied(running: ControlPlaneOnly, member: str) -> None:
     said = rejection(running, pod("x", PLAIN, resources={member: {GPU: 2}}))
-    assert f"spec.resources.{member}" in said
-    assert "GPS" not in said
+    assert 'GPS003 the pod as a whole asks for "nvidia.com/gpu"' in said
 
 
 CLAIM = {"name": "gpu", "resourceClaimName": "gpu"}
@@ -268,7 +267,12 @@ PASSING = {
 
 @pytest.mark.parametrize("way", PASSING)
 def test_container_without_request_passes(running: ControlPlaneOnly, way: str) -> None:
-    assert warnings(running, pod("x", PASSING[way], runtimeClassName="nvidia")) == ""
+    assert warnings(running, pod("x", PASSING[way])) == ""
+
+
+@pytest.mark.parametrize("way", PASSING)
+def test_runtime_class_without_request_warns(running: ControlPlaneOnly, way: str) -> None:
+    assert "GPS007" in warnings(running, pod("x", PASSING[way], runtimeClassName="nvidia"))
 
 
 PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Variables = Mapping[str, str]
 
 _NEW_NETWORK = 0x40000000  # CLONE_NEWNET of <linux/sched.h>
+_FIRST_PORT = 20_000
 
 
 class Place(Protocol):
@@ -75,16 +76,26 @@ class Loopback:
         self.folder = folder
         (folder / "logs").mkdir()
         self._started: list[Process] = []
-        self._given: set[int] = set()
+        self._reserved: list[socket.socket] = []
 
     def port(self, usual: int) -> int:  # noqa: ARG002
-        """A free port that was not given before: the kernel may choose one again that is not used yet."""
-        while True:
-            with socket.create_server((self.address, 0)) as taken:
-                port = int(taken.getsockname()[1])
-            if port not in self._given:
-                self._given.add(port)
-                return port
+        """A free port, reserved for this place until it closes.
+
+        It lies below those that the kernel gives to outgoing connections: one of them may take a port before the
+        program listens on it. An abstract socket reserves the port among the processes of a test run.
+        """
+        first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        for port in range(_FIRST_PORT, first_outgoing):
+            reservation = socket.socket(socket.AF_UNIX)
+            try:
+                reservation.bind(f"\0gpushare-webhook port {port}")
+                socket.create_server((self.address, port)).close()
+            except OSError:
+                reservation.close()
+                continue
+            self._reserved.append(reservation)
+            return port
+        raise LookupError(f"no port from {_FIRST_PORT} to {first_outgoing} is free")
 
     def command(self, command: Sequence[str]) -> list[str]:
         return list(command)
@@ -107,6 +118,8 @@ class Loopback:
     def close(self) -> None:
         for process in reversed(self._started):
             process.stop()
+        for reservation in self._reserved:
+            reservation.close()
 
 
 class Namespaces:

@@ -81,8 +81,10 @@ def _reduced(node: Json, here: Place, kept: Place | None, gpus: int) -> Json:
 
 
 def _amount(here: Place, key: str | int, value: Json) -> Place | None:
-    """The path to the amount that a member states: of a resource by its name, or of Spark's `gpu`; None for others."""
+    """The path to the amount that a member states: of a resource by its name, or of a `gpu`; None for others."""
     if key == GPU:
+        return (*here, key)
+    if key == "gpu" and isinstance(value, str | int):
         return (*here, key)
     if isinstance(value, dict) and value.get("name") == GPU:
         return (*here, key, "quantity")

@@ -64,9 +64,12 @@ def one(root: Json, finding: Finding, _: re.Match[str]) -> None:
 
 
 def set_amount(root: Json, finding: Finding, value: int) -> None:
-    """Set the quantity under limits and requests; for Spark, the only one."""
+    """Set the quantity under limits and requests; for a form of its own, the only one."""
     if finding.path[-2:] == ("gpu", "quantity"):
         at(root, finding.path[:-1])["quantity"] = value
+        return
+    if finding.path[-1] == "gpu":
+        at(root, finding.path[:-1])["gpu"] = value
         return
     resources = at(root, finding.path[:-2])
     for field in ("limits", "requests"):
@@ -109,6 +112,17 @@ def made(root: Json, path: Path, steps: tuple[str, ...]) -> Json:
     for depth, step in enumerate(steps):
         node = node[path[depth]] if step == EVERY else node.setdefault(step, {})
     return cast("Json", node)
+
+
+def void_everywhere(root: Json, _: Finding, __: re.Match[str]) -> None:
+    for spec in specs(root):
+        for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+            container.setdefault("env", []).append({"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"})
+
+
+def request_gpu(root: Json, _: Finding, __: re.Match[str]) -> None:
+    for spec in specs(root):
+        spec["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
 
 
 def whole_specs(root: Json) -> Iterator[Json]:
@@ -168,6 +182,12 @@ def equal(root: Json, finding: Finding, _: re.Match[str]) -> None:
 def move(root: Json, finding: Finding, _: re.Match[str]) -> None:
     resources, name = at(root, finding.path[:-2]), finding.path[-1]
     resources["limits"] = {**(resources.get("limits") or {}), name: resources["requests"].pop(name)}
+
+
+def into_container(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    spec = at(root, finding.path[:-3])
+    for amounts in spec.pop("resources", {}).values():
+        spec["containers"][0].setdefault("resources", {})["limits"] = {finding.path[-1]: amounts[finding.path[-1]]}
 
 
 def omit_request(root: Json, finding: Finding, _: re.Match[str]) -> None:
@@ -334,6 +354,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
     ("GPS003", r"set it under limits, alone or with the same value", (move,)),
     ("GPS003", r"use a whole number, such as 1", (one,)),
+    ("GPS003", r"move it into a container", (into_container,)),
     ("GPS003", r"write the amount, or render the template first", (one,)),
     ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
     ("GPS005", r"remove the mount; .*", (delete,)),
@@ -347,6 +368,8 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS006", r"use limits such as (0=4G,1=512M)", (matched,)),
     ("GPS007", r"omit it, or set it to (void)", (delete, matched)),
     ("GPS007", r"(?:omit it|remove the mount|remove privileged); .*", (delete,)),
+    ("GPS007", r"replace privileged with .*", (delete,)),
+    ("GPS007", r"request a GPU, or omit runtimeClassName, or .*", (delete, void_everywhere, request_gpu)),
     ("GPS008", r"set runAsUser: (\d+)", (same_user,)),
     ("GPS008", r"set the same runAsUser in all of them", (same_user,)),
     ("GPS009", r"omit (\w+)", (field(None),)),

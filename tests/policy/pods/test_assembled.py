@@ -14,7 +14,7 @@ from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Injections, Settings, SteeringInjection, Users
-from webhook.policy.verdict import Path, Severity
+from webhook.policy.verdict import Path, Replacement, Severity
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError
 from webhook.policy.workloads.paths import Assembly, Containers
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
 EVALUATOR = Evaluator.of(Settings())
 ARGO, KSERVE, SPARK, TEKTON = "argoproj.io", "serving.kserve.io", "sparkoperator.k8s.io", "tekton.dev"
-TRAINER = "trainer.kubeflow.org"
+LLMKUBE, TRAINER = "inference.llmkube.dev", "trainer.kubeflow.org"
 
 
 def limits(amount: object = 1) -> Json:
@@ -411,3 +411,22 @@ def test_steering_adds_affinity_only_where_the_object_holds_the_spec() -> None:
     workflow = {"spec": {"nodeSelector": {"zone": "a"}, "templates": [{"script": {"resources": limits(2)}}]}}
     verdict = evaluator.evaluate(workflow, ARGO, "Workflow", Origin("team-a"))
     assert (verdict.edits, verdict.findings) == ((), ())
+
+
+@pytest.mark.parametrize(("amount", "fixed"), [("2", "1"), (2, 1)])
+def test_fix_of_bare_amount_keeps_its_type(amount: str | int, fixed: str | int) -> None:
+    """A VLLMRuntime demands text, and an InferenceService of LLMKube a number."""
+    manifest = {"spec": {"resources": {"gpu": amount}}}
+    verdict = EVALUATOR.evaluate(manifest, LLMKUBE, "InferenceService", Origin("default"))
+    (finding,) = verdict.findings
+    assert finding.fix == (Replacement(("spec", "resources", "gpu"), fixed),)
+
+
+@pytest.mark.parametrize("resources", [{}, {"gpu": ""}, {"gpu": None}, {"gpu": "2", "gpuType": "amd.com/gpu"}])
+def test_bare_amount_of_nothing_or_of_another_vendor_has_no_finding(resources: Json) -> None:
+    assert paths(LLMKUBE, "InferenceService", {"resources": resources}) == []
+
+
+def test_resource_of_bare_amount_has_a_name() -> None:
+    spec = {"resources": {"gpu": "1", "gpuType": "nvidia.com/gpus"}}
+    assert paths(LLMKUBE, "InferenceService", spec) == [("GPS013", ("spec", "resources", "gpuType"))]

@@ -84,17 +84,18 @@ def cases() -> Iterator[tuple[Fixture, Evaluator, list[Path], Path, str]]:
     for fixture, evaluator, paths in asking():
         for place in {path[:end] for path in paths for end in range(1, len(path) + 1)}:
             key = place[-1]
-            for name in () if isinstance(key, int) or key == OF_SPARK or key.startswith(MIG) else renamed(key):
+            for name in () if isinstance(key, int) or key in BARE or key.startswith(MIG) else renamed(key):
                 case = fixture.group, fixture.object["kind"], place, name
                 if case not in seen:
                     yield fixture, evaluator, paths, place, name
                 seen.add(case)
 
 
-OF_SPARK = "quantity"
-"""The amount beside the name of a resource in the kinds of Spark. The search knows such members by their names only.
+BARE = ("quantity", "gpu")
+"""Amounts of which no key names a resource, in the kinds of Spark, and in own forms of resources. The search knows such
+members by their names only.
 
-It is left out, and so are the names of MIG slices: GPS013 knows no typos of how they begin.
+They are left out, and so are the names of MIG slices: GPS013 knows no typos of how they begin.
 """
 
 

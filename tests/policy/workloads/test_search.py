@@ -22,6 +22,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Resource, Settings, Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
+from webhook.policy.workloads.bare import find_bare
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
 from webhook.policy.workloads.paths import EVERY, Assembly, PathPattern, PodPath, Whole
 from webhook.policy.workloads.presets import PRESETS
@@ -34,6 +35,8 @@ OFFLINE = Origin(NAMESPACE)
 GROUP = "example.com"
 EVALUATOR = Evaluator.of(Settings())
 NAMES = GpuNames(GpuResources((Resource(GPU), Resource(SHARED))))
+BARE_CONTAINER: Json = {"name": "c", "image": "i", "resources": {"limits": {"gpu": 2}}}
+NAMES_NONE = "it names none of the configured resources"
 CONTAINER: Json = {"name": "c", "image": "i", "resources": {"limits": {GPU: 2}}}
 
 
@@ -88,6 +91,7 @@ KEYS = st.sampled_from(
     [
         *("spec", "template", "metadata", "containers", "initContainers", "image", "name", "resources", "limits"),
         *("requests", "env", "command", "annotations", "labels", "tolerations", "quantity", "value", "count"),
+        *("cpu", "gpu", "gpus", "memory"),
         *(GPU, SHARED, MIG, "apiVersion", "kind", "suspend", "affinity", "volumes", "items"),
     ]
 )
@@ -131,6 +135,7 @@ HELD: dict[str, Json] = {
     "step": {"name": "s", "image": "i", "computeResources": {"limits": {GPU: 2}}},
     "trainer": {"resourcesPerNode": {"limits": {GPU: 2}}},
     "spark": {"gpu": {"name": GPU, "quantity": 2}},
+    "gpus": {"gpu": "2", "gpuType": GPU},
 }
 
 
@@ -156,7 +161,7 @@ def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(
 ) -> None:
     manifest: Any = HELD[form]
     for step in reversed(steps):
-        manifest = [manifest] if step == EVERY else {step: manifest}
+        manifest = [manifest] if step == EVERY else {step: manifest, "enabled": True}
     verdict = evaluate(manifest, EVALUATOR, kind.kind, kind.group)
     assert not verdict.is_skipped
     assert "GPS001" in {one.code for one in verdict.findings}
@@ -272,6 +277,56 @@ def test_covered_paths_are_left_out() -> None:
     assert mentions(manifest, ()) == []
 
 
+def bare(held: object, *left_out: Path) -> list[Path]:
+    return [one.path[1:] for one in find_bare({"spec": held}, left_out)]
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpus", "gpuCount"])
+@pytest.mark.parametrize("value", [1, "4", 0.5, "1k"])
+def test_bare_amount_is_found(name: str, value: object) -> None:
+    assert bare({"cpu": 1, name: value}) == [(name,)]
+    assert bare([{name: value, "memory": None}]) == [(0, name)]
+    assert bare({"resources": {name: value}}) == [("resources", name)]
+    for field in ("limits", "requests"):
+        assert bare({"resources": {field: {name: value}}}) == [("resources", field, name)]
+
+
+@pytest.mark.parametrize("value", [0, "0", -1, None, True, "", "many", "$GPUS", {}, [1], float("inf")])
+def test_bare_name_without_amount_is_not_found(value: object) -> None:
+    assert bare({"cpu": 1, "gpu": value}) == []
+
+
+@pytest.mark.parametrize(
+    "held",
+    [{"gpu": 1}, {"limits": {"gpu": 1}}, {"cpu": {"gpu": 1}}, {"tolerations": {"cpu": 1, "gpu": 1}}, "gpu", None],
+)
+def test_bare_amount_elsewhere_is_not_found(held: object) -> None:
+    assert bare(held) == []
+
+
+def test_bare_limit_and_request_count_once() -> None:
+    held = {"limits": {"gpu": 1, "gpus": 0}, "requests": {"gpu": 1, "gpus": 2}}
+    assert bare({"resources": held}) == [("resources", "limits", "gpu"), ("resources", "requests", "gpus")]
+
+
+def test_bare_amounts_of_parts_left_out_are_not_found() -> None:
+    held = [{"cpu": 1, "gpu": 1}, {"cpu": 1, "gpu": 1}]
+    assert bare(held, ("spec", 0)) == [(1, "gpu")]
+    assert bare(held, ("spec",), ("spec", 1)) == []
+
+
+def test_bare_amount_in_metadata_and_status_is_not_found() -> None:
+    amounts = {"resources": {"gpu": 1}}
+    assert list(find_bare({"metadata": amounts, "status": amounts}, ())) == []
+
+
+def test_bare_amount_of_object_nested_too_deeply_to_encode_is_found() -> None:
+    node: Any = {"cpu": 1, "gpu": 1}
+    for _ in range(20_000):
+        node = [node]
+    assert evaluate({"spec": node}).counts == {("GPS023", Severity.WARN): 1}
+
+
 @pytest.mark.parametrize(
     "held",
     [
@@ -351,8 +406,23 @@ def test_place_that_settings_cannot_name_has_another_remedy(path: Path) -> None:
 @pytest.mark.parametrize(
     ("group", "kind", "spec", "reason"),
     [
-        (GROUP, "Unknown", {"a": 1}, "skipped: it requests no GPU resource"),
-        (GROUP, "Unknown", {"containers": [{"name": "c", "image": "i"}]}, "skipped: it requests no GPU resource"),
+        (GROUP, "Unknown", {"a": 1}, f"skipped: unknown kind; {NAMES_NONE}"),
+        (GROUP, "Unknown", {"containers": [{"name": "c", "image": "i"}]}, f"skipped: unknown kind; {NAMES_NONE}"),
+        ("nfd.k8s-sigs.io", "Unknown", {}, f"skipped: unknown kind; {NAMES_NONE}"),
+        ("", "ConfigMap", {}, "skipped: it requests no GPU resource"),
+        ("storage.k8s.io", "StorageClass", {}, "skipped: it requests no GPU resource"),
+        (
+            "helm.toolkit.fluxcd.io",
+            "HelmRelease",
+            {"values": {"gpu": 1}},
+            "skipped: other objects are rendered from it; check the output of helm template",
+        ),
+        (
+            "argoproj.io",
+            "Application",
+            {},
+            "skipped: other objects are rendered from it; check the output of argocd app manifests APPNAME",
+        ),
         ("ray.io", "RayCluster", {}, "skipped: it requests no GPU resource"),
         ("apps", "Deployment", {}, "skipped: it holds no pod template"),
         ("", "ResourceQuota", {"hard": {GPU: 4}}, "skipped: it limits the pods of a namespace and runs no pods"),
@@ -360,13 +430,13 @@ def test_place_that_settings_cannot_name_has_another_remedy(path: Path) -> None:
             "apps",
             "Deploymnt",
             {},
-            "skipped: it requests no GPU resource; unknown kind (did you mean apps/v1 Deployment?)",
+            f"skipped: unknown kind (did you mean apps/v1 Deployment?); {NAMES_NONE}",
         ),
         (
             "batch",
             "${KIND}",
             {},
-            "skipped: it requests no GPU resource; its kind is unknown until the template is rendered",
+            f"skipped: its kind is unknown until the template is rendered; {NAMES_NONE}",
         ),
     ],
 )
@@ -379,7 +449,7 @@ def test_reason_of_skipped_object(group: str, kind: str, spec: Json, reason: str
 def test_reason_of_skipped_object_names_preset_left_out() -> None:
     evaluator = Evaluator.of(Settings(workloads=Workloads(presets=())))
     verdict = evaluate({"spec": {}}, evaluator, "RayCluster", "ray.io")
-    assert verdict.reason == "skipped: it requests no GPU resource; the settings leave out the preset kuberay"
+    assert verdict.reason == f"skipped: the settings leave out the preset kuberay; {NAMES_NONE}"
 
 
 def test_reason_of_object_whose_amounts_nothing_reports() -> None:
@@ -439,6 +509,9 @@ SHAPES: dict[str, Callable[[int], Any]] = {
     "text of pointers": lambda n: "limits/nvidia.com~1" * n,
     "text of blanks": lambda n: GPU + " " * n + GPU + ":" * n,
     "texts": lambda n: [f"{GPU}: 1"] * n,
+    "bare amounts": lambda n: [{"cpu": 1, "gpu": 1}] * n,
+    "bare words": lambda n: ["gpu"] * n,
+    "containers with bare amounts": lambda n: {"containers": [BARE_CONTAINER] * n},
 }
 
 

@@ -36,7 +36,7 @@ class Scope(Enum):
         if self in (Scope.GPU, Scope.SHARED):
             return bool(context.requests.positive)
         if self is Scope.NAMES_GPU:
-            return bool(context.requests.named)
+            return bool(context.requests.named or context.requests.of_pod)
         if self is Scope.EXPECTS_EDITS:
             return context.expects_edits
         return self is not Scope.OFFLINE

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.policy import replica_limits
+from collections.abc import Iterator, Sequence
+
+from webhook.policy import other_schedulers, replica_limits
 from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.quantity import amount
@@ -11,22 +13,43 @@ from webhook.policy.verdict import Severity, Violation
 
 def run(context: PodContext) -> Violations:
     """One violation per container and resource over its limit."""
-    for request, limit, shared in replica_limits.over_container(context):
-        if replica_limits.is_open(context, [request]):
+    over = replica_limits.over_container(context)
+    return _violations(context, over) if over else ()
+
+
+def _violations(context: PodContext, over: Sequence[replica_limits.Excess]) -> Iterator[Violation]:
+    manager, of_manager = other_schedulers.of_unnamed_cluster(context), other_schedulers.remedy(context)
+    fewer = _fewer_units(context) if any(excess.nowhere for excess in over) else None
+    for request, limit, shared, nowhere in over:
+        asks = f"asks for {amount(request.billionths)} of {{}}"
+        cap = replica_limits.cap(context, [request]) if manager is None else Severity.WARN
+        if nowhere and fewer is not None:
+            asked = f"{asks}; no node takes it, and one that joins may allow only {limit}"
+            yield Violation(request.path, about(request.container, asked, request.resource.name), fewer, cap)
+            continue
+        if manager is not None:
+            rule = f"the limit is {limit} unless {manager.name} shares it"
+        elif replica_limits.is_open(context, [request]):
             rule = f"nodes chosen later must not be {shared}"
         else:
             rule = f"the limit is {limit} where it is {shared}"
-        asked = f"asks for {amount(request.billionths)} of {{}}; {rule}"
         yield Violation(
             request.path,
-            about(request.container, asked, request.resource.name),
+            about(request.container, f"{asks}; {rule}", request.resource.name),
             replica_limits.fewer_replicas(context, limit)
             + replica_limits.whole_cards(context, request)
             + replica_limits.unknown_node(context, request)
-            + replica_limits.hami(request.container),
-            replica_limits.cap(context, [request]),
-            replica_limits.lower_amount(context, request, limit),
+            + of_manager,
+            cap,
+            replica_limits.lower_amount(context, request, limit) if manager is None else (),
         )
+
+
+def _fewer_units(context: PodContext) -> str | None:
+    """The remedy of GPS014 for an amount that no node offers. An absent node never lifts a limit."""
+    from webhook.policy.placement.nearest import fewer_units  # most command lines know no nodes
+
+    return fewer_units(context.placement)
 
 
 CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")

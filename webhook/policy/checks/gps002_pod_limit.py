@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy import replica_limits
+from webhook.policy import other_schedulers, replica_limits
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.quantity import amount
@@ -15,7 +15,10 @@ def run(context: PodContext) -> Violations:
         return ()
     requests, limit = context.mps_requests, context.rules.per_pod
     last = requests[-1]
-    if replica_limits.is_open(context, requests):
+    manager = other_schedulers.of_unnamed_cluster(context)
+    if manager is not None:
+        rule = f"the limit is {limit} unless {manager.name} shares GPUs"
+    elif replica_limits.is_open(context, requests):
         rule = "nodes chosen later must not share GPUs through MPS"
     else:
         rule = f"the limit is {limit} where GPUs are shared through MPS"
@@ -24,6 +27,8 @@ def run(context: PodContext) -> Violations:
     if not any(request.resource.renamed for request in requests):
         remedy += replica_limits.whole_cards(context, last)
     remedy += replica_limits.unknown_node(context, last)
+    if manager is not None:
+        return [Violation(last.path, problem, remedy + other_schedulers.remedy(context), Severity.WARN)]
     fix = replica_limits.lower_amount(context, last, limit) if limit is not None and len(requests) == 1 else ()
     return [Violation(last.path, problem, remedy, replica_limits.cap(context, requests), fix)]
 

@@ -14,9 +14,17 @@ from webhook.policy.verdict import Severity, Violation
 
 
 def run(context: PodContext) -> Iterator[Violation]:
-    """One violation per wrong value; of a limit and a request that differ, at the request."""
+    """One violation per wrong value; of a limit and a request that differ, at the request.
+
+    One for each amount that the pod as a whole asks for.
+    """
     for request in context.requests.named:
         yield from _container(request.container, request.resource.name)
+    for field, name in context.requests.of_pod:
+        # kubernetes/component-helpers resource/helpers.go, IsSupportedPodLevelResource. An API server without the field
+        # drops it, and the pod gets no GPU.
+        problem = message("the pod as a whole asks for {}; only its containers may", name)
+        yield Violation((*context.pod.path_of("resources"), field, name), problem, "move it into a container")
 
 
 def _container(container: Container, name: str) -> Sequence[Violation]:

@@ -1,4 +1,4 @@
-"""A mount at `/dev/shm` hides the MPS daemon's."""
+"""A mount hides the MPS daemon's `/dev/shm`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def run(context: PodContext) -> Violations:
         is_added = adds_mount and container.path == (*context.pod.spec_path, "containers", 0)
         if _SHARED_MEMORY in container.mounts:
             path = (*container.path, "volumeMounts", container.mounts[_SHARED_MEMORY], "mountPath")
-            problem = about(container, "mounts a volume at /dev/shm, which hides the MPS daemon's")
+            problem = about(container, "mounts a volume over the MPS daemon's /dev/shm")
             yield Violation(path, problem, f"remove the mount and {_SET}" if is_added else _REMOVE)
         elif is_added:
-            template = f"KubeRay mounts a volume at /dev/shm in {container.kind} {{}}, which hides the MPS daemon's"
+            template = f"KubeRay mounts a volume over the MPS daemon's /dev/shm in {container.kind} {{}}"
             yield Violation(container.path, message(template, container.label), _SET)
 
 
-CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount at `/dev/shm` hides the MPS daemon's")
+CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount hides the MPS daemon's `/dev/shm`")

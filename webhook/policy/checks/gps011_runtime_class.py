@@ -44,6 +44,8 @@ def _configured(context: PodContext) -> Violations:
     if not settings.enabled:
         return ()
     found = obstacle(context)
+    if found is ClassObstacle.MISSING and _is_unneeded(context):
+        return ()
     reported = _OBSTACLES.get(found)
     if found is None and context.rules.nodes.known and _is_injected(context):
         reported = _NOWHERE if _selects_no_node(context, context.runtime_class(settings.name)) else None
@@ -52,6 +54,19 @@ def _configured(context: PodContext) -> Violations:
     problem, remedy = reported
     path = context.pod.path_of("nodeSelector") if found is ClassObstacle.CONTRADICTS else context.pod.spec_path
     return (Violation(path, message(problem, settings.name), remedy),)
+
+
+def _is_unneeded(context: PodContext) -> bool:
+    """Whether GPU pods need no class: the device plugin runs without one, or nodes offer GPUs where no class exists.
+
+    The plugin finds the cards of a node with the NVIDIA runtime alone, which is then the default one
+    (awslabs/amazon-eks-ami nodeadm/internal/containerd/runtime_config_nvidia.go, Azure/AgentBaker
+    parser/templates/containerd.toml.gtpl), or CDI adds the devices (NVIDIA/gpu-operator, with NRI).
+    """
+    plugin, index = context.facts.device_plugin, context.placement.cluster.index
+    if plugin is not None and plugin.runtime_class == "":
+        return True
+    return not context.facts.runtime_classes and any(index.offering(name, 1) for name in context.requests.peaks)
 
 
 def _is_injected(context: PodContext) -> bool:

@@ -30,7 +30,7 @@ def _within(context: PodContext) -> Iterator[Violation]:
         return
     for container, launch in context.launches:
         request = replicas.get(id(container))
-        ranks = launch.total if launch.spread is Spread.GROUP and context.extracted.group is None else launch.each
+        ranks = launch.total if launch.spread is Spread.GROUP and _is_alone(context) else launch.each
         if request is None or not 1 < ranks <= request.billionths // NANO:  # GPS021 reports more
             continue
         if not _is_over_limit(context, request):
@@ -39,6 +39,15 @@ def _within(context: PodContext) -> Iterator[Violation]:
             remedy = f"lower {launch.setting.option} to 1, or set NCCL_MULTI_RANK_GPU_ENABLE=1 for NCCL 2.30 or later"
             place = (*container.path, *launch.setting.place)
             yield Violation(place, message(template, container.label), remedy)
+
+
+def _is_alone(context: PodContext) -> bool:
+    """Whether no other pod takes a part of what the pod launches: it has no group, or is known to be all of it."""
+    group = context.extracted.group
+    if group is None:
+        return True
+    known = group.gpus(context.rules.resource)
+    return known.total is not None and known.pods < 2
 
 
 def _is_over_limit(context: PodContext, request: ResourceRequest) -> bool:
@@ -62,7 +71,7 @@ def _across(context: PodContext) -> Violations:
 def _has_other_ranks(context: PodContext) -> bool:
     extracted = context.extracted
     if extracted.group is None:
-        spans = any(launch.spans for _, launch in context.launches)
+        spans = any(launch.spans and not context.has_own_ray(one, launch) for one, launch in context.launches)
         return spans and not extracted.ranks_may_share
     lookup = context.rules.resource
     if extracted.group.gpus(lookup).pods < 2:

@@ -81,7 +81,8 @@ def _shortage(context: PodContext, container: Container, launch: Launch, gpus: i
     if known is not None and (known.pods > 1 or launch.spread is Spread.CLUSTER):
         is_short = known.total is not None and launch.total > known.total
         return _Shortage(launch.total, known.total or 0, _GROUP) if is_short else None
-    if launch.spread is Spread.CLUSTER or RAY_ADDRESS in container.variables:
+    is_elsewhere = launch.spread is Spread.CLUSTER and not context.has_own_ray(container, launch)
+    if is_elsewhere or RAY_ADDRESS in container.variables:
         return None
     return _Shortage(launch.total, gpus, holder)
 

@@ -59,6 +59,9 @@ def _of_mention(context: ObjectContext, mention: Mention, meant: Intended | None
     if (held.group, held.kind) == FRAGMENT:
         problem = message("this amount of {} cannot be checked: it is a part of an object", name)
         return Violation(mention.path, problem, _remedy(context, mention))
+    if (held.group, held.kind) in RENDERED:
+        problem = message("this amount of {} cannot be checked: other objects are rendered from this one", name)
+        return Violation(mention.path, problem, _remedy(context, mention))
     why = "no path of kind {} leads here" if context.kind is not None else "kind {} is unknown"
     problem = message(f"this amount of {{}} cannot be checked: {why}", name, held.kind)
     return Violation(mention.path, problem, _remedy(context, mention))

@@ -27,3 +27,6 @@ ALL: tuple[Injection, ...] = (
     tolerations.INJECTION,
 )
 """Every injection. Steering runs first because it decides where a pod lands."""
+
+WITHOUT_GPU = (void_devices.INJECTION,)
+"""The injections that can apply to a pod without GPU requests."""

@@ -42,7 +42,7 @@ def why_not(context: PodContext) -> str | None:
     return None if annotated_limits(context) else _NO_ANNOTATION
 
 
-_NO_ANNOTATION = "the pod has no well-formed annotation for limits"
+_NO_ANNOTATION = "the pod has no annotation for limits, or a malformed one"
 
 
 def edits(context: PodContext) -> Iterable[Edit]:

@@ -17,8 +17,12 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if settings.pods == "gpu" and not context.requests.positive:
         return NO_GPU
-    is_monitor = any(_KUBELET.intersection(path.split("/")) for path in context.pod.host_paths())
-    return _MONITOR if is_monitor else None
+    return _MONITOR if is_monitor(context) else None
+
+
+def is_monitor(context: PodContext) -> bool:
+    """Whether the pod mounts a folder by which monitors of GPUs and device plugins see all of a node."""
+    return any(_KUBELET.intersection(path.split("/")) for path in context.pod.host_paths())
 
 
 _MONITOR = "the pod mounts a folder of the kubelet's device manager, as monitors of GPUs do"

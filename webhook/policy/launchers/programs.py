@@ -44,6 +44,8 @@ _MODULES: Mapping[str, Parser] = {
     "accelerate.commands.launch": training.accelerate,
     "deepspeed.launcher.runner": training.deepspeed,
     "sglang.launch_server": servers.sglang,
+    "dynamo.vllm": servers.vllm,
+    "dynamo.sglang": servers.dynamo_sglang,
 }
 _WRAPPERS = frozenset(
     """

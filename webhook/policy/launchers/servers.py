@@ -12,8 +12,10 @@ _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-si
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"
 _START, _HYBRID, _EXTERNAL = "--data-parallel-start-rank", "--data-parallel-hybrid-lb", "--data-parallel-external-lb"
 _DATA_BACKEND, _BACKEND = "--data-parallel-backend", "--distributed-executor-backend"
-_NODES, _CONFIG = "--nnodes", "--config"
-_NAMES = (_TENSOR, _PIPELINE, _PREFILL, _DATA, _LOCAL, _RANK, _START, _HYBRID, _EXTERNAL)
+_NODES, _CONFIG, _NODE_RANK, _HEADLESS = "--nnodes", "--config", "--node-rank", "--headless"
+_PARTIAL = (_RANK, _START, _HYBRID, _EXTERNAL, _HEADLESS)
+"""Options with which this command starts some of the engines. Without a number of local ones, one is certain."""
+_NAMES = (_TENSOR, _PIPELINE, _PREFILL, _DATA, _LOCAL, *_PARTIAL, _NODE_RANK)
 _VLLM_ALIASES = {name: name for name in (*_NAMES, _DATA_BACKEND, _BACKEND, _NODES, _CONFIG)} | {
     **{"-tp": _TENSOR, "--tensor-parallel": _TENSOR, "-pp": _PIPELINE, "--pipeline-parallel": _PIPELINE},
     **{"-pcp": _PREFILL, "-dp": _DATA, "-dpl": _LOCAL, "-dpn": _RANK, "-dpr": _START, "-dph": _HYBRID},
@@ -27,10 +29,12 @@ def vllm(line: CommandLine, start: int) -> Launch | None:
     An engine takes tensor-parallel x pipeline-parallel x prefill-context-parallel GPUs; decode-context-parallel and
     expert parallelism use the same ones. `--data-parallel-size` starts that many engines: as many as
     `--data-parallel-size-local` says in this container, one with `--data-parallel-rank` or an external load balancer,
-    all of them if nothing divides them; 0 local ones leave an API server without a GPU. `--nnodes` divides all evenly.
-    The backend `ray` takes the GPUs of a Ray cluster; without a backend, versions before 0.11 fell back to Ray where a
-    machine had too few GPUs. `--config` names a file that may set more (vllm-project/vllm vllm/config/parallel.py at
-    00193b8, vllm/engine/arg_utils.py). Underscores equal dashes, and unique prefixes are accepted
+    all of them if nothing divides them; 0 local ones leave an API server without a GPU. `--nnodes` divides all
+    evenly; `--headless`, or a node's rank without their number, leaves open how many run here. Dynamo's worker
+    `dynamo.vllm` takes the same options (ai-dynamo/dynamo components/src/dynamo/vllm/args.py). The backend `ray`
+    takes the GPUs of a Ray cluster; without a backend, versions before 0.11 fell back to Ray where a machine had too
+    few GPUs. `--config` names a file that may set more (vllm-project/vllm vllm/config/parallel.py at 00193b8,
+    vllm/engine/arg_utils.py). Underscores equal dashes, and unique prefixes are accepted
     (vllm/utils/argparse_utils.py at 00da11e).
     """
     options = Options(line, start, _VLLM_ALIASES)
@@ -43,10 +47,18 @@ def vllm_image(line: CommandLine) -> Launch | None:
 
     The entrypoint is `vllm serve`, before 0.11 `python3 -m vllm.entrypoints.openai.api_server` (docker/Dockerfile).
     `--tensor-parallel-size` has one meaning in all servers that know it (vLLM and its forks, SGLang, KServe's Hugging
-    Face server), so without a program it is enough on its own; data parallelism is not.
+    Face server), so without a program it is enough on its own, and so is `--data-parallel-size` in full, unless
+    `--enable-dp-attention` of SGLang gives it another meaning.
     """
     options = Options(line, 0, _VLLM_ALIASES)
-    return None if options.number(_TENSOR) is None or is_on_cpu(line) else _vllm("", line, options, 1)
+    is_vllm = any(word.partition("=")[0] in _IN_FULL for word in line.words) and _ATTENTION not in line.words
+    if is_on_cpu(line) or (options.number(_TENSOR) is None and not is_vllm):
+        return None
+    engines = _engines(options) if is_vllm else 1
+    return None if engines == 0 else _vllm("", line, options, engines)
+
+
+_IN_FULL = (_DATA, _DATA.replace("-", "_").replace("__", "--", 1))
 
 
 def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
@@ -58,8 +70,9 @@ def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> La
     spans = _NODES in options and nodes != 1
     spread = _spread(options, spans=spans, joins_ray=line.joins_ray)
     each = total if spread is Spread.CONTAINER else (total // nodes if spans and nodes else 1)
+    own_ray = options.text(_BACKEND) == "ray" and total > 1 and not (spans or line.joins_ray or _CONFIG in options)
     spans = spans or (options.text(_BACKEND) == "ray" and total > 1)
-    return Launch(program, setting, each or 1, total, spread, spans)
+    return Launch(program, setting, each or 1, total, spread, spans, own_ray=own_ray)
 
 
 def _greatest(options: Options, factors: Mapping[str, int]) -> Setting | None:
@@ -72,7 +85,7 @@ def _engines(options: Options) -> int:
     """The least number of engines that this command starts."""
     if _LOCAL in options:
         return 0 if options.text(_LOCAL) == "0" else options.factor(_LOCAL)
-    if any(name in options for name in (_RANK, _START, _HYBRID, _EXTERNAL)):
+    if any(name in options for name in _PARTIAL) or (_NODE_RANK in options and _NODES not in options):
         return 1
     return options.factor(_DATA)
 
@@ -112,6 +125,18 @@ def sglang(line: CommandLine, start: int) -> Launch | None:
     is_elsewhere = spans or _RAY in options
     each = (total // nodes if nodes else 1) if is_elsewhere else total
     return Launch("sglang", setting, each or 1, total, Spread.CLUSTER if is_elsewhere else Spread.CONTAINER, spans)
+
+
+def dynamo_sglang(line: CommandLine, start: int) -> Launch | None:
+    """The worker `dynamo.sglang` of Dynamo, which takes the options of SGLang; None if they leave it open.
+
+    Without `--nnodes`, its GPUs are those of all pods of a component: where that has several nodes, Dynamo's operator
+    adds `--nnodes` and `--node-rank` itself (ai-dynamo/dynamo `deploy/operator`).
+    """
+    launch = sglang(line, start)
+    if launch is None or launch.spread is not Spread.CONTAINER:
+        return launch
+    return launch._replace(each=1, spread=Spread.GROUP)
 
 
 _TP, _PP, _CP = "--tp_size", "--pp_size", "--cp_size"

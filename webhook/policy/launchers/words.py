@@ -59,7 +59,8 @@ class Launch(NamedTuple):
     `each`: the GPUs that each of its containers needs. `total`: the GPUs that all of them need together. `spans`:
     whether its ranks run in several pods and communicate through NCCL. `setting` sets the amounts; other options may
     multiply them. `nodes` sets how many containers take part, where an option does. `program` is empty where the
-    image's entrypoint starts it.
+    image's entrypoint starts it. `own_ray`: it uses Ray, and its command line joins no cluster, so that it starts one
+    of its own unless the pod is a part of one.
     """
 
     program: str
@@ -69,6 +70,7 @@ class Launch(NamedTuple):
     spread: Spread
     spans: bool
     nodes: Setting | None = None
+    own_ray: bool = False
 
 
 _MOST_DIGITS = 5

@@ -116,6 +116,9 @@ class DevicePlugin:
         "The configuration of nodes without the label `nvidia.com/device-plugin.config`. Empty: none, so that these "
         "nodes share nothing. null: unknown.",
     )
+    runtime_class: str | None = setting(
+        None, "The `runtimeClassName` of the plugin's own pods. Empty: none, so that GPU pods need none. null: unknown."
+    )
 
     @property
     def honours_option_for_mps(self) -> bool:

@@ -2,7 +2,8 @@
 
 GPU feature discovery labels a node with the memory of one whole card in MiB, also where the card is shared
 (NVIDIA/k8s-device-plugin#535), and with the replicas per card. The device plugin gives each replica an equal part,
-rounded down to whole MiB.
+rounded down to whole MiB. Where feature discovery has another configuration than the plugin, as from another chart, the
+label and the plugin's configuration disagree: then the larger number of replicas counts.
 """
 
 from __future__ import annotations
@@ -57,11 +58,13 @@ class CardLabels(NamedTuple):
         """Whether the label is a number from 1 up. A node that shares its cards without it does not say how often."""
         return self.replicas is not None and self.replicas_per_card == integer(self.replicas)
 
-    @property
-    def share(self) -> int | None:
-        """The memory of one replica in MiB; None if the labels do not say. Unified memory is labelled as 0."""
+    def share(self, configured: int = 0) -> int | None:
+        """The memory of one replica in MiB; None if the labels do not say. Unified memory is labelled as 0.
+
+        `configured`: the replicas by the plugin's configuration; 0 if they are unknown.
+        """
         replicas = self.replicas_per_card
-        return self.mebibytes // replicas or None if replicas else None
+        return self.mebibytes // max(replicas, configured) or None if replicas else None
 
     def meets(self, term: Term) -> bool:
         """Whether a node with these labels meets what a term requires of them."""
@@ -72,7 +75,7 @@ class CardLabels(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """The nodes that name a resource and have the same two labels. `share` is as in CardLabels.
+    """The nodes that name a resource and have the same two labels and share. `share` is as in CardLabels.
 
     `share` is None also for nodes that share their cards and do not say how often.
     """
@@ -174,14 +177,20 @@ def _values(key: str, values: Sequence[str | None]) -> Expression:
 
 def _kinds(index: NodeIndex, resource: str, having: Nodes) -> Iterator[NodeKind]:
     sharing = index.sharing("mps", resource) | index.sharing("time-slicing", resource)
+    configured = index.configured_replicas(resource)
     for memory, with_memory in index.by_value(CARD_MEMORY, having):
         for replicas, nodes in index.by_value(REPLICAS, with_memory):
             labels = CardLabels(memory or None, replicas or None)
             uncounted = 0 if labels.counts_replicas else nodes & sharing
             if uncounted:
                 yield NodeKind(labels, None, uncounted)
-            if nodes & ~uncounted:
-                yield NodeKind(labels, labels.share, nodes & ~uncounted)
+            nodes &= ~uncounted
+            for count, with_count in configured:
+                if count > labels.replicas_per_card and nodes & with_count:
+                    yield NodeKind(labels, labels.share(count), nodes & with_count)
+                    nodes &= ~with_count
+            if nodes:
+                yield NodeKind(labels, labels.share(), nodes)
 
 
 ANNOTATION = PREFIX + "memory"

@@ -93,15 +93,30 @@ def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> It
 
     `is_deferred`: a queue that chooses the nodes later may add tolerations.
     """
-    cluster = placement.cluster
-    if placement.candidates & placement.left_by_steering:
-        return ()
-    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in placement.requests.peaks):
-        return ()  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
-    failure = NearestNode(placement).failure()
+    failure = _failure(placement)
     if failure is None or (is_deferred and isinstance(failure, Untolerated)):
         return ()
     return (_violation(placement, failure, selector),)
+
+
+def fewer_units(placement: Placement) -> str | None:
+    """The remedy where nothing but an amount is in the way at the nearest node; None otherwise."""
+    failure = _failure(placement)
+    return _ask_for_less(placement, failure) if isinstance(failure, Shortfall) else None
+
+
+def _failure(placement: Placement) -> Failure | None:
+    cluster = placement.cluster
+    if placement.candidates & placement.left_by_steering:
+        return None
+    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in placement.requests.peaks):
+        return None  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
+    return NearestNode(placement).failure()
+
+
+def _ask_for_less(placement: Placement, shortfall: Shortfall) -> str:
+    is_alone = placement.requests.peaks[shortfall.resource] == _largest(placement, shortfall.resource).billionths
+    return f"ask for at most {shortfall.offered}" + ("" if is_alone else " in all containers together")
 
 
 def _largest(placement: Placement, resource: str) -> ResourceRequest:
@@ -127,8 +142,7 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
                 resource,
                 node.name,
             )
-            others = "" if peak == request.billionths else " in all containers together"
-            return Violation(request.path, problem, f"ask for at most {offered}{others}")
+            return Violation(request.path, problem, _ask_for_less(placement, failure))
         case Untolerated(node, taint, alone):
             problem = message(
                 f"no node can take the pod: the nearest, {{}}, has the taint {{}}{_more(alone)}",

@@ -154,6 +154,7 @@ _Word: TypeAlias = Literal[
     "unlabelled",
     "shares",
     "accepting",
+    "replicas",
     "unready",
     "incomplete",
     "certain",
@@ -229,6 +230,7 @@ class NodeClasses:
             for shared in config.resources:
                 yield "shares", config.strategy, shared.name
                 yield "accepting", config.strategy, shared.name, several
+                yield "replicas", shared.name, shared.replicas
         gpus = [name for name in node.resources if name in self.gpus]
         if not any(node.resources[name] for name in gpus):
             for name in gpus:

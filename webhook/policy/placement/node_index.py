@@ -146,6 +146,14 @@ class NodeIndex:
         """The nodes whose device plugin shares this resource so, and is known to accept several replicas, or one."""
         return self._traits.get(("accepting", strategy, resource, several), 0)
 
+    def configured_replicas(self, resource: str) -> list[tuple[int, Nodes]]:
+        """The replicas per card by the plugin's configuration, the highest number first, and the nodes that have it."""
+        found = []
+        for (word, *names), nodes in self._traits.items():
+            if word == "replicas" and names[0] == resource and isinstance(names[1], int):
+                found.append((names[1], nodes))
+        return sorted(found, reverse=True)
+
     def unready(self, resource: str) -> Nodes:
         """The nodes that name this resource, but offer no GPU now: their device plugin is not running.
 

@@ -132,6 +132,32 @@ class SparkContainer(FieldContainer):
         return (*self.path, "gpu", "name")
 
 
+class CountedGpus(FieldContainer):
+    """A container of which an operator's own form of resources is known: `gpu`, and the resource's name in `gpuType`.
+
+    The operator sets the amount as a limit, of NVIDIA's GPUs unless `gpuType` names another resource
+    (vllm-project/production-stack at a6c01db, `operator/internal/controller/vllmruntime_controller.go`).
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(NOTHING, list_path, place, kind, given)
+        named = text(raw, "gpuType", self.path)
+        self._name = "gpuType" if named else "gpu"
+        self.limits = {named or _NVIDIA: raw["gpu"]} if raw.get("gpu") not in (None, "") else NOTHING
+
+    def amount_path(self, field: str, name: str) -> Path:  # noqa: ARG002 - the form has one amount
+        return (*self.path, "gpu")
+
+    def name_path(self, field: str, name: str) -> Path:  # noqa: ARG002 - the form has one name
+        """The path to the name of the resource, or to the amount of the one that needs no name."""
+        return (*self.path, self._name)
+
+
+_NVIDIA = "nvidia.com/gpu"
+
+
 LocatedMapping = tuple[Path, Members]
 """A mapping, and the path to it."""
 

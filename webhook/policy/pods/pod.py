@@ -314,7 +314,7 @@ class Pod:
         return members(self.spec, field, self.spec_path)
 
     def elements(self, field: str) -> list[Members]:
-        return elements(self.spec, field, self.spec_path)
+        return [] if self.spec.get(field) is None else elements(self.spec, field, self.spec_path)
 
     def text(self, field: str) -> str:
         return text(self.spec, field, self.spec_path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.pods.reading import members
 from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Path
 
@@ -73,15 +74,27 @@ class PeakRequest:
         return max(self._highest, self._sidecars + self._apps)
 
 
+def _of_pod(pod: Pod, lookup: Lookup) -> list[tuple[str, str]]:
+    """The fields and names of GPU resources in `spec.resources`. Raises MalformedError."""
+    resources, path = pod.members("resources"), pod.path_of("resources")
+    return [
+        (field, name)
+        for field in ("limits", "requests")
+        for name in members(resources, field, path)
+        if "/" in name and lookup(name) is not None
+    ]
+
+
 class GpuRequests:
     """All GPU requests of a pod, in the order of its containers.
 
     `named` holds every GPU resource that a container names; an amount that is malformed counts as 0. `positive` holds
     those above 0. The requests of a container are adjacent. `annotated` is the container that gets a share by an
-    annotation.
+    annotation. `of_pod` holds the fields and names of GPU resources among those of the pod as a whole, where they are
+    illegal and ask for nothing.
     """
 
-    __slots__ = ("_peaks", "annotated", "has_mig", "has_renamed", "named", "pod", "positive")
+    __slots__ = ("_peaks", "annotated", "has_mig", "has_renamed", "named", "of_pod", "pod", "positive")
 
     def __init__(self, pod: Pod, lookup: Lookup) -> None:
         self.pod = pod
@@ -90,6 +103,7 @@ class GpuRequests:
         self.has_mig = self.has_renamed = False
         self.named: list[ResourceRequest] = []
         self._peaks: dict[str, int] | None = None
+        self.of_pod: Sequence[tuple[str, str]] = _of_pod(pod, lookup) if pod.spec.get("resources") else ()
         for container in pod.containers:
             limits, requests = container.limits, container.requests
             for name in limits:

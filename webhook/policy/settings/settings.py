@@ -286,14 +286,25 @@ class FactsSettings:
 
 PresetName = Literal[
     "all",
+    "aibrix",
     "argo-rollouts",
     "argo-workflows",
+    "dynamo",
+    "grove",
+    "hyperpod",
     "jobset",
+    "kaito",
     "knative",
     "kserve",
     "kuberay",
     "leaderworkerset",
+    "llm-d",
+    "llmaz",
+    "llmkube",
+    "nim",
     "notebooks",
+    "ome",
+    "production-stack",
     "spark",
     "tekton",
     "trainer",
@@ -310,6 +321,11 @@ class Workloads:
         ("all",), "Presets of custom kinds that are checked; `all` stands for every one."
     )
     paths: tuple[elements.WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
+    default_queue: bool | None = setting(
+        None,
+        "Whether namespaces have a LocalQueue of Kueue named `default`, which queues Jobs that name no queue. The "
+        "command line then takes the nodes of their pods as chosen later. null counts as false.",
+    )
 
 
 @section(frozen=True)

@@ -35,8 +35,8 @@ def _workers(manifest: Members, path: Path) -> int | None:
     return max(size - 1, 0)
 
 
-def _pods(*spec: str, apart: tuple[str, ...] = ()) -> tuple[PodPath, ...]:
-    pods = (*spec, "leaderWorkerTemplate")
+def of_leader_and_workers(*pods: str, apart: tuple[str, ...] = ()) -> tuple[PodPath, ...]:
+    """The paths of a LeaderWorkerTemplate."""
     return (
         PodPath((*pods, "leaderTemplate"), group="group", apart=apart, count=one),
         PodPath((*pods, "workerTemplate"), group="group", apart=apart, count=_workers),
@@ -44,10 +44,11 @@ def _pods(*spec: str, apart: tuple[str, ...] = ()) -> tuple[PodPath, ...]:
 
 
 _ROLES = ("spec", "roles", EVERY)
-_PODS_OF_ROLES = _pods(*_ROLES, "spec", apart=_ROLES)
+_PODS_OF_ROLES = of_leader_and_workers(*_ROLES, "spec", "leaderWorkerTemplate", apart=_ROLES)
+_PODS = of_leader_and_workers("spec", "leaderWorkerTemplate")
 
 LEADERWORKERSET = (
-    Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _pods("spec"), suspended=()),
+    Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _PODS, suspended=()),
     Kind("disaggregatedset.x-k8s.io", "DisaggregatedSet", _PODS_OF_ROLES, suspended=(), labels=None),
 )
 """LeaderWorkerSet and DisaggregatedSet (kubernetes-sigs/lws, `api`). Kueue gates the pods of the first one

@@ -24,8 +24,9 @@ class Deferral(Enum):
 
     SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
     QUEUED = "queued: a queue chooses the nodes of its pods"
-    USED_ELSEWHERE = "template: the object that uses it may choose the nodes of its pods"
-    OPEN = "open: another object, or a field that is not read, may choose the nodes of its pods"
+    USED_ELSEWHERE = "used as a template: the object that uses it may choose the nodes of its pods"
+    OPEN = "with open nodes: another object, or a field that is not read, may choose the nodes of its pods"
+    DEFAULT = "queued: the default queue chooses the nodes of its pods"
     GATED = "gated: its nodes are chosen when its scheduling gates are removed"
 
 
@@ -216,6 +217,7 @@ _FORMS: Mapping[Form, type[custom.FieldContainer]] = {
     "step": custom.TektonStep,
     "trainer": custom.Trainer,
     "spark": custom.SparkContainer,
+    "gpus": custom.CountedGpus,
 }
 
 

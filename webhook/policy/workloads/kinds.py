@@ -10,7 +10,18 @@ from webhook.policy.pods.custom import FIELDS
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups, fields_around
-from webhook.policy.workloads.paths import Condition, PodPath, at, never, of_job, replicas, steps, unknown, walk
+from webhook.policy.workloads.paths import (
+    Assembly,
+    Condition,
+    PodPath,
+    at,
+    never,
+    of_job,
+    replicas,
+    steps,
+    unknown,
+    walk,
+)
 
 if TYPE_CHECKING:
     from webhook.policy.settings.elements import WorkloadPath
@@ -22,8 +33,9 @@ class Kind:
 
     `versions` are the known ones, the newest first; `namespaced`: its objects live in namespaces. `suspended` leads to
     the fields that suspend it, `labels` to the labels that Kueue reads; None if Kueue does not queue the kind.
-    `is_used_elsewhere`: another object makes pods of an object, and may choose their nodes. `has_open_nodes`: an object
-    that it refers to, or a field that is not read, may choose them.
+    `gets_default_queue`: Kueue's webhook adds the queue `default` where an object names none (kubernetes-sigs/kueue
+    pkg/controller/jobs/job/job_webhook.go). `is_used_elsewhere`: another object makes pods of an object, and may choose
+    their nodes. `has_open_nodes`: an object that it refers to, or a field that is not read, may choose them.
     """
 
     group: str
@@ -33,6 +45,7 @@ class Kind:
     namespaced: bool = True
     suspended: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
     labels: Path | None = ("metadata", "labels")
+    gets_default_queue: bool = False
     is_used_elsewhere: Condition = never
     has_open_nodes: Condition = never
 
@@ -40,6 +53,12 @@ class Kind:
     def resource(self) -> str:
         """Its name in the API's paths; `tests/crds` compares it with the published definitions."""
         return f"{self.kind.lower()}s"
+
+    @property
+    def has_bare_amounts(self) -> bool:
+        """Whether some of its amounts stand below a bare name, such as `gpu`."""
+        held = (path.holds for path in self.paths)
+        return any(form == "gpus" for one in held if isinstance(one, Assembly) for _, form in one.requests)
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
@@ -50,7 +69,9 @@ class Kind:
         labels = self.labels and at(manifest, self.labels)
         if isinstance(labels, dict) and labels.get(QUEUE_LABEL):
             return Deferral.QUEUED
-        return Deferral.OPEN if self.has_open_nodes(manifest, ()) else None
+        if self.has_open_nodes(manifest, ()):
+            return Deferral.OPEN
+        return Deferral.DEFAULT if self.gets_default_queue else None
 
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -93,13 +114,14 @@ BUILT_IN: Kinds = by_name(
         Kind("apps", "Deployment", _REPLICAS),
         Kind("apps", "StatefulSet", (replace(_REPLICAS[0], group="set"),)),
         Kind("apps", "DaemonSet", (PodPath(("spec", "template"), count=unknown),)),
-        Kind("batch", "Job", _job("spec")),
+        Kind("batch", "Job", _job("spec"), gets_default_queue=True),
         Kind(
             "batch",
             "CronJob",
             _job(*_JOB_OF_CRON_JOB, "spec"),
             suspended=((*_JOB_OF_CRON_JOB, "spec", "suspend"),),  # its own `suspend` only stops its schedule
             labels=(*_JOB_OF_CRON_JOB, "metadata", "labels"),  # Kueue suspends its jobs, which do not get its labels
+            gets_default_queue=True,
         ),
     )
 )
@@ -136,7 +158,7 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     deferral = known.deferral(manifest)
     found: list[ExtractedPod] = []
     for place in known.paths:
-        for path, raw in walk(manifest, place.steps):
+        for path, raw in walk(manifest, place.steps) if place.steps else (((), manifest),):
             if len(found) == MOST_PODS:
                 raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))

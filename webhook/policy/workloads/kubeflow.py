@@ -104,6 +104,29 @@ TFJob has parameter servers and strategies without NCCL, and MPI need not use GP
 """
 
 
+def _replicas_of_hyperpod(manifest: Members, path: Path) -> int | None:
+    """The pods of a role: `replicas`, 0 by default. With `elasticPolicy`, the operator may change them."""
+    if at(manifest, ("spec", "elasticPolicy")) is not None:
+        return None
+    return stated(at(manifest, (*path[:-1], "replicas")), 0)
+
+
+_HYPERPOD_JOB = PodPath(
+    ("spec", "replicaSpecs", EVERY, "template"), group="job", count=_replicas_of_hyperpod, ranks=True
+)
+
+HYPERPOD = (
+    Kind(
+        "sagemaker.amazonaws.com", "HyperPodPyTorchJob", (_HYPERPOD_JOB,), suspended=(("spec", "runPolicy", "suspend"),)
+    ),
+)
+"""SageMaker HyperPod's training operator, which has jobs like those of Kubeflow.
+
+Typed from the project's client, since no source of the operator is public: aws/sagemaker-hyperpod-cli at 011ca92,
+`src/sagemaker/hyperpod/training/config/hyperpod_pytorch_job_unified_config.py`.
+"""
+
+
 _SPARK_GROUP = "sparkoperator.k8s.io"
 
 

@@ -42,7 +42,8 @@ def _hides_shared_memory(manifest: Members, path: Path) -> bool:
     return at(manifest, (*path[:-1], "rayStartParams", "plasma-directory")) is None
 
 
-def _cluster(*spec: str) -> tuple[PodPath, ...]:
+def cluster(*spec: str) -> tuple[PodPath, ...]:
+    """The paths of a RayClusterSpec."""
     return tuple(
         PodPath((*spec, *below), group=_CLUSTER, count=count, hides_shared_memory=_hides_shared_memory)
         for below, count in ((("headGroupSpec", "template"), one), (("workerGroupSpecs", EVERY, "template"), _workers))
@@ -51,7 +52,7 @@ def _cluster(*spec: str) -> tuple[PodPath, ...]:
 
 def _job(*spec: str) -> tuple[PodPath, ...]:
     """The paths of a RayJobSpec. The pod that submits the job is not part of the cluster."""
-    return (*_cluster(*spec, "rayClusterSpec"), PodPath((*spec, "submitterPodTemplate"), count=one))
+    return (*cluster(*spec, "rayClusterSpec"), PodPath((*spec, "submitterPodTemplate"), count=one))
 
 
 def _kind(kind: str, paths: tuple[PodPath, ...], *holder: str) -> Kind:
@@ -60,10 +61,10 @@ def _kind(kind: str, paths: tuple[PodPath, ...], *holder: str) -> Kind:
 
 
 KINDS = (
-    _kind("RayCluster", _cluster("spec"), "spec"),
+    _kind("RayCluster", cluster("spec"), "spec"),
     _kind("RayJob", _job("spec"), "spec"),
     # Kueue suspends the cluster of a RayService, which has no `suspend` of its own in v1.7.
-    _kind("RayService", _cluster("spec", "rayClusterConfig"), "spec", "rayClusterConfig"),
+    _kind("RayService", cluster("spec", "rayClusterConfig"), "spec", "rayClusterConfig"),
     # The `suspend` of a RayCronJob itself only stops its schedule, and its jobs do not get its labels.
     replace(_kind("RayCronJob", _job("spec", "jobTemplate"), "spec", "jobTemplate"), versions=("v1",), labels=None),
 )

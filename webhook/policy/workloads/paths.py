@@ -19,9 +19,10 @@ PathPattern = tuple[str, ...]
 Whole = Literal["template", "podSpec", "container", "resources"]
 """The end of a path of a setting: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
 
-Form = Literal["container", "resources", "step", "trainer", "spark"]
+Form = Literal["container", "resources", "step", "trainer", "spark", "gpus"]
 """The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the
-trainer of a TrainJob (its `resourcesPerNode` count), or a role of Spark (its `gpu.quantity` counts)."""
+trainer of a TrainJob (its `resourcesPerNode` count), a role of Spark (its `gpu.quantity` counts), or resources of an
+operator's own form (their `gpu` counts)."""
 
 PodCount = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
@@ -96,7 +97,7 @@ class PodPath:
     volume at `/dev/shm` into the first container. `renders`: the controller replaces placeholders in texts of the
     template before it makes pods. It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939,
     tektoncd/pipeline#4080). `ranks`: every pod that asks for a GPU is a rank, or several, of one job that communicates
-    through NCCL.
+    through NCCL. `is_unused`: the controller makes no pods of this place, whatever it holds.
     """
 
     steps: PathPattern
@@ -108,6 +109,7 @@ class PodPath:
     hides_shared_memory: Condition = never
     renders: bool = False
     ranks: bool = False
+    is_unused: Condition = never
 
     def meets(self, other: PodPath) -> bool:
         """Whether both can lead to the same node, or one to the containers in the pods of the other."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from webhook.policy.settings.settings import PresetName, Workloads
-from webhook.policy.workloads import argo, batch, kubeflow, kuberay, serving, tekton
+from webhook.policy.workloads import argo, batch, dynamo, inference, kaito, kubeflow, kuberay, serving, tekton
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds, by_name, with_paths
 
 
@@ -18,14 +18,25 @@ class Preset(NamedTuple):
 
 
 PRESETS: tuple[Preset, ...] = (
+    Preset("aibrix", "AIBrix", inference.AIBRIX),
     Preset("argo-rollouts", "Argo Rollouts", argo.ROLLOUTS),
     Preset("argo-workflows", "Argo Workflows", argo.WORKFLOWS),
+    Preset("dynamo", "NVIDIA Dynamo", dynamo.DYNAMO),
+    Preset("grove", "Grove", dynamo.GROVE),
+    Preset("hyperpod", "SageMaker HyperPod", kubeflow.HYPERPOD),
     Preset("jobset", "JobSet", batch.JOBSET),
+    Preset("kaito", "KAITO", kaito.KINDS),
     Preset("knative", "Knative Serving", serving.KNATIVE),
     Preset("kserve", "KServe", serving.KSERVE),
     Preset("kuberay", "KubeRay", kuberay.KINDS),
     Preset("leaderworkerset", "LeaderWorkerSet", batch.LEADERWORKERSET),
+    Preset("llm-d", "llm-d", inference.LLM_D),
+    Preset("llmaz", "llmaz", inference.LLMAZ),
+    Preset("llmkube", "LLMKube", inference.LLMKUBE),
+    Preset("nim", "NVIDIA NIM Operator", inference.NIM),
     Preset("notebooks", "Kubeflow Notebooks", kubeflow.NOTEBOOKS),
+    Preset("ome", "OME", inference.OME),
+    Preset("production-stack", "vLLM production stack", inference.PRODUCTION_STACK),
     Preset("spark", "Kubeflow Spark Operator", kubeflow.SPARK),
     Preset("tekton", "Tekton Pipelines", tekton.KINDS),
     Preset("trainer", "Kubeflow Trainer", kubeflow.TRAINER),

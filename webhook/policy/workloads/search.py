@@ -22,7 +22,7 @@ from webhook.policy.workloads.paths import EVERY, PodPath, Whole
 Link: TypeAlias = "tuple[Link, str | int] | None"
 """The steps from the root to a node, the last one first."""
 
-_HOLDERS = (dict, list)
+HOLDERS = (dict, list)
 """The types of values that hold others."""
 
 
@@ -85,7 +85,7 @@ def find_pods(manifest: Members) -> Iterator[Guess]:
                 yield Guess(path_to(link), node, "container")
                 left_out = OF_CONTAINER
         steps = node.items() if isinstance(node, dict) else enumerate(node)
-        below = [(value, (link, step)) for step, value in steps if isinstance(value, _HOLDERS) and step not in left_out]
+        below = [(value, (link, step)) for step, value in steps if isinstance(value, HOLDERS) and step not in left_out]
         stack.extend(reversed(below))
 
 
@@ -130,6 +130,18 @@ _AMOUNTS = ("quantity", "value", "count", "amount", "gpu", "gpus", "gpuCount", "
 """Members with the amount of the resource that another member of the mapping names."""
 
 
+def encoded(manifest: Members) -> bytes | None:
+    """An object in which texts are found in less time than the search of the smallest objects takes.
+
+    The encoding writes each text of the object in full, wherever it occurs: its version 2 has no references. None if
+    the object is nested too deeply.
+    """
+    try:
+        return marshal.dumps(manifest, 2)
+    except ValueError:
+        return None
+
+
 class GpuNames:
     """The names of GPU resources, to be found as keys, as values and in text."""
 
@@ -143,17 +155,9 @@ class GpuNames:
     def __contains__(self, name: object) -> bool:
         return name in self._gpus
 
-    def occurrences(self, manifest: Members) -> int | None:
-        """How often the beginnings of the names occur in an object; None if it is nested too deeply.
-
-        The encoding writes each text of the object in full, wherever it occurs (its version 2 has no references), and
-        takes less time than the search of the smallest objects.
-        """
-        try:
-            encoded = marshal.dumps(manifest, 2)
-        except ValueError:
-            return None
-        return sum([encoded.count(begin.encode()) for begin in self._begins])
+    def occurrences(self, text: bytes | None) -> int | None:
+        """How often the beginnings of the names occur in an encoded object; None if it could not be encoded."""
+        return None if text is None else sum([text.count(begin.encode()) for begin in self._begins])
 
     def may_be_in(self, text: str) -> bool:
         """Whether a text has the beginning of a name."""
@@ -206,6 +210,8 @@ def amounts_read(requests: GpuRequests) -> Iterator[Path]:
         yield container.amount_path(request.field, name)
         if request.field == "limits" and name in container.requests:
             yield container.amount_path("requests", name)
+    for field, name in requests.of_pod:
+        yield (*requests.pod.path_of("resources"), field, name)
 
 
 def containers_of(extracted: ExtractedPod) -> Iterator[Path]:
@@ -228,7 +234,7 @@ class _Sense(Enum):
 
 _EVERYTHING, _KEYS, _RESOURCES = _Sense
 
-_ELSEWHERE = frozenset(
+ELSEWHERE = frozenset(
     """
     affinity annotations labels matchExpressions matchLabels nodeAffinity nodeSelector requirements startupTaints
     taints tolerations topologySpreadConstraints batchSchedulerOptions ignoreDifferences schedulingPolicy
@@ -239,13 +245,13 @@ _ELSEWHERE = frozenset(
 Below them, only `limits` and `requests` hold amounts, where the indentation is wrong.
 """
 
-_Tree: TypeAlias = "dict[str | int | None, _Tree]"
-"""Paths as a tree of their steps. `_READ` ends the path of a part that is read. A part with `None` holds containers."""
+Tree: TypeAlias = "dict[str | int | None, Tree]"
+"""Paths as a tree of their steps. `READ` ends the path of a part that is read. A part with `None` holds containers."""
 
-_READ: _Tree = {}
-_NOTHING: _Tree = {}
+READ: Tree = {}
+NOTHING: Tree = {}
 
-_Part: TypeAlias = tuple[Any, Link, _Tree, _Sense]
+_Part: TypeAlias = tuple[Any, Link, Tree, _Sense]
 """A value of an object, the steps to it, what is read of it, and what names an amount in it."""
 
 
@@ -257,8 +263,8 @@ def find_mentions(
     `containers` are paths to parts in which only keys name amounts. Of a limit and a request of the same resource, the
     first one counts.
     """
-    tree = _tree(read, containers)
-    if tree is _READ:
+    tree = tree_of(read, containers)
+    if tree is READ:
         return
     seen: set[tuple[Path | None, str]] = set()
     # The API server ignores the status of a manifest, which a controller writes.
@@ -274,20 +280,20 @@ def find_mentions(
             continue
         for mention in _of_mapping(node, link, names, sense) if isinstance(node, dict) else ():
             resource = mention.resources, mention.name
-            if tree.get(mention.path[-1]) is not _READ and resource not in seen:
+            if tree.get(mention.path[-1]) is not READ and resource not in seen:
                 yield mention
             if mention.resources is not None:
                 seen.add(resource)
         stack.extend(_parts_below(node, link, tree, sense, names))
 
 
-def _parts_below(node: Any, link: Link, tree: _Tree, sense: _Sense, names: GpuNames) -> list[_Part]:
+def _parts_below(node: Any, link: Link, tree: Tree, sense: _Sense, names: GpuNames) -> list[_Part]:
     """The parts of a mapping or list that may hold amounts, the last one first."""
     found: list[_Part] = []
     for step, value in node.items() if isinstance(node, dict) else enumerate(node):
         is_text = sense is _EVERYTHING and isinstance(value, str) and names.may_be_in(value)
-        if (is_text or isinstance(value, _HOLDERS)) and (inner := tree.get(step, _NOTHING)) is not _READ:
-            found.append((value, (link, step), inner, _RESOURCES if step in _ELSEWHERE else sense))
+        if (is_text or isinstance(value, HOLDERS)) and (inner := tree.get(step, NOTHING)) is not READ:
+            found.append((value, (link, step), inner, _RESOURCES if step in ELSEWHERE else sense))
     found.reverse()
     return found
 
@@ -316,22 +322,22 @@ def _is_amount(value: object) -> bool:
         return is_placeholder(value)
 
 
-def _tree(read: Iterable[Path], containers: Iterable[Path]) -> _Tree:
+def tree_of(read: Iterable[Path], containers: Iterable[Path] = ()) -> Tree:
     """Paths as a tree. A path below the end of another one adds nothing."""
-    root: _Tree = {}
+    root: Tree = {}
     for path in read:
         if not path:
-            return _READ
+            return READ
         _add(root, path)
     for path in containers:
         _add(root, (*path, None))
     return root
 
 
-def _add(root: _Tree, path: tuple[str | int | None, ...]) -> None:
+def _add(root: Tree, path: tuple[str | int | None, ...]) -> None:
     node = root
     for step in path[:-1]:
         node = node.setdefault(step, {})
-        if node is _READ:
+        if node is READ:
             return
-    node[path[-1]] = _READ
+    node[path[-1]] = READ

@@ -172,6 +172,7 @@ _AMOUNTS: Mapping[Form, tuple[PathPattern, ...]] = {
     "step": (("computeResources", "limits"), ("computeResources", "requests")),
     "trainer": (("resourcesPerNode", "limits"), ("resourcesPerNode", "requests")),
     "spark": (("gpu", "quantity"),),
+    "gpus": (("gpu",),),
 }
 """The steps from a container of each form to its amounts."""
 

@@ -16,13 +16,21 @@ _POLICY = "it is a policy about objects"
 _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "it describes what nodes offer": {
         "": ("Node",),
+        "cloud.google.com": ("ComputeClass",),
+        "core.gardener.cloud": ("CloudProfile", "NamespacedCloudProfile"),
+        "eks.amazonaws.com": ("NodeClass",),
+        "karpenter.azure.com": ("AKSNodeClass",),
         "karpenter.k8s.aws": ("EC2NodeClass",),
+        "karpenter.kwok.sh": ("KWOKNodeClass",),
         "karpenter.sh": ("NodeClaim", "NodeOverlay", "NodePool", "Provisioner"),
+        "machine.sapcloud.io": ("MachineClass",),
         "nfd.k8s-sigs.io": ("NodeFeature", "NodeFeatureGroup", "NodeFeatureRule"),
         "nodeinfo.volcano.sh": ("Numatopology",),
         "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
         "topology.node.k8s.io": ("NodeResourceTopology",),
     },
+    # Placeholder pods exist in the memory of the autoscaler only (kubernetes/autoscaler, `apis/capacitybuffer`).
+    "it asks for spare nodes": {"autoscaling.x-k8s.io": ("CapacityBuffer", "ProvisioningRequest")},
     "it claims devices by their class": {"resource.k8s.io": ("ResourceClaim", "ResourceClaimTemplate")},
     "it limits the pods of a namespace": {
         "": ("LimitRange", "ResourceQuota"),
@@ -97,6 +105,21 @@ def why_no_pods(group: str, kind: str) -> str | None:
     return RUNS_NO_PODS.get((group, kind)) or _GROUPS.get(group)
 
 
+_OF_KUBERNETES = frozenset(("", "apps", "autoscaling", "batch", "extensions", "policy")).union(
+    f"{name}.k8s.io"
+    for name in """
+    admissionregistration apiextensions apiregistration authentication authorization certificates coordination
+    discovery events flowcontrol.apiserver internal.apiserver networking node rbac.authorization resource scheduling
+    storage storagemigration
+    """.split()
+)
+
+
+def is_of_kubernetes(group: str) -> bool:
+    """Whether Kubernetes itself defines the kinds of a group, all of which are known. Others also end in `k8s.io`."""
+    return group in _OF_KUBERNETES
+
+
 KUSTOMIZATION = ("kustomize.config.k8s.io", "Kustomization")
 FRAGMENT = ("kustomize.config.k8s.io", "Patch")
 """The kind, known to this project only, of a part of an object: no kind says what its members mean."""
@@ -105,10 +128,12 @@ RENDERED: Mapping[tuple[str, str], str] = {
     KUSTOMIZATION: "kubectl kustomize",
     FRAGMENT: "kubectl kustomize",
     ("kustomize.config.k8s.io", "Component"): "kubectl kustomize",
-    ("argoproj.io", "Application"): "helm template",
+    ("argoproj.io", "Application"): "argocd app manifests APPNAME",
+    ("argoproj.io", "ApplicationSet"): "argocd appset generate FILE",
     ("helm.cattle.io", "HelmChart"): "helm template",
     ("helm.cattle.io", "HelmChartConfig"): "helm template",
     ("helm.toolkit.fluxcd.io", "HelmRelease"): "helm template",
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"): "flux build kustomization",
     ("source.toolkit.fluxcd.io", "HelmChart"): "helm template",
     ("template.openshift.io", "Template"): "oc process",
 }

@@ -22,7 +22,7 @@ from webhook.report.data import JsonItems, json_text
 from webhook.report.explanation import explanation, sections
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result, TextEdit
-from webhook.report.tally import Tally
+from webhook.report.tally import Tally, assumption
 from webhook.report.writer import ANYWHERE, SourceTree
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -63,6 +63,8 @@ class SarifWriter:
 
     def end(self, tally: Tally) -> str:
         notifications = [*self._notifications, *self._cuts()]
+        if assumed := assumption(tally):
+            notifications.append({"level": "note", "message": {"text": assumed}})
         invocation = {"executionSuccessful": not tally.errors, "toolExecutionNotifications": notifications}
         rest = {"invocations": [invocation], "properties": {"summary": tally.summary()}}
         members = json_text(rest).removeprefix("{\n").removesuffix("\n}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import accumulate
 
 from webhook.diagnostics import LINE, Unread
@@ -12,7 +13,7 @@ from webhook.policy.verdict import Finding, Severity
 from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, Located, Result, Suppressor
-from webhook.report.tally import Tally, further, summary
+from webhook.report.tally import Tally, assumption, further, is_of_another_kind, summary
 from webhook.report.writer import PLAIN, Page
 
 _INDENT = "    "
@@ -78,9 +79,9 @@ class TextWriter:
             yield from (f"  {printable(command, LINE)}" for command in self._commands)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
-        for line in (*_notes(tally, self._omitted, self._reasons), f"{summary(tally)}{settings}"):
+        for line in (*_notes(tally, self._omitted, self._reasons), f"{summary(tally)}{settings}", assumption(tally)):
             first, _, rest = printable(line, LINE).partition(" ")
-            yield from hanging(first, rest, width, _INDENT)
+            yield from hanging(first, rest, width, _INDENT) if line else ()
 
 
 class QuietWriter:
@@ -100,7 +101,7 @@ class QuietWriter:
             return _joined(_about(entry, entry.reason, self._page))
         failing = [located for located in entry.findings if fail_on.shows(located.finding.severity)]
         if failing or not self._fails(entry):
-            return _joined(line for located in failing for line in _finding(entry, located, self._page))
+            return _joined(line for located in _by_place(failing) for line in _finding(entry, located, self._page))
         return _joined(line for text in further(entry) for line in _about(entry, text, self._page))
 
     def _fails(self, result: Result) -> bool:
@@ -120,10 +121,25 @@ def _unread(entry: Unread, page: Page) -> Iterator[str]:
         yield from hanging(printable(f"{entry.file}:", LINE), f"not read: {entry.reason}", page.width, _INDENT)
 
 
+def _by_place(findings: Iterable[Located]) -> list[Located]:
+    """Return findings in the order of the file, as compilers report them; those of one place stay in that of codes.
+
+    Those about a mapping or list with lines of its own are reported at its key.
+    """
+    return sorted(map(_at_key, findings), key=lambda located: (located.line, located.column))
+
+
+def _at_key(located: Located) -> Located:
+    if located.key is None:
+        return located
+    (line, column), excerpt = located.key
+    return replace(located, line=line, column=column, excerpt=excerpt)
+
+
 def _result(result: Result, page: Page) -> Iterator[str]:
-    for located in result.findings:
+    for located in _by_place(result.findings):
         yield from _finding(result, located, page)
-    if result.reason and result.findings:
+    if result.reason and result.findings and not is_of_another_kind(result):
         yield from _about(result, result.reason, page)
     for text in further(result):
         yield from _about(result, text, page)
@@ -154,7 +170,7 @@ _ELLIPSIS = "…"
 
 
 def _pointed(located: Located, page: Page, colour: str) -> Iterator[str]:
-    """Yield the source line of a finding and carets under the value; nothing if the line is unknown.
+    """Yield the source line of a finding and carets under the value, if it is one; nothing if the line is unknown.
 
     Of a line that does not fit, the part around the value is shown. A character that is not printable becomes `?`, and
     a tab becomes spaces.
@@ -172,6 +188,8 @@ def _pointed(located: Located, page: Page, colour: str) -> Iterator[str]:
     left = columns(before) + sum(map(columns, shown[start:at]))
     under = "".join(shown[at : min(end, at + max(located.length, 1))])
     yield f"{page.paint(number, 'dim')}{before}{''.join(shown[start:end])}{after}"
+    if located.key is not None:
+        return  # a mark would point at the key, which is right
     space = f"{'| ':>{len(number)}}{' ' * left}"
     yield page.paint(space, "dim") + page.paint("^" * max(1, columns(under)), colour)
 

@@ -23,7 +23,7 @@ class MutateFormat(Enum):
     def writer(self, destination: Destination) -> MutationWriter:
         match self:
             case MutateFormat.YAML:
-                return YamlMutations()
+                return YamlMutations(destination)
             case MutateFormat.JSON:
                 return JsonMutations()
             case MutateFormat.DIFF:

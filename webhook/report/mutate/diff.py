@@ -10,47 +10,38 @@ from __future__ import annotations
 import io
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
-from webhook.policy.messages import COMMAND_ANYWHERE
+from webhook.report.file_writer import FileWriter, is_command, is_printable
 from webhook.report.mutation_writer import Destination, Medium, Mutation
 from webhook.report.rewrite import Splice, applied, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}
-# A command counts after a carriage return as well, which is a line break to the runner of GitHub Actions.
-_COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|(?:^|\r)[^\S\r]*::", re.ASCII)
 _QUOTED = re.compile(rb'[^\x20-\x7e]|["\\]|#(?=#\w*\[)')
 
 
-class DiffWriter:
+class DiffWriter(FileWriter):
     """Writes the diff of a file after its last object."""
 
     def __init__(self, destination: Destination) -> None:
+        super().__init__()
         self._destination = destination
-        self._pending: list[Mutation] = []
         self._written: set[str] = set()
 
-    def add(self, mutation: Mutation) -> Iterator[str | Diagnostic]:
-        if self._pending and mutation.manifest.within.raw is not self._pending[0].manifest.within.raw:
-            yield from self.end()
-        if mutation.operations:
-            self._pending.append(mutation)
-
-    def end(self) -> Iterator[str | Diagnostic]:
-        pending, self._pending = self._pending, []
-        if not pending:
-            return
-        file = pending[0].manifest.file
+    def file(self, file: str, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
+        edited = [one for one in mutations if one.operations]
         path = _path(file, self._destination.folder)
-        if path in self._written:
+        if not edited or path in self._written:
             return  # the same diff would not apply twice
         self._written.add(path)
-        data = pending[0].manifest.within.raw
-        rewritten = rewrite(data, pending)
-        yield from rewritten.failures
+        rewritten = rewrite(data, edited)
+        for one in rewritten.failures:
+            failure = one.diagnostic("no diff")
+            yield replace(failure, message=f"{failure.message}; use -o yaml")
         lines = list(unified(data, rewritten.splices))
         problem = next(self._problems(file, lines), None)
         if problem is not None:
@@ -66,10 +57,10 @@ class DiffWriter:
             except UnicodeDecodeError:
                 yield Diagnostic(file, line.number, 1, "no diff: this line is not UTF-8 text")
                 continue
-            if self._destination.medium is not Medium.FILE and _COMMAND.search(line.mark + text):
+            if self._destination.medium is not Medium.FILE and is_command(line.mark + text):
                 reason = "no diff here: a CI system would read this line as a command; use -o diff=FILE"
                 yield Diagnostic(file, line.number, 1, reason)
-            elif self._destination.medium is Medium.TERMINAL and not _is_printable(text):
+            elif self._destination.medium is Medium.TERMINAL and not is_printable(text):
                 reason = "no diff on a terminal: a character of this line is not printable"
                 yield Diagnostic(file, line.number, 1, f"{reason}; redirect the output to a file")
 
@@ -85,10 +76,6 @@ class DiffWriter:
             if not text.endswith("\n"):
                 pieces.append(f"\n{NO_NEWLINE}\n")
         return "".join(pieces)
-
-
-def _is_printable(text: str) -> bool:
-    return text.rstrip("\r\n").replace("\t", "").removeprefix("\ufeff").isprintable()
 
 
 def _path(file: str, folder: str) -> str:

@@ -29,11 +29,23 @@ class Splice:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """An object whose text cannot take its edits, and why."""
+
+    mutation: Mutation
+    reason: str
+
+    def diagnostic(self, consequence: str) -> Diagnostic:
+        """Return the diagnostic for the object, which says what becomes of the edits."""
+        return self.mutation.manifest.diagnostic((), f"{self.mutation.subject}: {consequence}: {self.reason}")
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The splices that make the edits of a file, in order, and a diagnostic for each object without its edits."""
+    """The splices that make the edits of a file, in order, and each object that does not get its edits."""
 
     splices: tuple[Splice, ...]
-    failures: tuple[Diagnostic, ...]
+    failures: tuple[Failure, ...]
 
 
 def rewrite(data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
@@ -42,21 +54,21 @@ def rewrite(data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
     An edited file is read again. An object that is then not what the edits make of it gets no splices.
     """
     edits: list[_Edited] = []
-    failures: list[Diagnostic] = []
-    cursor = _Cursor(data)
+    failures: list[Failure] = []
+    cursor = Cursor(data)
     for number, group in groupby((one for one in mutations if one.operations), lambda one: one.manifest.document):
         edited = tuple(group)
         try:
             edits.append(_Edited(number, edited, tuple(_splices(cursor, edited[0].manifest.within, edited))))
         except UneditableError as error:
-            failures += [_failure(one, str(error)) for one in edited]
+            failures += [Failure(one, str(error)) for one in edited]
     numbers = _wrong(data, edits)
     if numbers:
         sound = [one for one in edits if one.number not in numbers]
         # If that is not enough, no edit of the file is certain.
         refused = edits if _wrong(data, sound) else [one for one in edits if one.number in numbers]
         edits = [] if refused is edits else sound
-        failures += [_failure(one, "its text cannot take the edits") for edit in refused for one in edit.mutations]
+        failures += [Failure(one, "its text cannot take the edits") for edit in refused for one in edit.mutations]
     return Rewritten(tuple(splice for edit in edits for splice in edit.splices), tuple(failures))
 
 
@@ -69,7 +81,7 @@ class _Edited:
     splices: tuple[Splice, ...]
 
 
-def _splices(cursor: _Cursor, document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
+def _splices(cursor: Cursor, document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
     begin, end = (cursor.offset(position) for position in document.extent)
     content = cursor.data[begin:end].decode()
     whole = content if document.is_json or content.endswith("\n") else f"{content}\n"
@@ -107,7 +119,7 @@ _BLOCK = 4096
 """Bytes whose line breaks are counted at once."""
 
 
-class _Cursor:
+class Cursor:
     """Finds positions in the bytes of a file, one after the other. Byte order marks belong to no line."""
 
     def __init__(self, data: bytes) -> None:
@@ -147,10 +159,6 @@ def applied(data: bytes, splices: Iterable[Splice], start: int = 0, end: int | N
         pieces += [data[reached : splice.start], splice.new]
         reached = splice.end
     return b"".join([*pieces, data[reached:end]])
-
-
-def _failure(mutation: Mutation, reason: str) -> Diagnostic:
-    return mutation.manifest.diagnostic((), f"{mutation.subject}: no diff: {reason}; use -o yaml")
 
 
 def _wrong(data: bytes, edits: Sequence[_Edited]) -> set[int]:

@@ -82,6 +82,8 @@ class Bodies:
     def _reserve(self, before: int, after: int) -> None:
         if after > self._limit:
             raise self._too_large()
+        if after <= _UNCOUNTED:
+            return
         wanted = _counted(after) - _counted(before)
         allowed = self._memory if after > LARGE else self._memory + SMALL_BODIES
         if self.held + wanted > allowed:

@@ -106,7 +106,12 @@ class Framing:
     def finish(self) -> bytes:
         """The request that has begun is answered; what to pass on of the next one."""
         self._is_answered = True
-        return self._next_header() if self._phase is _Phase.BEHIND else b""
+        if self._phase is not _Phase.BEHIND:
+            return b""
+        if self._kept:
+            return self._next_header()
+        self._phase = _Phase.HEADER
+        return b""
 
     def end(self) -> None:
         self._phase, self._kept = _Phase.ENDED, b""

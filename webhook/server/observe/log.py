@@ -110,7 +110,7 @@ class EventLog:
 
     def review(self, line: ReviewLine) -> None:
         """Log a review as `event` does. One look at all texts that a client chooses shows that none needs a change."""
-        if not self.is_logged(line.level):
+        if LEVELS[line.level] < self._lowest:
             return
         texts = f"{line.uid} {line.namespace} {line.name} {line.kind} {line.operation}"
         if len(texts) <= _TEXT and is_plain(texts):

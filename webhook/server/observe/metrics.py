@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from webhook import __version__
 from webhook.admission import Hook, Outcome
-from webhook.policy.verdict import Decision, Verdict
+from webhook.policy.verdict import UNTOUCHED, Decision, Verdict
 from webhook.server import limits
 
 if TYPE_CHECKING:
@@ -114,10 +114,13 @@ class _Answered(Collector):
 
     def add(self, hook: str, verdict: Verdict, seconds: float) -> None:
         reviews, findings, suppressed, unmutated = self._tallies
+        bucket = bisect_left(_SECONDS.buckets, seconds)
         with self._lock:
             reviews[hook, verdict.decision.label] += 1
-            self._buckets[hook][bisect_left(_SECONDS.buckets, seconds)] += 1
+            self._buckets[hook][bucket] += 1
             self._seconds[hook] += seconds
+            if verdict is UNTOUCHED:
+                return
             for (code, severity), count in verdict.counts.items():
                 findings[hook, code, severity.label] += count
                 if code == "GPS019":

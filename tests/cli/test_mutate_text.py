@@ -1,0 +1,115 @@
+"""`mutate -o yaml`: the text of the files with the edits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+
+from tests.cli.run import run
+from tests.report.rewriting import FILE, expected, mutations, values
+from tests.report.test_rewrite import POD, files
+from webhook.report.rewrite import applied, rewrite
+
+DENIED = POD.replace("nvidia.com/gpu: 1", "nvidia.com/gpu: 2")
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"
+
+
+def edited(text: str) -> str:
+    """Return the text of a file with the edits of its objects."""
+    data = text.encode()
+    return applied(data, rewrite(data, mutations(data)).splices).decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# A license.\n---\n# Source: a\n{POD}---\n# Nothing.\n--- # the last\n{MAP}...\n",
+        f"{POD}---\n{MAP}".removesuffix("\n"),
+        POD.replace("\n", "\r\n"),
+        f"---\n---\n{POD}---\n",
+        "{apiVersion: v1, kind: Pod, metadata: {name: \"p\"}, spec: {containers: [{name: 'c', resources: {limits: "
+        "&a {nvidia.com/gpu: 1}}}]}}",
+    ],
+    ids=["comments", "no line break at the end", "CRLF", "empty documents", "flow style and anchor"],
+)
+def test_yaml_keeps_text_of_file(here: Path, text: str) -> None:
+    text = "# kept\n" + text if text.startswith("{") else text
+    (here / "a.yaml").write_bytes(text.encode())
+    ended = run("mutate", "a.yaml", "-o", "yaml=out.yaml")
+    assert (here / "out.yaml").read_bytes().decode() == edited(text)
+    assert "written as new YAML" not in ended.err
+    assert run("mutate", "a.yaml").out == edited(text)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=files())
+def test_yaml_of_any_style_holds_the_edits(here: Path, data: bytes) -> None:
+    (here / FILE).write_bytes(data)
+    run("mutate", FILE, "-o", "yaml=out.yaml")
+    assert values((here / "out.yaml").read_bytes()) == [one for one in expected(data) if one is not None]
+
+
+def test_byte_order_mark_is_left_out(here: Path) -> None:
+    (here / "a.yaml").write_bytes(b"\xef\xbb\xbf---\n" + POD.encode())
+    assert run("mutate", "a.yaml", "a.yaml").out == f"---\n{edited(POD)}" * 2
+
+
+def test_denied_and_broken_documents_are_left_out(here: Path) -> None:
+    (here / "a.yaml").write_text(f"# Head.\n---\n{DENIED}---\n{POD}---\na: [\n---\nx: 1\n---\n{DENIED}---\n{MAP}")
+    ended = run("mutate", "a.yaml")
+    assert ended.code == 2
+    assert ended.out == f"# Head.\n---\n{edited(POD)}---\n{MAP}"
+
+
+def test_files_are_separated(here: Path) -> None:
+    (here / "a.yaml").write_text(MAP.removesuffix("\n"))
+    (here / "b.yaml").write_text(MAP)
+    (here / "c.yaml").write_text(f"---\n{MAP}")
+    (here / "d.yaml").write_text(f"# Head.\n{MAP}")
+    assert run("mutate", ".").out == f"{MAP}---\n{MAP}---\n{MAP}---\n# Head.\n{MAP}"
+
+
+LIST = f"apiVersion: v1\nkind: List\nitems:\n- {POD.replace(chr(10), chr(10) + '  ').rstrip()}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (json.dumps(yaml.safe_load(POD)), "the input is JSON"),
+        (LIST, "the objects of a list become documents"),
+        (f"{POD}    command: [sh, -c, '##[group]x']\n", "a CI system would read a line as a command"),
+    ],
+)
+def test_new_yaml_is_noted_once(here: Path, text: str, reason: str) -> None:
+    (here / "a.yaml").write_text(text)
+    ended = run("mutate", "a.yaml")
+    assert ended.code == 0
+    assert ended.err.count("written as new YAML") == 1
+    assert reason in ended.err
+    assert "a.yaml:" in ended.err
+    assert yaml.safe_load(ended.out)["spec"]["runtimeClassName"] == "nvidia"
+    assert run("mutate", "a.yaml", "-q").err == ""
+
+
+def test_note_counts_further_objects(here: Path) -> None:
+    (here / "a.yaml").write_text(f"{LIST}{LIST.split('items:' + chr(10))[1]}---\n{MAP}")
+    ended = run("mutate", "a.yaml")
+    assert "Pod p (and 1 more object): written as new YAML" in ended.err
+    assert [one["kind"] for one in yaml.safe_load_all(ended.out)] == ["Pod", "Pod", "ConfigMap"]
+
+
+def test_uneditable_document_is_new_yaml_beside_others(here: Path) -> None:
+    question = POD.replace(
+        "    resources: {limits: {nvidia.com/gpu: 1}}\n", "    resources: {limits: {nvidia.com/gpu: 1}}\n    ? env\n"
+    )
+    (here / "a.yaml").write_text(f"# Head.\n{POD}---\n# Lost.\n{question}---\n# Kept.\n{MAP}")
+    ended = run("mutate", "a.yaml")
+    assert ended.code == 0
+    assert 'a key after "?" has no value' in ended.err
+    assert ended.out.startswith(f"# Head.\n{edited(POD)}---\napiVersion: v1\n")
+    assert ended.out.endswith(f"---\n# Kept.\n{MAP}")
+    assert len([*yaml.safe_load_all(ended.out)]) == 3

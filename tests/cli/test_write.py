@@ -1,0 +1,397 @@
+"""`mutate --write`: files are edited in place, each as a whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import run
+from tests.cli.test_mutate_text import DENIED, LIST, MAP, edited
+from tests.report.test_rewrite import POD
+from webhook.cli.in_place import replace_content
+from webhook.diagnostics import InputError
+from webhook.report.exit_codes import ExitCode
+
+NOBODY = 65534
+BOM = "\ufeff"
+
+
+def last_lines(text: str) -> list[str]:
+    """Return the two lines of the summary."""
+    return text.splitlines()[-2:]
+
+
+TEXTS = {
+    "comments": f"# Head.\n{POD}---\n# Nothing.\n---\n{MAP}",
+    "no line break at the end": POD.removesuffix("\n"),
+    "CRLF": POD.replace("\n", "\r\n"),
+    "BOM": f"{BOM}{POD}",
+    "flow style, quotes, anchors": '# x\n{apiVersion: v1, kind: "Pod", metadata: {name: p}, spec: {containers: '
+    "[{name: 'c', resources: {limits: &a {nvidia.com/gpu: 1}, requests: *a}}]}}",
+    "list": LIST,
+    "JSON": json.dumps({"apiVersion": "v1", "kind": "List", "items": []}),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_write_edits_file_once(here: Path, text: str) -> None:
+    file = here / "a.yaml"
+    file.write_bytes(text.encode())
+    ended = run("mutate", "a.yaml", "--write")
+    after = edited(text)
+    assert file.read_bytes().decode() == after
+    assert (ended.code, ended.out) == (0, "")
+    count = "0 files written, 1 unchanged" if after == text else "1 file written, 0 unchanged"
+    assert text == TEXTS["JSON"] or last_lines(ended.err)[1] == count
+    identity = file.stat().st_ino
+    again = run("mutate", "a.yaml", "--write")
+    assert (again.code, file.read_bytes().decode(), file.stat().st_ino) == (0, after, identity)
+    assert again.err.endswith(("0 files written, 1 unchanged\n", "0 files written, 0 unchanged\n"))
+    assert [one.name for one in here.iterdir()] == ["a.yaml"]
+
+
+def test_write_equals_the_diff(here: Path) -> None:
+    (here / "a.yaml").write_text(f"{DENIED}---\n# Kept.\n{POD}---\na: [\n---\nx: 1\n")
+    (here / "b.yaml").write_text(POD)
+    diff = run("mutate", ".", "-o", "diff").out
+    copy = here.parent / "copy"
+    shutil.copytree(here, copy)
+    subprocess.run(["patch", "-p1", "--silent"], input=diff.encode(), cwd=copy, check=True)
+    ended = run("mutate", ".", "--write", "-o", "diff")
+    assert ended.out == diff
+    assert ended.code == 2
+    assert "Pod p is denied: GPS001" in ended.err
+    for name in ("a.yaml", "b.yaml"):
+        assert (here / name).read_text() == (copy / name).read_text()
+
+
+def test_summary_counts_files(here: Path) -> None:
+    for name, text in {"a": POD, "b": POD, "c": MAP, "d": DENIED}.items():
+        (here / f"{name}.yaml").write_text(text)
+    ended = run("mutate", ".", "--write")
+    assert ended.code == 1
+    assert last_lines(ended.err) == ["4 objects: 2 edited, 1 unchanged, 1 denied", "2 files written, 2 unchanged"]
+    assert run("mutate", "a.yaml", "--write", "-q").err == ""
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o444, 0o755])
+def test_write_keeps_mode_and_owner(here: Path, mode: int) -> None:
+    file = here / "a.yaml"
+    file.write_text(POD)
+    if os.geteuid() == 0:
+        os.chown(file, NOBODY, NOBODY)
+    file.chmod(mode)
+    owner = file.stat().st_uid, file.stat().st_gid
+    assert run("mutate", "a.yaml", "--write").code == 0
+    status = file.stat()
+    assert (stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid) == (mode, *owner)
+    assert file.read_text() == edited(POD)
+
+
+def test_file_that_is_named_twice_is_written_once(here: Path) -> None:
+    (here / "sub").mkdir()
+    (here / "sub" / "a.yaml").write_text(POD)
+    ended = run("mutate", "sub/a.yaml", "sub", "./sub/../sub/a.yaml", here / "sub" / "a.yaml", "--write")
+    assert ended.code == 0
+    assert last_lines(ended.err)[1] == "1 file written, 0 unchanged"
+    assert (here / "sub" / "a.yaml").read_text() == edited(POD)
+
+
+@pytest.mark.parametrize("name", ["-", "pipe"])
+def test_write_refuses_streams(here: Path, name: str) -> None:
+    os.mkfifo(here / "pipe")
+    (here / "a.yaml").write_text(POD)
+    ended = run("mutate", "a.yaml", name, "--write", stdin=POD.encode())
+    assert (ended.code, ended.out) == (2, "")
+    assert "--write edits files, and cannot edit " in ended.err
+    assert (here / "a.yaml").read_text() == POD
+
+
+def test_write_refuses_links(here: Path) -> None:
+    (here / "real").mkdir()
+    file = here / "real" / "a.yaml"
+    file.write_text(POD)
+    (here / "link.yaml").symlink_to(file)
+    (here / "folder").symlink_to(here / "real")
+    for name in ("link.yaml", "folder/a.yaml"):
+        ended = run("mutate", name, "--write")
+        assert ended.code == 2
+        assert f"{name}: cannot be written: its path has a link, which is not followed" in ended.err
+        assert last_lines(ended.err)[1] == "0 files written, 0 unchanged, 1 not written"
+    assert file.read_text() == POD
+    assert (here / "link.yaml").is_symlink()
+
+
+EDITABLE = POD.replace("spec:\n", "spec:\n  terminationGracePeriodSeconds: 0\n")
+"""A pod that `mutate` edits, with a finding that `check` fixes."""
+
+LINK = "cannot be written: its path has a link, which is not followed; name the place that the link leads to"
+
+
+@pytest.fixture
+def elsewhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder outside the working directory, with a manifest at `out/a.yaml`."""
+    for name in ("work", "out", "repo"):
+        (here / name).mkdir()
+    (here / "out" / "a.yaml").write_text(EDITABLE)
+    monkeypatch.chdir(here / "work")
+    return here
+
+
+def link_in_repository(top: Path) -> Path:
+    (top / "repo" / ".git").mkdir()
+    (top / "repo" / "sub").symlink_to(top / "out")
+    return top / "repo" / "sub" / "a.yaml"
+
+
+def link_to_another_repository(top: Path) -> Path:
+    (top / "out" / ".git").mkdir()
+    return link_in_repository(top)
+
+
+def link_to_the_working_directory(top: Path) -> Path:
+    (top / "repo" / ".git").write_text("gitdir: elsewhere")
+    (top / "repo" / "sub").symlink_to(top / "work")
+    (top / "out" / "a.yaml").rename(top / "work" / "a.yaml")
+    (top / "out" / "a.yaml").hardlink_to(top / "work" / "a.yaml")
+    return top / "repo" / "sub" / "a.yaml"
+
+
+def link_outside_any_repository(top: Path) -> Path:
+    (top / "repo" / "sub").symlink_to("../out")
+    return top / "repo" / "sub" / "a.yaml"
+
+
+def link_and_back(top: Path) -> Path:
+    (top / "out" / "deep").mkdir()
+    (top / "repo" / ".git").mkdir()
+    (top / "repo" / "sub").symlink_to(top / "out" / "deep")
+    return top / "repo" / "sub" / ".." / "a.yaml"
+
+
+def link_to_file(top: Path) -> Path:
+    (top / "repo" / "a.yaml").symlink_to(top / "out" / "a.yaml")
+    return top / "repo" / "a.yaml"
+
+
+@pytest.mark.parametrize(
+    "words", [("mutate", "--write"), ("check", "--fix", "--profile", "device-plugin")], ids=" ".join
+)
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        link_in_repository,
+        link_to_another_repository,
+        link_to_the_working_directory,
+        link_outside_any_repository,
+        link_and_back,
+        link_to_file,
+    ],
+)
+def test_links_elsewhere_are_not_followed(
+    elsewhere: Path, prepare: Callable[[Path], Path], words: tuple[str, ...]
+) -> None:
+    name = prepare(elsewhere)
+    ended = run(*words, name)
+    assert ended.code == 2
+    assert f"{name}: {LINK}\n" in ended.err
+    assert (elsewhere / "out" / "a.yaml").read_text() == EDITABLE
+
+
+def test_repository_may_be_reached_by_links(elsewhere: Path) -> None:
+    (elsewhere / "repo" / "sub").mkdir()
+    (elsewhere / "repo" / ".git").mkdir()
+    (elsewhere / "first").symlink_to(elsewhere)
+    (elsewhere / "second").symlink_to("first/repo")
+    for name in ("first/repo/sub/a.yaml", "second/sub/a.yaml"):
+        (elsewhere / "repo" / "sub" / "a.yaml").write_text(POD)
+        assert run("mutate", elsewhere / name, "--write").code == 0
+        assert (elsewhere / "repo" / "sub" / "a.yaml").read_text() == edited(POD)
+
+
+def test_working_directory_may_be_reached_by_links(elsewhere: Path) -> None:
+    (elsewhere / "work" / "a.yaml").write_text(POD)
+    (elsewhere / "link").symlink_to("work")
+    assert run("mutate", elsewhere / "link" / "a.yaml", "--write").code == 0
+    assert (elsewhere / "work" / "a.yaml").read_text() == edited(POD)
+
+
+def test_links_of_the_system_are_followed(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = elsewhere.parents[-2]  # directly below the root, as /tmp on macOS
+    is_symlink = Path.is_symlink
+    monkeypatch.setattr(Path, "is_symlink", lambda one: one == link or is_symlink(one))
+    assert run("mutate", elsewhere / "out" / "a.yaml", "--write").code == 0
+    assert (elsewhere / "out" / "a.yaml").read_text() == edited(EDITABLE)
+
+
+def test_link_beside_its_file_is_no_error(here: Path) -> None:
+    (here / "b.yaml").write_text(POD)
+    for name in ("a.yaml", "c.yaml"):
+        (here / name).symlink_to("b.yaml")
+    ended = run("mutate", ".", "--write")
+    assert ended.code == 0
+    assert last_lines(ended.err)[1] == "1 file written, 0 unchanged"
+    assert (here / "b.yaml").read_text() == edited(POD)
+
+
+@pytest.mark.parametrize(
+    "words", [("mutate", "--write"), ("check", "--fix", "--profile", "device-plugin")], ids=" ".join
+)
+@pytest.mark.parametrize("name", [b"\xff.yaml", b"\xff/a.yaml"])
+@pytest.mark.parametrize("named", [False, True], ids=["found in a folder", "named"])
+def test_name_that_is_not_utf8_is_refused(here: Path, name: bytes, words: tuple[str, ...], *, named: bool) -> None:
+    file, other = here / os.fsdecode(name), here / name.decode(errors="replace")
+    for one in (file, other):
+        one.parent.mkdir(exist_ok=True)
+    file.write_text(EDITABLE)
+    message = "its path has U+FFFD, which stands for bytes that are not UTF-8; rename the file or folder"
+    for _ in range(2):  # without the file of that name, and with it
+        ended = run(*words, file if named else ".")
+        assert ended.code == 2
+        assert f"{other if named else other.relative_to(here)}: cannot be written: {message}\n" in ended.err
+        assert "no such file" not in ended.err
+        assert file.read_text() == EDITABLE
+        other.write_text(EDITABLE)
+    assert other.read_text() == EDITABLE
+
+
+def test_other_hard_link_keeps_old_text(here: Path) -> None:
+    (here / "a.yaml").write_text(POD)
+    (here / "b.yaml").hardlink_to(here / "a.yaml")
+    assert run("mutate", "a.yaml", "--write").code == 0
+    assert ((here / "a.yaml").read_text(), (here / "b.yaml").read_text()) == (edited(POD), POD)
+
+
+@contextmanager
+def unprivileged() -> Iterator[Path]:
+    """Yield a folder to which a user who is not root may go, and be such a user."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    is_root = os.geteuid() == 0
+    try:
+        yield folder
+    finally:
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_read_only_folder_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with unprivileged() as folder:
+        for name in ("a.yaml", "b.yaml"):
+            (folder / name).write_text(POD)
+        folder.chmod(0o555)
+        monkeypatch.chdir(folder)
+        if os.geteuid() == 0:
+            os.seteuid(NOBODY)
+        ended = run("mutate", ".", "--write")
+        assert ended.code == 2
+        assert "a.yaml: cannot be written: permission denied\n" in ended.err
+        assert last_lines(ended.err)[1] == "0 files written, 0 unchanged, 2 not written"
+        assert sorted(one.name for one in folder.iterdir()) == ["a.yaml", "b.yaml"]
+        assert (folder / "a.yaml").read_text() == POD
+
+
+def test_full_disk_leaves_file_as_it_was(here: Path) -> None:
+    large = POD + "".join(f"# {number:60}\n" for number in range(1000))
+    (here / "large.yaml").write_text(large)
+    (here / "small.yaml").write_text(POD)
+    limited = 'ulimit -f 8; exec "$@" -m webhook mutate . --write'
+    ended = subprocess.run(["sh", "-c", limited, "sh", sys.executable], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "large.yaml: cannot be written: file too large\n" in ended.stderr
+    assert last_lines(ended.stderr)[1] == "1 file written, 0 unchanged, 1 not written"
+    assert (here / "large.yaml").read_text() == large
+    assert (here / "small.yaml").read_text() == edited(POD)
+    assert sorted(one.name for one in here.iterdir()) == ["large.yaml", "small.yaml"]
+
+
+@contextmanager
+def writing(here: Path, names: list[str], *before: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command, after the words `before`, that has written the first of some files."""
+    with subprocess.Popen(
+        [*before, sys.executable, "-m", "webhook", "mutate", ".", "--write"], stderr=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not any((here / name).stat().st_size != len(POD) for name in names):
+            assert time.monotonic() < deadline
+        yield process
+
+
+PAUSED = """
+import os, sys, time
+from webhook.cli import main
+
+fsync = os.fsync
+
+def paused(descriptor):
+    fsync(descriptor)
+    print("written", flush=True)
+    time.sleep(60)
+
+os.fsync = paused
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("words", [("mutate", "a.yaml", "--write"), ("mutate", "a.yaml", "-o", "yaml=b.yaml")])
+def test_signal_removes_unfinished_file(here: Path, words: tuple[str, ...], signal_number: signal.Signals) -> None:
+    (here / "a.yaml").write_text(POD)
+    command = [sys.executable, "-c", PAUSED, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"written\n"
+        assert len(list(here.iterdir())) == 2
+        process.send_signal(signal_number)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (128 + signal_number, b"")
+    assert [(one.name, one.read_text()) for one in here.iterdir()] == [("a.yaml", POD)]
+
+
+@pytest.mark.slow
+def test_hang_up_is_ignored_under_nohup(here: Path) -> None:
+    names = [f"{number}.yaml" for number in range(100)]
+    for name in names:
+        (here / name).write_text(POD)
+    with writing(here, names, "nohup") as process:
+        process.send_signal(signal.SIGHUP)
+        process.communicate()
+    assert process.returncode == ExitCode.OK
+    assert {(here / name).read_text() for name in names} == {edited(POD)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signal_leaves_whole_files(here: Path, signal_number: signal.Signals) -> None:
+    names = [f"{number}.yaml" for number in range(400)]
+    for name in names:
+        (here / name).write_text(POD)
+    with writing(here, names) as process:
+        process.send_signal(signal_number)
+        process.communicate()
+    assert process.returncode in (128 + signal_number, -signal_number)
+    written = {(here / name).read_text() for name in names}
+    assert written <= {POD, edited(POD)}
+    assert sorted(one.name for one in here.iterdir()) == sorted(names)
+
+
+def test_file_that_has_changed_is_kept(here: Path) -> None:
+    (here / "a.yaml").write_text("of another program")
+    with pytest.raises(InputError, match="it has changed since it was read; run the command again"):
+        replace_content("a.yaml", b"as it was read", b"new")
+    assert (here / "a.yaml").read_text() == "of another program"

@@ -1,0 +1,44 @@
+"""Kueue's default queue: where the settings name it, the nodes of Jobs without a queue are chosen later, offline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.settings.settings import Settings, Workloads
+from webhook.policy.verdict import Decision, Verdict
+
+TEMPLATE = {"spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}
+JOB = {"template": TEMPLATE}
+REASON = "queued: the default queue chooses the nodes of its pods"
+
+
+def verdict(kind: str, spec: dict[str, Any], setting: bool | None, *, offline: bool = True) -> Verdict:
+    group = "apps" if kind == "Deployment" else "batch"
+    manifest = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    evaluator = Evaluator.of(Settings(workloads=Workloads(default_queue=setting)))
+    return evaluator.evaluate(manifest, group, kind, Origin("default", groups=None if offline else ()))
+
+
+@pytest.mark.parametrize(("kind", "spec"), [("Job", JOB), ("CronJob", {"jobTemplate": {"spec": JOB}})])
+def test_default_queue_makes_excess_of_job_a_warning(kind: str, spec: dict[str, Any]) -> None:
+    queued = verdict(kind, spec, setting=True)
+    assert (queued.decision, queued.reason) == (Decision.WARNED, REASON)
+    assert "nodes chosen later" in queued.findings[0].message
+
+
+@pytest.mark.parametrize("setting", [None, False])
+def test_job_without_default_queue_is_denied(setting: bool | None) -> None:
+    denied = verdict("Job", JOB, setting)
+    assert (denied.decision, denied.reason) == (Decision.DENIED, "")
+
+
+def test_server_reads_the_label_and_not_the_setting() -> None:
+    assert verdict("Job", JOB, setting=True, offline=False).decision is Decision.DENIED
+
+
+def test_default_queue_takes_no_deployment() -> None:
+    assert verdict("Deployment", {"selector": {}, "template": TEMPLATE}, setting=True).decision is Decision.DENIED
