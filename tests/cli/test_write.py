@@ -24,7 +24,7 @@ from webhook.cli.in_place import replace_content
 from webhook.diagnostics import InputError
 from webhook.report.exit_codes import ExitCode
 
-NOBODY = 65534
+OTHER_USER = 65534
 BOM = "\ufeff"
 
 
@@ -91,7 +91,7 @@ def test_write_keeps_mode_and_owner(here: Path, mode: int) -> None:
     file = here / "a.yaml"
     file.write_text(POD)
     if os.geteuid() == 0:
-        os.chown(file, NOBODY, NOBODY)
+        os.chown(file, OTHER_USER, OTHER_USER)
     file.chmod(mode)
     owner = file.stat().st_uid, file.stat().st_gid
     assert run("mutate", "a.yaml", "--write").code == 0
@@ -296,7 +296,7 @@ def test_read_only_folder_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         folder.chmod(0o555)
         monkeypatch.chdir(folder)
         if os.geteuid() == 0:
-            os.seteuid(NOBODY)
+            os.seteuid(OTHER_USER)
         ended = run("mutate", ".", "--write")
         assert ended.code == 2
         assert "a.yaml: cannot be written: permission denied\n" in ended.err
@@ -332,7 +332,7 @@ def writing(here: Path, names: list[str], *before: str) -> Iterator[subprocess.P
 
 
 PAUSED = """
-import os, sys, time
+import os, signal, sys
 from webhook.cli import main
 
 fsync = os.fsync
@@ -340,7 +340,7 @@ fsync = os.fsync
 def paused(descriptor):
     fsync(descriptor)
     print("written", flush=True)
-    time.sleep(60)
+    signal.pause()
 
 os.fsync = paused
 main(sys.argv[1:])

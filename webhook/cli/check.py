@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -30,7 +31,7 @@ from webhook.cli.selection import selection_options
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import results
 from webhook.dryrun.files import up_to_root
-from webhook.dryrun.inputs import Inputs
+from webhook.dryrun.inputs import Inputs, Notify
 from webhook.manifests import is_pipe
 from webhook.report.check import CheckFormat
 from webhook.report.lines import counted
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from webhook.dryrun.baseline import ReadBaseline, WrittenBaseline
 
 _MOST_JOBS = 256
+
+Check: TypeAlias = Callable[[Notify], AbstractContextManager[Iterator[Entry]]]
+"""Checks the inputs; the function that it takes gets what a user should know, although it is no error."""
 
 
 def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
@@ -114,36 +118,17 @@ def command(
       gpushare-webhook check manifests/ --config settings.yaml --fail-on warn
       gpushare-webhook check manifests/ --fix
     """
-    if fix:
-        from webhook.cli.in_place import require_files  # most runs change no file
-
-        require_files("--fix", inputs.names)
-        if baseline is not None and (baseline == "-" or is_pipe(baseline)):
-            raise click.UsageError("--fix reads the baseline several times; name a file, not standard input or a pipe")
-    if fix and write_baseline is not None:
-        raise click.UsageError("--write-baseline accepts the findings that --fix fixes; leave out one of them")
-    if baseline is not None and write_baseline is not None:
-        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
+    _require_compatible(inputs, baseline, write_baseline, is_fixing=fix)
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
     accepted = _opened(baseline, write_baseline)
     evaluator, settings, names_sharing, is_described = prepared(source, selection)
     evaluator.ruleset.trusts_markers = not is_described
-
-    @contextmanager
-    def found() -> Iterator[Iterator[Entry]]:
-        held = _opened(baseline, None)
-        with results(inputs, evaluator, selection, jobs, lambda _notice: None) as checked:
-            yield checked if held is None else map(held.suppress, checked)
-
+    check = partial(results, inputs, evaluator, selection, jobs)
     left = frozenset[str]() if names_sharing else ABOUT_SHARING
-    problems = _fixing(found, left, is_quiet=quiet) if fix else []
-    with results(inputs, evaluator, selection, jobs, notify) as checked, _reports(outputs, fail_on, quiet) as written:
-        tally = Tally(settings, selection, assumes_sharing=not names_sharing)
-        for problem in problems:
-            tally.add(problem)
-            written.add(problem)
-        for result in checked:
-            entry = result if accepted is None else accepted.suppress(result)
+    problems = _fixing(check, baseline, left, is_quiet=quiet) if fix else []
+    tally = Tally(settings, selection, assumes_sharing=not names_sharing)
+    with check(notify) as checked, _reports(outputs, fail_on, quiet) as written:
+        for entry in chain(problems, checked if accepted is None else map(accepted.suppress, checked)):
             tally.add(entry)
             written.add(entry)
         if accepted is not None:
@@ -152,11 +137,29 @@ def command(
     sys.exit(tally.exit_code(fail_on))
 
 
-def _fixing(
-    found: Callable[[], AbstractContextManager[Iterator[Entry]]], left: Set[str], *, is_quiet: bool
-) -> list[Diagnostic]:
-    """Apply the fixes of findings, but of those with the codes `left`, to the files. Return what went wrong."""
+def _require_compatible(inputs: Inputs, baseline: str | None, write_baseline: str | None, *, is_fixing: bool) -> None:
+    """Check that the options of fixes and baselines do not contradict each other. Raises UsageError."""
+    if is_fixing:
+        from webhook.cli.in_place import require_files  # most runs change no file
+
+        require_files("--fix", inputs.names)
+        if baseline is not None and (baseline == "-" or is_pipe(baseline)):
+            raise click.UsageError("--fix reads the baseline several times; name a file, not standard input or a pipe")
+        if write_baseline is not None:
+            raise click.UsageError("--write-baseline accepts the findings that --fix fixes; leave out one of them")
+    if baseline is not None and write_baseline is not None:
+        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
+
+
+def _fixing(check: Check, baseline: str | None, left: Set[str], *, is_quiet: bool) -> list[Diagnostic]:
+    """Apply the fixes of findings, but of those with the codes `left`, to the files; return the errors."""
     from webhook.cli.fixing import Fixing  # most runs change no file
+
+    @contextmanager
+    def found() -> Iterator[Iterator[Entry]]:
+        accepted = _opened(baseline, None)
+        with check(lambda _notice: None) as checked:  # the check after the fixes gives notice
+            yield checked if accepted is None else map(accepted.suppress, checked)
 
     return Fixing(left, is_quiet=is_quiet).run(found)
 

@@ -86,7 +86,7 @@ def _replace(place: Path, old: bytes, new: bytes, leftovers: ExitStack) -> None:
     exit_on_signals(leftovers)
     beside = place.with_name(f".{token_hex(8)}.tmp")
     leftovers.callback(beside.unlink, missing_ok=True)
-    # No one else may read the content before the file has its mode.
+    # No other user may read the content before the file has its mode.
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
     with os.fdopen(descriptor, "wb") as stream:
         _keep_owner(descriptor, before)

@@ -26,6 +26,7 @@ from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, applied
 from webhook.manifests import Manifest
 from webhook.patch import Operation
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
@@ -81,20 +82,7 @@ def command(
             outputs = ()
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings_file, *_ = prepared(source)
-    with destinations([one.file for one in outputs]) as writes:
-        parts = [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
-        if files is not None:
-            parts.append((files, show))
-        written = Edits(parts, is_quiet=quiet)
-        for manifest in applied(inputs, notify):
-            if not isinstance(manifest, Manifest):
-                written.add(manifest)
-                continue
-            checked = evaluate(manifest, evaluator, inputs.namespace)
-            written.add(checked)
-            if verbose and isinstance(checked, Evaluated):
-                _explain(checked)
-        written.end()
+    written = _write_edits(inputs, evaluator, outputs, files, is_quiet=quiet, is_verbose=verbose)
     if not quiet:
         is_described = settings_file or source.config or source.cluster
         if not is_described and evaluator.ruleset.facts.runtime_classes is None and written.adds_runtime_class:
@@ -103,6 +91,33 @@ def command(
         if files is not None:
             tell(files.summary(written.files))
     sys.exit(written.exit_code)
+
+
+def _write_edits(
+    inputs: Inputs,
+    evaluator: Evaluator,
+    outputs: Sequence[Output[MutateFormat]],
+    files: InPlace | None,
+    *,
+    is_quiet: bool,
+    is_verbose: bool,
+) -> Edits:
+    """Write the edits of all inputs to the outputs, and into the files. Raises InputError."""
+    with destinations([one.file for one in outputs]) as writes:
+        parts = [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
+        if files is not None:
+            parts.append((files, show))
+        written = Edits(parts, is_quiet=is_quiet)
+        for manifest in applied(inputs, notify):
+            if not isinstance(manifest, Manifest):
+                written.add(manifest)
+                continue
+            checked = evaluate(manifest, evaluator, inputs.namespace)
+            written.add(checked)
+            if is_verbose and isinstance(checked, Evaluated):
+                _explain(checked)
+        written.end()
+    return written
 
 
 def _must_exist(name: str) -> str:

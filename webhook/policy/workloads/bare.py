@@ -1,7 +1,7 @@
 """A search of objects of unknown kinds for amounts below bare names, such as `gpu: 4` beside `cpu`.
 
 Operators have fields of this form and turn them into requests for GPUs: `resources.limits.gpu` of Dynamo's v1alpha1,
-`spec.resources.gpu` of LLMKube. No standard says so; an amount is only evidence that somebody should look.
+`spec.resources.gpu` of LLMKube. No standard says so, so an amount is a reason to look at the object and no more.
 """
 
 from __future__ import annotations

@@ -155,43 +155,22 @@ def _resources(*steps: str) -> tuple[PodPath, ...]:
 _FLAVORS = _resources("spec", "inferenceConfig", "flavors", EVERY)
 _RECOMMENDED = _resources("spec", "recommendedConfigs", EVERY, "resources")
 
+
+def _shared_kind(group: str, name: str, pods: tuple[PodPath, ...]) -> Kind:
+    """A kind of the cluster that model servers refer to, and that runs no pods by itself."""
+    return Kind(group, name, pods, _LLMAZ, namespaced=False, suspended=(), labels=None, is_used_elsewhere=always)
+
+
+def _server_kind(name: str, pods: tuple[PodPath, ...]) -> Kind:
+    """A kind of model servers, whose model selects their nodes."""
+    return Kind(_LLMAZ_GROUP, name, pods, _LLMAZ, suspended=(), has_open_nodes=always)
+
+
 LLMAZ = (
-    Kind(
-        "llmaz.io",
-        "OpenModel",
-        _FLAVORS,
-        _LLMAZ,
-        namespaced=False,
-        suspended=(),
-        labels=None,
-        is_used_elsewhere=always,
-    ),
-    Kind(
-        _LLMAZ_GROUP,
-        "Playground",
-        _resources("spec", "backendRuntimeConfig", "resources"),
-        _LLMAZ,
-        suspended=(),
-        has_open_nodes=always,
-    ),
-    Kind(
-        _LLMAZ_GROUP,
-        "BackendRuntime",
-        _RECOMMENDED,
-        _LLMAZ,
-        namespaced=False,
-        suspended=(),
-        labels=None,
-        is_used_elsewhere=always,
-    ),
-    Kind(
-        _LLMAZ_GROUP,
-        "Service",
-        batch.of_leader_and_workers("spec", "workloadTemplate"),
-        _LLMAZ,
-        suspended=(),
-        has_open_nodes=always,
-    ),
+    _shared_kind("llmaz.io", "OpenModel", _FLAVORS),
+    _server_kind("Playground", _resources("spec", "backendRuntimeConfig", "resources")),
+    _shared_kind(_LLMAZ_GROUP, "BackendRuntime", _RECOMMENDED),
+    _server_kind("Service", batch.of_leader_and_workers("spec", "workloadTemplate")),
 )
 """llmaz (InftyAI/llmaz at 3c13ff3, `config/crd/bases`; the module proxy does not serve the module).
 
