@@ -332,7 +332,7 @@ def writing(here: Path, names: list[str], *before: str) -> Iterator[subprocess.P
 
 
 PAUSED = """
-import os, signal, sys
+import os, sys, time
 from webhook.cli import main
 
 fsync = os.fsync
@@ -340,7 +340,8 @@ fsync = os.fsync
 def paused(descriptor):
     fsync(descriptor)
     print("written", flush=True)
-    signal.pause()
+    while True:  # a signal may arrive before the wait begins, and must not be missed
+        time.sleep(0.01)
 
 os.fsync = paused
 main(sys.argv[1:])
