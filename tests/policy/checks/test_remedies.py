@@ -291,6 +291,25 @@ def lower(root: Json, finding: Finding, found: re.Match[str]) -> None:
         words[:] = ["1" if word.isdigit() else word for word in words]
 
 
+def set_fraction(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Give an option or a variable the value that the remedy names, or add the option behind the program."""
+    option, value = found[1], found[2]
+    field = max(place for place, step in enumerate(finding.path) if step in ("command", "args", "env", "image"))
+    container = at(root, finding.path[:field])
+    match finding.path[field:]:
+        case ("env", index, "value"):
+            container["env"][index]["value"] = value
+        case ("image",):
+            container.setdefault("args", []).extend([option, value])
+        case (words, index):
+            if re.fullmatch(r"[\d.]+", container[words][index]):
+                container[words][index] = value
+            elif " " in container[words][index]:
+                container[words][index] += f" {option} {value}"
+            else:
+                container[words].extend([option, value])
+
+
 def grant(root: Json, finding: Finding, found: re.Match[str]) -> None:
     """Request as many GPUs as the remedy names in the container of the finding, on the nodes that it names."""
     if found.re.groups > 1:
@@ -418,6 +437,9 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS021", r"(?:ask for \d+, or )?lower (\S+) and what multiplies it\b.*", (lower,)),
     ("GPS021", r"ask for (\d+), or lower .*", (grant,)),
     ("GPS021", r"lower .* by node affinity: (.*), and ask for (\d+)", (grant,)),
+    ("GPS024", r"set (\S+) to at most ([\d.]+)\b.*", (set_fraction,)),
+    ("GPS024", r"lower (\S+), so that weights and cache take at most ([\d.]+) of the card\b.*", (set_fraction,)),
+    ("GPS024", r".* by node affinity: (.*)", (require,)),
     ("GPS023", r"move it to (\S+)", (move_amount,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]

@@ -27,6 +27,7 @@ from webhook.policy.checks import (
     gps020_ranks,
     gps021_launcher,
     gps023_unchecked,
+    gps024_memory,
 )
 from webhook.policy.checks.check import Check
 from webhook.policy.context import ObjectContext, PodContext
@@ -53,6 +54,7 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps019_unmutated.CHECK,
     gps020_ranks.CHECK,
     gps021_launcher.CHECK,
+    gps024_memory.CHECK,
 )
 """The checks of each pod."""
 

@@ -1,4 +1,4 @@
-"""The launches of a container: by its command line or script, or by its variables.
+"""The programs that a container launches: by its command line or script, or by its variables.
 
 At most 16 KiB of `command` and `args` are read; what the limit cuts does not count. A value that the shell, Kubernetes
 or a template fills in is unknown, and an unknown program launches nothing.
@@ -7,17 +7,25 @@ or a template fills in is unknown, and an unknown program launches nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from webhook.policy.launchers.words import CommandLine, Launch, is_shell
 from webhook.policy.pods.pod import MULTI_RANK, SHARDS, Container
 from webhook.policy.pods.reading import Members, texts
 from webhook.policy.verdict import Path
 
+if TYPE_CHECKING:
+    from webhook.policy.launchers.memory import MemoryUse
+    from webhook.policy.launchers.programs import Run
+
 LIMIT = 16 * 1024
 """Characters of arguments that are read of one container."""
 
 _MARKS = ("parallel", "-tp", "-pp", "-dp", "world", "num", "nproc", "nnodes", "mpi", "horovod", "_perf")
 """Every launch that counts has one of these in its words."""
+
+_MEMORY_MARKS = ("memory", "mem-fraction", "mem_fraction", "vllm", "trtllm-serve", "text-generation-launcher")
+"""Every program whose use of memory counts has one of these in its words."""
 
 _RAY = ("ray start", "ray_", "RAY_ADDRESS")
 """Marks of arguments that set up or join a Ray cluster."""
@@ -31,13 +39,7 @@ _SCRIPTS = ("source", "script")
 
 def of_container(container: Container) -> Sequence[Launch]:
     """The launches of a container, by its command line or script, else by its variables. Raises MalformedError."""
-    raw = container.raw
-    found: list[Launch] = []
-    if "command" in raw or "args" in raw:
-        found.extend(launches(raw, container.path))
-    for field in _SCRIPTS:
-        if field in raw:
-            found.extend(_of_script(raw, field))
+    found = [launch for run in _runs(container, _MARKS) if (launch := run.launch()) is not None]
     if found or SHARDS not in container.variables:
         return found
     from webhook.policy.launchers import servers  # as in `_search`
@@ -46,17 +48,44 @@ def of_container(container: Container) -> Sequence[Launch]:
     return () if launch is None else (launch,)
 
 
+def memory_uses(container: Container) -> Iterator[MemoryUse]:
+    """The parts of a card's memory that the programs of a container take. Raises MalformedError."""
+    from webhook.policy.launchers import memory  # as in `_search`
+
+    found = [use for run in _runs(container, _MEMORY_MARKS) if (use := run.memory()) is not None]
+    if not found:
+        words, _, is_complete = arguments(container.raw, container.path)
+        found = [use for use in (memory.of_image(container, words), memory.of_xla(container)) if use and is_complete]
+    for use in found:
+        if (set_by_variable := memory.with_variables(container, use)) is not None:
+            yield set_by_variable
+
+
 def launches(container: Members, path: Path) -> Iterable[Launch]:
     """The launches of the command line of the container at a path. Raises MalformedError."""
+    return [launch for run in _of_command(container, path, _MARKS) if (launch := run.launch()) is not None]
+
+
+def _runs(container: Container, marks: Sequence[str]) -> Iterator[Run]:
+    """The programs that a container starts, of those that have one of the marks in their words."""
+    raw = container.raw
+    if "command" in raw or "args" in raw:
+        yield from _of_command(raw, container.path, marks)
+    for field in _SCRIPTS:
+        if field in raw:
+            yield from _of_script(raw, field, marks)
+
+
+def _of_command(container: Members, path: Path, marks: Sequence[str]) -> Iterable[Run]:
     words, commands, is_complete = arguments(container, path)
-    return _search(words, commands, is_complete=is_complete)
+    return _search(words, commands, marks, is_complete=is_complete)
 
 
 def _search(
-    words: list[str], commands: int, script: Path | None = None, *, is_complete: bool = True
-) -> Iterable[Launch]:
+    words: list[str], commands: int, marks: Sequence[str], script: Path | None = None, *, is_complete: bool = True
+) -> Iterable[Run]:
     text = "\n".join(words)
-    if not _may_launch(text):
+    if not _may_launch(text, marks):
         return ()
     from webhook.policy.launchers import programs  # most containers launch nothing, and need no parser
 
@@ -76,22 +105,22 @@ def arguments(container: Members, path: Path) -> tuple[list[str], int, bool]:
     return list(_within_limit(words)), len(command), False
 
 
-def _of_script(container: Members, field: str) -> Iterable[Launch]:
-    """The launches of the script in a field, if a shell runs it: as the command says, else as its first line does."""
+def _of_script(container: Members, field: str, marks: Sequence[str]) -> Iterable[Run]:
+    """The programs of the script in a field, if a shell runs it: as the command says, else as its first line does."""
     script, command = container[field], container.get("command")
     if not isinstance(script, str):
         return ()
     text = script if len(script) <= LIMIT else next(_within_limit((script,)))
-    if not _may_launch(text):
+    if not _may_launch(text, marks):
         return ()
     first = command[0][:LIMIT] if command else text.partition("\n")[0]
     words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
-    return _search(["sh", "-c", text], 0, (field,)) if any(map(is_shell, words)) else ()
+    return _search(["sh", "-c", text], 0, marks, (field,)) if any(map(is_shell, words)) else ()
 
 
-def _may_launch(text: str) -> bool:
-    """Whether words contain a mark of a launch, and no assignment that leaves it without a GPU."""
-    for mark in _MARKS:  # faster than any() with a generator, for every container
+def _may_launch(text: str, marks: Sequence[str]) -> bool:
+    """Whether words contain a mark, and no assignment that leaves it without a GPU."""
+    for mark in marks:  # faster than any() with a generator, for every container
         if mark in text:
             return not (_HIDDEN in text and _hides_gpus(text))
     return False

@@ -3,49 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
-from webhook.policy.launchers import mpi, servers, shell, training
+from webhook.policy.launchers import memory, mpi, servers, shell, training
 from webhook.policy.launchers.words import CommandLine, Launch, is_shell
 
 _MOST_PROGRAMS = 64
 """Known programs and shells of one container whose words are read."""
 
-Parser = Callable[[CommandLine, int], Launch | None]
+Parser: TypeAlias = Callable[[CommandLine, int], Launch | None]
 """Reads the words of a line from an index on."""
 
 
-def _subcommand(name: str, parser: Parser) -> Parser:
-    """The parser of a subcommand of a program, whose other subcommands launch nothing."""
+class Program(NamedTuple):
+    """A program, and the readers of its words: for the GPUs that it takes, and for their memory where it sets that.
 
-    def parse(line: CommandLine, start: int) -> Launch | None:
-        return parser(line, start + 1) if start < len(line.words) and line.words[start] == name else None
+    A program with a `subcommand` takes GPUs with that one alone.
+    """
 
-    return parse
+    launch: Parser
+    memory: memory.Parser | None = None
+    subcommand: str = ""
 
 
-_PROGRAMS: Mapping[str, Parser] = {
-    "torchrun": training.torchrun,
-    "accelerate": _subcommand("launch", training.accelerate),
-    "accelerate-launch": training.accelerate,
-    "deepspeed": training.deepspeed,
-    "mpirun": mpi.mpirun,
-    "mpiexec": mpi.mpirun,
-    "mpiexec.hydra": mpi.mpirun,
-    "horovodrun": mpi.horovodrun,
-    "vllm": _subcommand("serve", servers.vllm),
-    "sglang": _subcommand("serve", servers.sglang),
-    "text-generation-launcher": servers.tgi,
-    "trtllm-serve": servers.tensorrt_llm,
-    "launch_triton_server.py": servers.triton,
+_VLLM = Program(servers.vllm, memory.vllm)
+_VLLM_IMAGE = Program(servers.vllm_image, memory.vllm_image)
+_SGLANG = Program(servers.sglang, memory.sglang)
+_TGI = Program(servers.tgi, memory.tgi)
+_TORCHRUN, _DEEPSPEED, _MPIRUN = Program(training.torchrun), Program(training.deepspeed), Program(mpi.mpirun)
+_TGI_IMAGE = Program(servers.tgi)
+_NCCL_TEST = Program(mpi.nccl_test)
+
+_PROGRAMS: Mapping[str, Program] = {
+    "torchrun": _TORCHRUN,
+    "accelerate": Program(training.accelerate, subcommand="launch"),
+    "accelerate-launch": Program(training.accelerate),
+    "deepspeed": _DEEPSPEED,
+    "mpirun": _MPIRUN,
+    "mpiexec": _MPIRUN,
+    "mpiexec.hydra": _MPIRUN,
+    "horovodrun": Program(mpi.horovodrun),
+    "vllm": _VLLM._replace(subcommand="serve"),
+    "sglang": _SGLANG._replace(subcommand="serve"),
+    "text-generation-launcher": _TGI,
+    "trtllm-serve": Program(servers.tensorrt_llm, memory.tensorrt_llm),
+    "launch_triton_server.py": Program(servers.triton),
 }
-_MODULES: Mapping[str, Parser] = {
-    "torch.distributed.run": training.torchrun,
-    "torch.distributed.launch": training.torchrun,
-    "accelerate.commands.launch": training.accelerate,
-    "deepspeed.launcher.runner": training.deepspeed,
-    "sglang.launch_server": servers.sglang,
-    "dynamo.vllm": servers.vllm,
-    "dynamo.sglang": servers.dynamo_sglang,
+_MODULES: Mapping[str, Program] = {
+    "torch.distributed.run": _TORCHRUN,
+    "torch.distributed.launch": _TORCHRUN,
+    "accelerate.commands.launch": Program(training.accelerate),
+    "deepspeed.launcher.runner": _DEEPSPEED,
+    "sglang.launch_server": _SGLANG,
+    "dynamo.vllm": _VLLM,
+    "dynamo.sglang": Program(servers.dynamo_sglang, memory.sglang),
 }
 _WRAPPERS = frozenset(
     """
@@ -56,6 +67,22 @@ _WRAPPERS = frozenset(
 """Programs that start the program among their arguments."""
 
 
+class Run(NamedTuple):
+    """A program that a line starts, and the index of the first word behind it and its subcommand."""
+
+    program: Program
+    line: CommandLine
+    start: int
+
+    def launch(self) -> Launch | None:
+        """The GPUs that it takes; None where its words leave that open."""
+        return self.program.launch(self.line, self.start)
+
+    def memory(self) -> memory.MemoryUse | None:
+        """The memory that it takes of each card; None where that is unknown."""
+        return None if self.program.memory is None else self.program.memory(self.line, self.start)
+
+
 class ProgramSearch:
     """The search of one container, which reads the words of a limited number of programs."""
 
@@ -64,24 +91,22 @@ class ProgramSearch:
     def __init__(self) -> None:
         self._left = _MOST_PROGRAMS
 
-    def of_line(self, line: CommandLine, *, is_complete: bool) -> Iterator[Launch]:
-        """The launches of a line; of a line that the limit cuts, those of complete commands in a script."""
-        program = _program(line.words)
-        if program is None:
-            found = _of_image(line) if is_complete and not line.has_command else None
-        elif self._left <= 0:
-            return
-        else:
+    def of_line(self, line: CommandLine, *, is_complete: bool) -> Iterator[Run]:
+        """The programs of a line; of a line that the limit cuts, those of complete commands in a script."""
+        found = _program(line.words)
+        if found is None:
+            if is_complete and not line.has_command and (image := _of_image(line)) is not None:
+                yield Run(image, line, 0)
+        elif self._left > 0:
             self._left -= 1
-            parser, start = program
-            if parser is None:
+            program, start = found
+            if program is None:
                 yield from self._of_shell(line, start)
-            found = parser(line, start) if parser is not None and is_complete else None
-        if found is not None:
-            yield found
+            elif is_complete and _is_subcommand(program, line.words, start):
+                yield Run(program, line, start + bool(program.subcommand))
 
-    def _of_shell(self, line: CommandLine, start: int) -> Iterator[Launch]:
-        """The launches of the script that a shell runs after `-c`, among options such as `-lc` or `-eo pipefail -c`."""
+    def _of_shell(self, line: CommandLine, start: int) -> Iterator[Run]:
+        """The programs of the script that a shell runs after `-c`, among options such as `-lc` or `-eo pipefail -c`."""
         words = line.words
         for index in range(start, len(words) - 1):
             word = words[index]
@@ -96,24 +121,26 @@ class ProgramSearch:
                 return
 
 
-def _of_image(line: CommandLine) -> Launch | None:
-    """The launch of the image's entrypoint with these arguments: options, or a model before them."""
+def _is_subcommand(program: Program, words: Sequence[str], start: int) -> bool:
+    return not program.subcommand or words[start : start + 1] == [program.subcommand]
+
+
+def _of_image(line: CommandLine) -> Program | None:
+    """The program of the image's entrypoint with these arguments: options, or a model before them."""
     first = line.words[0]
     if _name(first).startswith("python") or first.endswith((".sh", ".py")):
         return None
-    if any("shard" in word for word in line.words):
-        return servers.tgi(line, 0)
-    return servers.vllm_image(line)
+    return _TGI_IMAGE if any("shard" in word for word in line.words) else _VLLM_IMAGE
 
 
-def _program(words: Sequence[str]) -> tuple[Parser | None, int] | None:
-    """The parser of the program that the words start, without one for a shell, and the index of the word behind it."""
+def _program(words: Sequence[str]) -> tuple[Program | None, int] | None:
+    """The program that the words start, None for a shell, and the index of the word behind it."""
     is_wrapped = False
     for index, word in enumerate(words):
         name = _name(word)
-        parser = mpi.nccl_test if mpi.is_nccl_test(name) else _PROGRAMS.get(name)
-        if parser is not None or is_shell(name):
-            return parser, index + 1
+        program = _NCCL_TEST if mpi.is_nccl_test(name) else _PROGRAMS.get(name)
+        if program is not None or is_shell(name):
+            return program, index + 1
         if name.startswith("python"):
             return _python(words, index + 1)
         if name in _WRAPPERS:
@@ -123,22 +150,22 @@ def _program(words: Sequence[str]) -> tuple[Parser | None, int] | None:
     return None
 
 
-def _python(words: Sequence[str], start: int) -> tuple[Parser, int] | None:
-    """The parser of the module or script that Python runs, and the index of the word behind it."""
+def _python(words: Sequence[str], start: int) -> tuple[Program, int] | None:
+    """The module or script that Python runs, and the index of the word behind it."""
     for index in range(start, len(words)):
         word = words[index]
         if word == "-m" and index + 1 < len(words):
-            parser = _module(words[index + 1])
-            return None if parser is None else (parser, index + 2)
+            program = _module(words[index + 1])
+            return None if program is None else (program, index + 2)
         if not word.startswith("-"):
-            parser = _PROGRAMS.get(_name(word))
-            return None if parser is None else (parser, index + 1)
+            program = _PROGRAMS.get(_name(word))
+            return None if program is None else (program, index + 1)
     return None
 
 
-def _module(name: str) -> Parser | None:
+def _module(name: str) -> Program | None:
     if name.startswith("vllm.entrypoints."):
-        return _PROGRAMS["vllm"] if name.startswith("vllm.entrypoints.cli") else servers.vllm
+        return _PROGRAMS["vllm"] if name.startswith("vllm.entrypoints.cli") else _VLLM
     return _MODULES.get(name)
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from webhook.policy.launchers.words import CommandLine, Launch, Options, Setting, Spread, is_on_cpu, number
+from webhook.policy.launchers.words import (
+    TGI_IMAGE,
+    CommandLine,
+    Launch,
+    Options,
+    Setting,
+    Spread,
+    is_on_cpu,
+    number,
+    starts_image,
+)
 from webhook.policy.pods.pod import SHARDS, Container
 
 _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-size", "--prefill-context-parallel-size"
@@ -42,7 +52,7 @@ def vllm(line: CommandLine, start: int) -> Launch | None:
     return None if engines == 0 or is_on_cpu(line, start) else _vllm("vllm", line, options, engines)
 
 
-def vllm_image(line: CommandLine) -> Launch | None:
+def vllm_image(line: CommandLine, start: int) -> Launch | None:
     """The engine of a server that the image's entrypoint starts with these arguments; None if they do not say.
 
     The entrypoint is `vllm serve`, before 0.11 `python3 -m vllm.entrypoints.openai.api_server` (docker/Dockerfile).
@@ -50,9 +60,9 @@ def vllm_image(line: CommandLine) -> Launch | None:
     Face server), so without a program it is enough on its own, and so is `--data-parallel-size` in full, unless
     `--enable-dp-attention` of SGLang gives it another meaning.
     """
-    options = Options(line, 0, _VLLM_ALIASES)
+    options = Options(line, start, _VLLM_ALIASES)
     is_vllm = any(word.partition("=")[0] in _IN_FULL for word in line.words) and _ATTENTION not in line.words
-    if is_on_cpu(line) or (options.number(_TENSOR) is None and not is_vllm):
+    if is_on_cpu(line, start) or (options.number(_TENSOR) is None and not is_vllm):
         return None
     engines = _engines(options) if is_vllm else 1
     return None if engines == 0 else _vllm("", line, options, engines)
@@ -184,9 +194,6 @@ def _in_container(program: str, options: Options, option: str) -> Launch | None:
 
 
 _TGI = "text-generation-launcher"
-_IMAGE = "text-generation-inference"
-_LONGEST = 512
-"""Characters of the name of an image that are read."""
 
 
 def tgi(line: CommandLine, start: int) -> Launch | None:
@@ -202,8 +209,8 @@ def tgi(line: CommandLine, start: int) -> Launch | None:
 def tgi_of_environment(container: Container) -> Launch | None:
     """The shards of the variable of a container that runs the entrypoint of an image of the project, by its name."""
     index = container.variables.get(SHARDS)
-    image, value = container.raw.get("image"), (container.variable(SHARDS) or {}).get("value")
-    if index is None or not isinstance(image, str) or _IMAGE not in image[:_LONGEST] or container.raw.get("command"):
+    value = (container.variable(SHARDS) or {}).get("value")
+    if index is None or not starts_image(container, TGI_IMAGE):
         return None
     total = number(value) if isinstance(value, str) else None
     if total is None:

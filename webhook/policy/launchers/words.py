@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from enum import Enum
 from typing import NamedTuple
 
+from webhook.policy.pods.pod import Container
 from webhook.policy.verdict import Path
 
 
@@ -143,7 +144,11 @@ class Options:
 
     def setting(self, name: str, value: int) -> Setting:
         """The option, which is present, with a value that its text stands for."""
-        return Setting(name, value, self._line.place(self._found[name][1]))
+        return Setting(name, value, self.place(name))
+
+    def place(self, name: str) -> Path:
+        """The path, from the container, to the element that holds the value of the option, which is present."""
+        return self._line.place(self._found[name][1])
 
 
 def number(text: str) -> int | None:
@@ -177,3 +182,16 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 def is_shell(word: str) -> bool:
     """Whether a word names a shell, or the path to one."""
     return word.rpartition("/")[2] in _SHELLS
+
+
+TGI_IMAGE, VLLM_IMAGE = "text-generation-inference", "vllm-openai"
+"""Names of images whose entrypoint is a server."""
+
+_LONGEST = 512
+"""Characters of the name of an image that are read."""
+
+
+def starts_image(container: Container, name: str) -> bool:
+    """Whether a container runs the entrypoint of an image of this name."""
+    image = container.raw.get("image")
+    return isinstance(image, str) and name in image[:_LONGEST] and not container.raw.get("command")

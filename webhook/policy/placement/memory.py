@@ -77,12 +77,13 @@ class CardLabels(NamedTuple):
 class NodeKind(NamedTuple):
     """The nodes that name a resource and have the same two labels and share. `share` is as in CardLabels.
 
-    `share` is None also for nodes that share their cards and do not say how often.
+    `share` is None also for nodes that share their cards and do not say how often, whose `replicas` are 0.
     """
 
     labels: CardLabels
     share: int | None
     nodes: Nodes
+    replicas: int
 
 
 class ResourceShares(NamedTuple):
@@ -183,14 +184,14 @@ def _kinds(index: NodeIndex, resource: str, having: Nodes) -> Iterator[NodeKind]
             labels = CardLabels(memory or None, replicas or None)
             uncounted = 0 if labels.counts_replicas else nodes & sharing
             if uncounted:
-                yield NodeKind(labels, None, uncounted)
+                yield NodeKind(labels, None, uncounted, 0)
             nodes &= ~uncounted
             for count, with_count in configured:
                 if count > labels.replicas_per_card and nodes & with_count:
-                    yield NodeKind(labels, labels.share(count), nodes & with_count)
+                    yield NodeKind(labels, labels.share(count), nodes & with_count, count)
                     nodes &= ~with_count
             if nodes:
-                yield NodeKind(labels, labels.share(), nodes)
+                yield NodeKind(labels, labels.share(), nodes, labels.replicas_per_card)
 
 
 ANNOTATION = PREFIX + "memory"
