@@ -72,7 +72,7 @@ def test_right_example_has_no_finding(check: Check[Any], example: Example) -> No
 
 @every_example
 def test_right_example_requests_a_gpu_or_hides_all(check: Check[Any], example: Example) -> None:
-    assert re.search(r"nvidia\.com/\S+: [1-9]|value: void", example.right)
+    assert re.search(r'nvidia\.com/\S+: "?[1-9]|value: void', example.right)
 
 
 @every_example

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Container as ContainerOf
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -239,6 +240,19 @@ class ObjectContext(NamedTuple):
     unknown: Unknown | None
     pods: tuple[ExtractedPod, ...]
     mentions: tuple[Mention, ...]
+
+
+class NamespaceLimits(NamedTuple):
+    """A ResourceQuota or a LimitRange. `names` holds the GPU resources, `offered` those that known nodes offer."""
+
+    held: ManifestObject
+    names: ContainerOf[object]
+    offered: Collection[str]
+
+    def other_names(self, name: str) -> list[str]:
+        """The names beside this one under which known nodes offer the same cards."""
+        same = (name, f"{name}.shared", name.removesuffix(".shared"))
+        return [other for other in dict.fromkeys(same[1:]) if other != name and other in self.offered]
 
 
 def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, islice
 
-from webhook.policy.checks import CHECKS, OBJECT_CHECKS, POD_CHECKS, gps008_users
+from webhook.policy.checks import CHECKS, LIMIT_CHECKS, LIMITING, OBJECT_CHECKS, POD_CHECKS, gps008_users
 from webhook.policy.checks.check import Check
 from webhook.policy.context import (
     ManifestObject,
+    NamespaceLimits,
     ObjectContext,
     Origin,
     PodContext,
@@ -78,6 +79,8 @@ class Evaluator:
             return self.verdict(pods, origin)
         why_not_searched = self._why_not_searched(group, kind, origin)
         if why_not_searched is not None:
+            if (group, kind) in LIMITING:
+                return self._of_limits(ManifestObject(manifest, group, kind), origin, why_not_searched)
             return self.verdict(pods, origin) if pods else skipped(why_not_searched)
         known = self.kinds.get((group, kind))
         if known is None:
@@ -129,6 +132,27 @@ class Evaluator:
             return exempt
         runs_no_pods = why_no_pods(group, kind)
         return None if runs_no_pods is None else f"skipped: {runs_no_pods} and runs no pods"
+
+    def _of_limits(self, held: ManifestObject, origin: Origin, why_not_searched: str) -> Verdict:
+        """The verdict for an object that limits the pods of a namespace; skipped where it names no GPU resource.
+
+        Raises MalformedError.
+        """
+        rules, verdict = self.ruleset.of(origin.namespace), VerdictBuilder()
+        if rules.exemption is not None or self._names_of_gpus().occurrences(encoded(held.manifest)) == 0:
+            return skipped(why_not_searched)
+        offered = self.ruleset.nodes.index.offered if self.ruleset.nodes.known else ()
+        context = NamespaceLimits(held, self.ruleset.gpus, offered)
+        for check in LIMIT_CHECKS:
+            if check.code in rules.active:
+                for violation in check.run(context):
+                    verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
+        return verdict.build()
+
+    def _names_of_gpus(self) -> GpuNames:
+        if self._names is None:
+            self._names = GpuNames(self.ruleset.gpus)
+        return self._names
 
     def _of_known(self, held: ManifestObject, kind: Kind, pods: list[ExtractedPod], origin: Origin) -> Verdict:
         """The verdict for an object with these pods, in which a search may find amounts elsewhere."""
@@ -198,13 +222,12 @@ class Evaluator:
         self, manifest: Members, text: bytes | None, pods: list[ExtractedPod], checked: list[PodContext]
     ) -> tuple[Mention, ...]:
         """The amounts of an object that no check of its pods reads. Exempt pods are left alone."""
-        if self._names is None:
-            self._names = GpuNames(self.ruleset.gpus)
+        names = self._names_of_gpus()
         read = {path for context in checked for path in amounts_read(context.requests)}
-        if self._names.occurrences(text) == len(read):
+        if names.occurrences(text) == len(read):
             return ()  # as for most objects, for which the search takes too long
         containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
-        return tuple(find_mentions(manifest, self._names, read | _left_alone(pods, checked), containers))
+        return tuple(find_mentions(manifest, names, read | _left_alone(pods, checked), containers))
 
     def _run(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""

@@ -310,6 +310,19 @@ def set_fraction(root: Json, finding: Finding, found: re.Match[str]) -> None:
                 container[words].extend([option, value])
 
 
+def rename_amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    held = at(root, finding.path[:-1])
+    held[found[1]] = held.pop(finding.path[-1])
+
+
+def add_amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    at(root, finding.path[:-1])[found[1]] = "4"
+
+
+def default_of_none(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    at(root, finding.path[:-2]).setdefault(found[1], {})[found[2]] = "0"
+
+
 def grant(root: Json, finding: Finding, found: re.Match[str]) -> None:
     """Request as many GPUs as the remedy names in the container of the finding, on the nodes that it names."""
     if found.re.groups > 1:
@@ -440,6 +453,10 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS024", r"set (\S+) to at most ([\d.]+)\b.*", (set_fraction,)),
     ("GPS024", r"lower (\S+), so that weights and cache take at most ([\d.]+) of the card\b.*", (set_fraction,)),
     ("GPS024", r".* by node affinity: (.*)", (require,)),
+    ("GPS032", r"use (requests\.\S+)", (rename_amount,)),
+    ("GPS032", r"add (requests\.\S+)", (add_amount,)),
+    ("GPS032", r"remove it, and name the amount in the pods that need a GPU", (delete,)),
+    ("GPS032", r'set (\w+): \{(\S+): "0"\} beside it, or use a ResourceQuota instead', (default_of_none, delete)),
     ("GPS023", r"move it to (\S+)", (move_amount,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]

@@ -28,9 +28,10 @@ from webhook.policy.checks import (
     gps021_launcher,
     gps023_unchecked,
     gps024_memory,
+    gps032_quota,
 )
 from webhook.policy.checks.check import Check
-from webhook.policy.context import ObjectContext, PodContext
+from webhook.policy.context import NamespaceLimits, ObjectContext, PodContext
 
 POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps001_container_limit.CHECK,
@@ -61,5 +62,13 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
 OBJECT_CHECKS: tuple[Check[ObjectContext], ...] = (gps023_unchecked.CHECK,)
 """The checks of each object on the command line, after those of its pods."""
 
-CHECKS: tuple[Check[Any], ...] = tuple(sorted((*POD_CHECKS, *OBJECT_CHECKS), key=lambda check: check.code))
+LIMIT_CHECKS: tuple[Check[NamespaceLimits], ...] = (gps032_quota.CHECK,)
+"""The checks of objects that limit the pods of a namespace, on the command line."""
+
+LIMITING = frozenset({("", "LimitRange"), ("", "ResourceQuota")})
+"""The kinds of these objects."""
+
+CHECKS: tuple[Check[Any], ...] = tuple(
+    sorted((*POD_CHECKS, *OBJECT_CHECKS, *LIMIT_CHECKS), key=lambda check: check.code)
+)
 """All checks."""

@@ -27,6 +27,7 @@ class Scope(Enum):
     EPHEMERAL = "every pod, and ephemeral containers when they are added to it"
     EXPECTS_EDITS = "pods that reach `/validate` on CREATE"
     OFFLINE = "every object, on the command line"
+    NAMESPACE_LIMITS = "ResourceQuotas and LimitRanges, on the command line"
 
     def includes(self, context: PodContext) -> bool:
         if context.origin.added_containers is not None:
@@ -39,7 +40,7 @@ class Scope(Enum):
             return bool(context.requests.named or context.requests.of_pod)
         if self is Scope.EXPECTS_EDITS:
             return context.expects_edits
-        return self is not Scope.OFFLINE
+        return self not in (Scope.OFFLINE, Scope.NAMESPACE_LIMITS)
 
 
 Context = TypeVar("Context")
