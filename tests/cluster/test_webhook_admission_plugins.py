@@ -123,6 +123,50 @@ def test_resource_quota_counts_requested_gpus(running: ControlPlaneOnly) -> None
         assert refused.value.code == 403
 
 
+def test_quota_on_other_keys_counts_no_gpus(running: ControlPlaneOnly) -> None:
+    """GPS032 says so of both keys."""
+    with namespace(running, "uncounted") as path:
+        quota = {"metadata": {"name": "gpus"}, "spec": {"hard": {f"limits.{GPU}": "1", GPU: "1", "pods": "2"}}}
+        running.api.create(f"{path}/resourcequotas", quota)
+        counted = f"{path}/resourcequotas/gpus"
+        running.api.wait_for(counted, "to be counted", lambda now: "used" in now.get("status", {}))
+        for name in ("first", "second"):
+            running.api.create(f"{path}/pods", pod(name))
+        running.api.wait_for(counted, "to count both pods", lambda now: now["status"]["used"].get("pods") == "2")
+        used = running.api.get(counted)["status"]["used"]
+        assert {key: used.get(key, "0") for key in (f"limits.{GPU}", GPU)} == {f"limits.{GPU}": "0", GPU: "0"}
+
+
+def test_limit_range_maximum_is_the_default(running: ControlPlaneOnly) -> None:
+    """GPS032 says so, and that a default of 0 beside it stands for no GPU."""
+    with namespace(running, "capped") as path:
+        limits: Object = {"type": "Container", "max": {GPU: "1"}}
+        ranges = f"{path}/limitranges"
+        running.api.create(ranges, {"metadata": {"name": "gpus"}, "spec": {"limits": [limits]}})
+        given = wait_for("the range to be in force", lambda: _limits(running, path).get(GPU))
+        assert given == "1"
+        running.api.delete(f"{ranges}/gpus")
+        limits["default"] = {GPU: "0"}
+        running.api.create(ranges, {"metadata": {"name": "none"}, "spec": {"limits": [limits]}})
+        wait_for("the other range to be in force", lambda: _limits(running, path).get(GPU) == "0")
+
+
+def test_limit_range_minimum_rejects_containers_without_gpu(running: ControlPlaneOnly) -> None:
+    """GPS032 says so; the webhook rejects such a pod before the API server would."""
+    with namespace(running, "floored") as path:
+        limits = [{"type": "Container", "min": {GPU: "1"}}]
+        running.api.create(f"{path}/limitranges", {"metadata": {"name": "gpus"}, "spec": {"limits": limits}})
+        with pytest.raises(ApiError, match="GPS003 .* without a limit"):
+            wait_for("the range to be in force", lambda: _limits(running, path) is None)
+
+
+def _limits(running: ControlPlaneOnly, path: str) -> Object:
+    """The limits that a new container without any gets."""
+    stored = running.api.create(f"{path}/pods?dryRun=All", pod("plain", container(gpus=0)))
+    limits: Object = stored["spec"]["containers"][0].get("resources", {}).get("limits", {})
+    return limits
+
+
 def test_limit_range_defaults_are_checked(running: ControlPlaneOnly) -> None:
     with namespace(running, "ranged") as path:
         limits = [{"type": "Container", "default": {GPU: "2"}, "defaultRequest": {GPU: "2"}}]
