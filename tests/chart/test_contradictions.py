@@ -85,6 +85,10 @@ REFUSED: dict[str, tuple[Values, str]] = {
     ),
     "the port of the kubelet": ({"hostNetwork": True}, "port 10250 of a node is the kubelet's"),
     "port zero": ({"config": {"server": {"port": 0}}}, "must not be 0 here"),
+    "sharing without labels": (
+        {"config": {"sharing": {"namespaces": {"matchLabels": {"gpu-sharing": "allowed"}}}}},
+        "config.sharing.namespaces needs config.facts.namespaces: true",
+    ),
     "one port for two listeners": ({"config": {"server": {"port": 8080}}}, "are both 8080"),
     "a client authority that the server does not read": (
         {"tls": {"clientCA": {"secretName": "x"}}},

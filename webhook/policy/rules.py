@@ -148,7 +148,7 @@ def _matches(rule: NamespaceRule, name: str, labels: Mapping[str, str] | None) -
         return True
     if rule.selector is None or labels is None:
         return False
-    return all(labels.get(key) == value for key, value in rule.selector.match_labels.items())
+    return rule.selector.selects(labels)
 
 
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:

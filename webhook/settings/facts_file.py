@@ -70,7 +70,8 @@ def _plugin_config(config: PluginConfig) -> PluginConfig:
 
 def _labels_read(settings: Settings) -> Callable[[str], bool]:
     """Whether the policy with these settings reads a label of namespaces."""
-    named = {key for rule in settings.namespaces if rule.selector is not None for key in rule.selector.match_labels}
+    selectors = (settings.sharing.namespaces, *(rule.selector for rule in settings.namespaces))
+    named = {key for selector in selectors if selector is not None for key in selector.match_labels}
     named.add((settings.exempt.label or "").partition("=")[0])
     return lambda key: key.startswith(_POD_SECURITY) or key in named
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
-from webhook.policy.settings.settings import Toleration
+from webhook.policy.settings.elements import LabelSelector, NamespaceRule, WorkloadPath
+from webhook.policy.settings.settings import Settings, Sharing, Toleration
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN
 from webhook.policy.workloads.paths import PodPath, steps
+from webhook.settings.configuration import Configuration
 from webhook.settings.process import ServerSettings, Tls
 
 
@@ -28,6 +29,11 @@ def conflicts(held: Any) -> Iterator[Problem]:
             yield Problem(("value",), 'needs the operator "Equal"; "Exists" tolerates every value')
         case NamespaceRule(names=(), selector=None):
             yield Problem((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
+        case Configuration(settings=Settings(sharing=Sharing(namespaces=LabelSelector()), facts=facts)) if not (
+            facts.namespaces
+        ):
+            text = "needs {}: true, or the webhook would not know which namespaces have these labels"
+            yield Problem(("sharing", "namespaces"), text, ("facts", "namespaces"))
         case ServerSettings(port=port, health_port=health_port) if port == health_port != 0:
             yield Problem(
                 ("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",)

@@ -45,6 +45,12 @@ section `key` that is null by default.
     "mode": null,
     "severities": {}
   },
+  "sharing": {
+    "namespaces": null,
+    "namespaces{}": {
+      "matchLabels": {}
+    }
+  },
   "exempt": {
     "namespaces": [
       "kube-system",

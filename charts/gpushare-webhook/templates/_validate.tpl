@@ -1,6 +1,6 @@
 {{/* Rejects combinations that would install but not work, each with what is wrong, where, and what to do. */}}
 {{- define "gpushare-webhook.validate" -}}
-{{- range $part := list "Global" "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Quota" "Times" -}}
+{{- range $part := list "Global" "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Quota" "Times" "Sharing" -}}
 {{- include (printf "gpushare-webhook.validate%s" $part) $ -}}
 {{- end -}}
 {{- $names := list -}}
@@ -138,5 +138,12 @@
 {{- if lt (int .) $needed -}}
 {{- fail (printf "terminationGracePeriodSeconds %d is shorter than the %d of config.server.shutdownDelay and drainTimeout: increase it, or leave it empty" (int .) $needed) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.validateSharing" -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- if and $settings.sharing.namespaces (not $settings.facts.namespaces) -}}
+{{- fail "config.sharing.namespaces needs config.facts.namespaces: true, or the webhook would not know which namespaces have these labels" -}}
 {{- end -}}
 {{- end -}}

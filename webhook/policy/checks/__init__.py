@@ -28,6 +28,7 @@ from webhook.policy.checks import (
     gps021_launcher,
     gps023_unchecked,
     gps024_memory,
+    gps025_namespace,
     gps032_quota,
 )
 from webhook.policy.checks.check import Check
@@ -56,6 +57,7 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps020_ranks.CHECK,
     gps021_launcher.CHECK,
     gps024_memory.CHECK,
+    gps025_namespace.CHECK,
 )
 """The checks of each pod."""
 

@@ -20,6 +20,10 @@ class LabelSelector:
         {}, "Labels that a namespace must have, all of them."
     )
 
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether a namespace with these labels has all that the selector names."""
+        return all(labels.get(key) == value for key, value in self.match_labels.items())
+
 
 @section(frozen=True)
 class NamespaceRule:

@@ -329,6 +329,16 @@ class Workloads:
 
 
 @section(frozen=True)
+class Sharing:
+    """Who may use shared GPUs."""
+
+    namespaces: elements.LabelSelector | None = setting(
+        None,
+        "Namespaces whose pods may use shared GPUs (GPS025). Needs `facts.namespaces`. null: all namespaces.",
+    )
+
+
+@section(frozen=True)
 class Settings:
     """All settings that the verdict on a pod depends on."""
 
@@ -343,6 +353,7 @@ class Settings:
     deny_in_mutate: bool = setting(True, "Whether `/mutate` rejects pods too, or leaves that to `/validate`.")
     severities: formats.Severities = setting({}, "Severities by code, such as `GPS005: deny`.")
     namespaces: tuple[elements.NamespaceRule, ...] = setting((), "Severities and modes by namespace.")
+    sharing: Sharing = setting(Sharing())
     exempt: Exempt = setting(Exempt())
     suppress: Suppress = setting(Suppress())
     injections: Injections = setting(Injections())
