@@ -50,13 +50,24 @@ def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
         if limit is None or request.billionths <= limit * NANO:
             continue
         if placement.lands(resource, strategy) is not Reachability.NO:
-            return Excess(request, limit, shared, _is_nowhere(placement, strategy, resource))
+            return Excess(request, limit, shared, is_nowhere(placement, strategy, resource))
     return None
 
 
-def _is_nowhere(placement: Placement, strategy: SharingStrategy, resource: Resource) -> bool:
+def is_nowhere(placement: Placement, strategy: SharingStrategy, resource: Resource) -> bool:
+    """Whether the nodes are known, none of them shares the resource so, and none can take the pod."""
     cluster = placement.cluster
     return cluster.known and not placement.possible and not cluster.index.sharing(strategy, resource.name)
+
+
+def fewer_units(context: PodContext) -> str | None:
+    """The remedy of GPS014 for an amount that no node offers; None if something else is in the way.
+
+    It suits a limit that no known node has. An absent node never lifts a limit.
+    """
+    from webhook.policy.placement.nearest import fewer_units as of_nearest  # most command lines know no nodes
+
+    return of_nearest(context.placement)
 
 
 def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:

@@ -276,8 +276,9 @@ def shrink_together(root: Json, finding: Finding, found: re.Match[str]) -> None:
     for spec in specs(root):
         for container in spec["containers"]:
             limits = container["resources"]["limits"]
-            limits[finding.path[-1]] = min(left, limits[finding.path[-1]])
-            left -= limits[finding.path[-1]]
+            if finding.path[-1] in limits:
+                limits[finding.path[-1]] = min(left, limits[finding.path[-1]])
+                left -= limits[finding.path[-1]]
 
 
 def lower(root: Json, finding: Finding, found: re.Match[str]) -> None:
@@ -381,6 +382,9 @@ CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or\b.*)?", (amount,)),
     ("GPS001", r".* by node affinity: (.*)", (require,)),
+    ("GPS001", r"ask for at most (\d+) in all containers together", (shrink_together,)),
+    ("GPS002", r"ask for at most (\d+)", (amount,)),
+    ("GPS002", r"ask for at most (\d+) in all containers together", (shrink_together,)),
     ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod(?:;.*|, or\b.*)?", (split,)),
     ("GPS002", r".* by node affinity: (.*)", (require,)),
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),

@@ -19,7 +19,7 @@ def run(context: PodContext) -> Violations:
 
 def _violations(context: PodContext, over: Sequence[replica_limits.Excess]) -> Iterator[Violation]:
     manager, of_manager = other_schedulers.of_unnamed_cluster(context), other_schedulers.remedy(context)
-    fewer = _fewer_units(context) if any(excess.nowhere for excess in over) else None
+    fewer = replica_limits.fewer_units(context) if any(excess.nowhere for excess in over) else None
     for request, limit, shared, nowhere in over:
         asks = f"asks for {amount(request.billionths)} of {{}}"
         cap = replica_limits.cap(context, [request]) if manager is None else Severity.WARN
@@ -43,13 +43,6 @@ def _violations(context: PodContext, over: Sequence[replica_limits.Excess]) -> I
             cap,
             replica_limits.lower_amount(context, request, limit) if manager is None else (),
         )
-
-
-def _fewer_units(context: PodContext) -> str | None:
-    """The remedy of GPS014 for an amount that no node offers. An absent node never lifts a limit."""
-    from webhook.policy.placement.nearest import fewer_units  # most command lines know no nodes
-
-    return fewer_units(context.placement)
 
 
 CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")
