@@ -18,7 +18,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import DeviceClass, Node
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.placement.memory import ANNOTATION, MOST_KINDS, MOST_TERMS, CardLabels, mebibytes_of, written
-from webhook.policy.placement.node_classes import CAPABLE, CARD_MEMORY, REPLICAS, STRATEGY
+from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CARD_MEMORY, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import ANALYSED
 from webhook.policy.settings.settings import (
     Injections,
@@ -222,7 +222,7 @@ def hides_its_class(node: Node) -> bool:
 
 
 def labelled(name: str, memory: str, replicas: str, **labels: str) -> Node:
-    return Node(name, {STRATEGY: "mps", CARD_MEMORY: memory, REPLICAS: replicas, **labels}, (), {GPU: 4})
+    return Node(name, {STRATEGY: "mps", CARD_MEMORY: memory, REPLICAS: replicas} | labels, (), {GPU: 4})
 
 
 def asking(size: object, **spec: Any) -> Json:
@@ -356,8 +356,12 @@ def test_affinity_that_is_not_analysed_is_rejected() -> None:
     assert [finding.severity for finding in about_annotation(verdict)] == [Severity.DENY]
 
 
-def test_too_many_kinds_of_nodes_only_warn() -> None:
-    nodes = tuple(labelled(f"n{number}", str(16384 + number), "4") for number in range(MOST_KINDS + 1))
+@pytest.mark.parametrize("labels", [(CARD_MEMORY, 16384), (CARD_COUNT, 1)], ids=["memory", "cards"])
+def test_too_many_kinds_of_nodes_only_warn(labels: tuple[str, int]) -> None:
+    key, first = labels
+    nodes = tuple(
+        labelled(f"n{number}", "16384", "4", **{key: str(first + number)}) for number in range(MOST_KINDS + 1)
+    )
     verdict = verdict_of(asking("40Gi"), nodes)
     assert [finding.severity for finding in about_annotation(verdict)] == [Severity.WARN]
     assert "too many combinations" in about_annotation(verdict)[0].message

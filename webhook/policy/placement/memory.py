@@ -3,7 +3,9 @@
 GPU feature discovery labels a node with the memory of one whole card in MiB, also where the card is shared
 (NVIDIA/k8s-device-plugin#535), and with the replicas per card. The device plugin gives each replica an equal part,
 rounded down to whole MiB. Where feature discovery has another configuration than the plugin, as from another chart, the
-label and the plugin's configuration disagree: then the larger number of replicas counts.
+label and the plugin's configuration disagree: then the larger number of replicas counts. A node that offers even more
+than its cards have replicas by that number shares them in a way that nothing shows, or has cards of several models, of
+which feature discovery counts one (internal/lm/mig-strategy.go, `newGPULabelers`): then the memory is unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from enum import Enum
 from itertools import islice
 from typing import NamedTuple
 
-from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS
+from webhook.policy.placement.node_classes import CARD_COUNT, CARD_MEMORY, REPLICAS
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Placement
@@ -34,6 +36,8 @@ from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
 MOST_KINDS = 256
 """Kinds of nodes, by these two labels, that are kept for a resource. Real clusters have a handful."""
+
+_COUNTED = (CARD_MEMORY, REPLICAS, CARD_COUNT)
 
 
 class CardLabels(NamedTuple):
@@ -77,7 +81,8 @@ class CardLabels(NamedTuple):
 class NodeKind(NamedTuple):
     """The nodes that name a resource and have the same two labels and share. `share` is as in CardLabels.
 
-    `share` is None also for nodes that share their cards and do not say how often, whose `replicas` are 0.
+    `share` is None also for nodes that share their cards and do not say how often, or offer more than they say; their
+    `replicas` are 0.
     """
 
     labels: CardLabels
@@ -99,7 +104,7 @@ class ResourceShares(NamedTuple):
     def of(cls, index: NodeIndex, resource: str) -> ResourceShares:
         having = index.offering(resource, 1) | index.unready(resource)
         # Nodes with more values of one label have more kinds, too; all pairs of these values would take long.
-        if any(len(list(index.by_value(key, having))) > MOST_KINDS for key in (CARD_MEMORY, REPLICAS)):
+        if any(len(list(index.by_value(key, having))) > MOST_KINDS for key in _COUNTED):
             return cls((), is_complete=False)
         kinds = list(islice(_kinds(index, resource, having), MOST_KINDS + 1))
         return cls(kinds[:MOST_KINDS], is_complete=len(kinds) <= MOST_KINDS)
@@ -185,13 +190,32 @@ def _kinds(index: NodeIndex, resource: str, having: Nodes) -> Iterator[NodeKind]
             uncounted = 0 if labels.counts_replicas else nodes & sharing
             if uncounted:
                 yield NodeKind(labels, None, uncounted, 0)
-            nodes &= ~uncounted
-            for count, with_count in configured:
-                if count > labels.replicas_per_card and nodes & with_count:
-                    yield NodeKind(labels, labels.share(count), nodes & with_count, count)
-                    nodes &= ~with_count
-            if nodes:
-                yield NodeKind(labels, labels.share(), nodes, labels.replicas_per_card)
+            for count, alike in _by_replicas(nodes & ~uncounted, labels.replicas_per_card, configured):
+                surplus = _offering_more(index, resource, alike, count)
+                if surplus:
+                    yield NodeKind(labels, None, surplus, 0)
+                if alike & ~surplus:
+                    yield NodeKind(labels, labels.share(count), alike & ~surplus, count)
+
+
+def _by_replicas(nodes: Nodes, labelled: int, configured: Iterable[tuple[int, Nodes]]) -> Iterator[tuple[int, Nodes]]:
+    """The nodes by the larger number of replicas, of their label and of their configuration, where there are any."""
+    for count, with_count in configured:
+        if count > labelled and nodes & with_count:
+            yield count, nodes & with_count
+            nodes &= ~with_count
+    if nodes:
+        yield labelled, nodes
+
+
+def _offering_more(index: NodeIndex, resource: str, nodes: Nodes, replicas: int) -> Nodes:
+    """The nodes that offer more of a resource than this many replicas of each card that their label counts."""
+    offering = 0
+    for label, with_label in index.by_value(CARD_COUNT, nodes):
+        cards = integer(label) or 0
+        if cards > 0:
+            offering |= with_label & index.offering(resource, (cards * replicas + 1) * NANO)
+    return offering
 
 
 ANNOTATION = PREFIX + "memory"

@@ -101,8 +101,9 @@ _WHOLE = {REPLICAS: Constraint(("0", "1")), PRODUCT: Constraint(but_suffix=_SHAR
 _STRATEGIES = frozenset({"none", "mps", "time-slicing"})
 
 CARD_MEMORY = "nvidia.com/gpu.memory"
+CARD_COUNT = "nvidia.com/gpu.count"
 
-DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, "nvidia.com/gpu.count"})
+DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, CARD_COUNT})
 """Labels of GPU feature discovery. It sets all of them on a GPU node, and removes them together."""
 
 
