@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Container as ContainerOf
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -265,10 +265,15 @@ def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) ->
     return f"unknown kind: {said}" + (f"; add {added} to workloads.paths" if added else "")
 
 
-def open_amounts(held: ManifestObject) -> str:
-    """Why the pods of an object that names no GPU resource may get GPUs; empty where nothing is known."""
-    chosen = who_chooses(held.group, held.kind)
-    return f"open: it names no GPU resource; {chosen}" if chosen else ""
+def open_amounts(held: ManifestObject, pods: Sequence[PodContext]) -> str:
+    """Why the pods of an object may get GPUs for which they do not ask; empty where nothing is known."""
+    chosen = None if any(one.requests.named for one in pods) else who_chooses(held.group, held.kind)
+    if chosen is not None:
+        return f"open: it names no GPU resource; {chosen}"
+    return _CLAIMS if any(one.pod.spec.get("resourceClaims") for one in pods) else ""
+
+
+_CLAIMS = "open: its resource claims, which may give it GPUs, are not checked"
 
 
 def why_skipped(context: ObjectContext) -> str:

@@ -30,6 +30,7 @@ from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps, finished
 from webhook.policy.verdict import MOST_EDITS, Edit, Path, Severity, Verdict, VerdictBuilder, skipped
 from webhook.policy.workloads.bare import find_bare, has_unknown_fields, may_have_bare
+from webhook.policy.workloads.claims import how_claimed
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
 from webhook.policy.workloads.presets import kinds_with
@@ -77,7 +78,7 @@ class Evaluator:
         pods = self.pods(manifest, group, kind)
         if not origin.is_offline:
             return self.verdict(pods, origin)
-        why_not_searched = self._why_not_searched(group, kind, origin)
+        why_not_searched = self._why_not_searched(ManifestObject(manifest, group, kind), origin)
         if why_not_searched is not None:
             if (group, kind) in LIMITING:
                 return self._of_limits(ManifestObject(manifest, group, kind), origin, why_not_searched)
@@ -125,12 +126,12 @@ class Evaluator:
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
         return checked
 
-    def _why_not_searched(self, group: str, kind: str, origin: Origin) -> str | None:
+    def _why_not_searched(self, held: ManifestObject, origin: Origin) -> str | None:
         """Why an object on the command line is not searched; None if it is."""
         exempt = self.ruleset.of(origin.namespace).exemption
         if exempt is not None:
             return exempt
-        runs_no_pods = why_no_pods(group, kind)
+        runs_no_pods = how_claimed(*held) or why_no_pods(held.group, held.kind)
         return None if runs_no_pods is None else f"skipped: {runs_no_pods} and runs no pods"
 
     def _of_limits(self, held: ManifestObject, origin: Origin, why_not_searched: str) -> Verdict:
@@ -165,8 +166,7 @@ class Evaluator:
             own = (one.amount_path("limits", "") for context in checked for one in context.pod.containers)
             known = (one.path for one in mentions)
             mentions += _bare(held, text, chain(own, known, _left_alone(pods, checked)))
-        if not verdict.reason and not any(one.requests.named for one in checked):
-            verdict.reason = open_amounts(held)
+        verdict.reason = verdict.reason or open_amounts(held, checked)
         if pods and not mentions:
             return verdict.build()
         context = ObjectContext(held, kind, None, (), mentions)
