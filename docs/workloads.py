@@ -42,6 +42,7 @@ FORMS = {
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
     "gpus": "`gpu`, and its resource in `gpuType`",
+    "dynamo": "`extraPodSpec.mainContainer`, and `gpu` in `resources`",
 }
 _FIXED: dict[PodCount, str] = {one: "1", unknown: "unknown"}
 

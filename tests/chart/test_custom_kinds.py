@@ -11,7 +11,7 @@ import pytest
 from tests.chart.matching import called, request
 from tests.chart.render import MODES, RefusedError, entries, entry, only, rendered
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Form, PathPattern
+from webhook.policy.workloads.paths import EVERY, MEMBER, Assembly, Form, PathPattern
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow
@@ -64,9 +64,8 @@ def pods(kind: Kind) -> Iterator[tuple[PathPattern, Any]]:
 
 def at(steps: PathPattern, value: Any) -> Any:
     """A value in which the steps lead to another."""
-    for place, step in reversed(list(enumerate(steps))):
-        is_mapping = place > 0 and steps[place - 1].endswith("ReplicaSpecs")
-        value = {step: value} if step != EVERY else {"Worker": value} if is_mapping else [value]
+    for step in reversed(steps):
+        value = [value] if step == EVERY else {"Worker" if step == MEMBER else step: value}
     return value
 
 

@@ -25,7 +25,7 @@ from tests.crds.published import definitions
 from tests.crds.typed import TYPED
 from tests.fixture import load_all
 from webhook.patch.build import pointer
-from webhook.policy.workloads.paths import EVERY, Assembly, Containers, PathPattern, PodPath
+from webhook.policy.workloads.paths import Assembly, Containers, PathPattern, PodPath, repeats
 from webhook.policy.workloads.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def _parts(path: PodPath) -> tuple[Containers, ...]:
 
 def _leads(steps: PathPattern, place: Place) -> bool:
     """Whether the steps lead to something above a place."""
-    return len(steps) < len(place) and all(wanted in (EVERY, step) for wanted, step in zip(steps, place, strict=False))
+    pairs = zip(steps, place, strict=False)
+    return len(steps) < len(place) and all(repeats(wanted) or wanted == step for wanted, step in pairs)
 
 
 def _shows(sample: Sample) -> set[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.policy.workloads.paths import EVERY, PathPattern
+from webhook.policy.workloads.paths import EVERY, MEMBER, PathPattern, repeats
 
 Schema = Mapping[str, Any]
 
@@ -15,7 +15,7 @@ _OF_POD_SPECS = frozenset({"containers", "ephemeralContainers", "initContainers"
 def at(schema: Schema, steps: PathPattern) -> Schema | None:
     """The schema at a path; None where the path does not exist."""
     for step in steps:
-        below = every(schema) if step == EVERY else fields(schema).get(step)
+        below = every(schema) if repeats(step) else fields(schema).get(step)
         if below is None:
             return None
         schema = below
@@ -64,7 +64,7 @@ def places(schema: Schema, steps: PathPattern = ()) -> Iterator[PathPattern]:
             yield from _outside_claims(below, (*steps, name))
     element = every(schema)
     if element is not None:
-        yield from _outside_claims(element, (*steps, EVERY))
+        yield from _outside_claims(element, (*steps, EVERY if "items" in schema else MEMBER))
 
 
 def _outside_claims(schema: Schema, steps: PathPattern) -> Iterator[PathPattern]:

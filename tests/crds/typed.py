@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_DYNAMO = "ai-dynamo/dynamo@006b6e1 deploy/operator/api/v1beta1"
+_DYNAMO = "ai-dynamo/dynamo@006b6e1 deploy/operator/api/v1beta1, and @0d531a9 deploy/operator/api/v1alpha1"
 _GROVE = "ai-dynamo/grove@fcc3b3b operator/api/core/v1alpha1/crds"
 _HYPERPOD = "aws/sagemaker-hyperpod-cli@011ca92 src/sagemaker/hyperpod/training/config"
 _KAITO = "kaito-project/kaito@056b828 api/v1beta1"

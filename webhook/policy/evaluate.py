@@ -163,7 +163,7 @@ class Evaluator:
         mentions = self._mentions(held.manifest, text, pods, checked)
         if not pods or kind.has_bare_amounts:
             # Also those of other vendors, of which no check asks.
-            own = (one.amount_path("limits", "") for context in checked for one in context.pod.containers)
+            own = (path for context in checked for one in context.pod.containers for path in one.bare_amounts)
             known = (one.path for one in mentions)
             mentions += _bare(held, text, chain(own, known, _left_alone(pods, checked)))
         verdict.reason = verdict.reason or open_amounts(held, checked)

@@ -567,13 +567,39 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "kind": "DynamoGraphDeployment",
         "resource": "dynamographdeployments",
         "versions": [
-          "v1beta1"
+          "v1beta1",
+          "v1alpha1"
         ],
         "namespaced": true,
         "paths": [
           {
             "path": "spec.components[*].podTemplate",
             "holds": "template"
+          },
+          {
+            "path": "spec.services.*",
+            "holds": [
+              {
+                "path": "extraPodSpec.initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "extraPodSpec.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "extraPodSpec.mainContainer",
+                "form": "container"
+              },
+              {
+                "path": "resources.limits",
+                "form": "gpus"
+              },
+              {
+                "path": "resources.requests",
+                "form": "gpus"
+              }
+            ]
           }
         ]
       },

@@ -12,12 +12,13 @@ import yaml
 
 from tests.fixture import Fixture, evaluator_of, load_all, origin_of
 from webhook.policy.placement.selector import AFFINITY
+from webhook.policy.pods.custom import CountedGpus
 from webhook.policy.pods.pod import Pod
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.verdict import Finding, Path, Verdict
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import extract, group_of
-from webhook.policy.workloads.paths import EVERY, Assembly
+from webhook.policy.workloads.paths import Assembly, repeats
 from webhook.policy.workloads.presets import kinds_with
 
 Json = dict[str, Any]
@@ -110,7 +111,7 @@ def made(root: Json, path: Path, steps: tuple[str, ...]) -> Json:
     """The mapping to which steps lead, made if it is missing. They pass through the elements of a path."""
     node: Any = root
     for depth, step in enumerate(steps):
-        node = node[path[depth]] if step == EVERY else node.setdefault(step, {})
+        node = node[path[depth]] if repeats(step) else node.setdefault(step, {})
     return cast("Json", node)
 
 
@@ -168,9 +169,10 @@ def leave(root: Json, pod: Pod, finding: Finding) -> None:
     containers = list(pod.every_container())
     own = [one for one in containers if finding.path[: len(one.path)] == one.path]
     for container in reversed([one for one in containers if one not in (own or containers)[-1:]]):
-        if "gpu" in container.raw:
-            del container.raw["gpu"]
-        else:
+        for path in container.bare_amounts:
+            if path[-2] in at(root, path[:-2]):
+                at(root, path[:-1]).pop(path[-1], None)
+        if not isinstance(container, CountedGpus):
             del at(root, container.path[:-1])[container.path[-1]]
 
 

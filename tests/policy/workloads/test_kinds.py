@@ -21,7 +21,7 @@ from webhook.policy.workloads.kinds import (
     is_pod,
     with_paths,
 )
-from webhook.policy.workloads.paths import EVERY, PodPath, steps, unknown, written
+from webhook.policy.workloads.paths import EVERY, MEMBER, PodPath, steps, unknown, written
 from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
 
 SETS = with_paths(BUILT_IN, [WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
@@ -57,22 +57,22 @@ def test_pods_per_object_are_limited() -> None:
 
 
 def test_path_steps() -> None:
-    assert steps("spec.jobs[*].template") == ("spec", "jobs", "*", "template")
-    assert steps("spec.roles.*.template") == ("spec", "roles", "*", "template")
+    assert steps("spec.jobs[*].template") == ("spec", "jobs", EVERY, "template")
+    assert steps("spec.roles.*.template") == ("spec", "roles", MEMBER, "template")
 
 
 def test_paths_of_presets_are_written_as_settings() -> None:
     paths = [path.steps for preset in PRESETS for kind in preset.kinds for path in kind.paths]
     assert [steps(written(path)) for path in paths] == paths
     assert written(("spec", "steps", EVERY, EVERY, "inline")) == "spec.steps[*][*].inline"
-    assert written(("spec", "tfReplicaSpecs", EVERY, "template")) == "spec.tfReplicaSpecs.*.template"
+    assert written(("spec", "tfReplicaSpecs", MEMBER, "template")) == "spec.tfReplicaSpecs.*.template"
 
 
 def test_custom_paths_extend_built_in_kind() -> None:
     paths = [WorkloadPath("Deployment", "spec.more[*]", "apps", "podSpec"), WorkloadPath("X", "spec")]
     kinds = with_paths(BUILT_IN, paths)
     own = BUILT_IN["apps", "Deployment"].paths
-    assert kinds["apps", "Deployment"].paths == (*own, PodPath(("spec", "more", "*"), "podSpec", count=unknown))
+    assert kinds["apps", "Deployment"].paths == (*own, PodPath(("spec", "more", EVERY), "podSpec", count=unknown))
     assert kinds["", "X"].paths == (PodPath(("spec",), count=unknown),)
     assert ("", "X") not in BUILT_IN
 

@@ -24,7 +24,7 @@ from webhook.policy.settings.settings import Resource, Settings, Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.bare import find_bare
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, PathPattern, PodPath, Whole
+from webhook.policy.workloads.paths import EVERY, Assembly, PathPattern, PodPath, Whole, repeats
 from webhook.policy.workloads.presets import PRESETS
 from webhook.policy.workloads.search import GpuNames, find_mentions, find_pods
 from webhook.settings.load import load
@@ -136,6 +136,7 @@ HELD: dict[str, Json] = {
     "trainer": {"resourcesPerNode": {"limits": {GPU: 2}}},
     "spark": {"gpu": {"name": GPU, "quantity": 2}},
     "gpus": {"gpu": "2", "gpuType": GPU},
+    "dynamo": {"resources": {"limits": {"gpu": "2"}}},
 }
 
 
@@ -161,7 +162,7 @@ def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(
 ) -> None:
     manifest: Any = HELD[form]
     for step in reversed(steps):
-        manifest = [manifest] if step == EVERY else {step: manifest, "enabled": True}
+        manifest = [manifest] if repeats(step) else {step: manifest, "enabled": True}
     verdict = evaluate(manifest, EVALUATOR, kind.kind, kind.group)
     assert not verdict.is_skipped
     assert "GPS001" in {one.code for one in verdict.findings}

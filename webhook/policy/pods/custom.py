@@ -147,6 +147,10 @@ class CountedGpus(FieldContainer):
         self._name = "gpuType" if named else "gpu"
         self.limits = {named or _NVIDIA: raw["gpu"]} if raw.get("gpu") not in (None, "") else NOTHING
 
+    @property
+    def bare_amounts(self) -> tuple[Path, ...]:
+        return ((*self.path, "gpu"),)
+
     def amount_path(self, field: str, name: str) -> Path:  # noqa: ARG002 - the form has one amount
         return (*self.path, "gpu")
 
@@ -156,6 +160,45 @@ class CountedGpus(FieldContainer):
 
 
 _NVIDIA = "nvidia.com/gpu"
+
+
+class DynamoService(FieldContainer):
+    """The main container of a service of Dynamo, in its form of v1alpha1.
+
+    The operator merges `extraPodSpec.mainContainer` over the service's own `resources`, whose `gpu` counts
+    (ai-dynamo/dynamo at 0d531a9, `deploy/operator/api/v1alpha1/shared_spec_conversion.go`). The variables in the
+    service's `envs` are not read.
+    """
+
+    __slots__ = ("_counted",)
+
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        extra, resources = members(raw, "extraPodSpec", list_path), members(raw, "resources", list_path)
+        path = (*list_path, "extraPodSpec")
+        super().__init__(members(extra, "mainContainer", path), (*path, "mainContainer"), place, kind, given)
+        where = (*list_path, "resources")
+        self._counted = {
+            field: CountedGpus(members(resources, field, where), (*where, field), None, kind)
+            for field in ("limits", "requests")
+        }
+        self.limits = {**self._counted["limits"].limits, **self.limits}
+        self.requests = {**self._counted["requests"].limits, **self.requests}
+
+    @property
+    def bare_amounts(self) -> tuple[Path, ...]:
+        return tuple(path for counted in self._counted.values() for path in counted.bare_amounts)
+
+    def amount_path(self, field: str, name: str) -> Path:
+        return self._source(field, name).amount_path(field, name)
+
+    def name_path(self, field: str, name: str) -> Path:
+        return self._source(field, name).name_path(field, name)
+
+    def _source(self, field: str, name: str) -> Container:
+        """The container of the API's form that sets an amount, or the resources of the service."""
+        own = Container(self.raw, self.path, None, self.kind)
+        is_own = name in (own.limits if field == "limits" else own.requests)
+        return own if is_own or name not in self._counted[field].limits else self._counted[field]
 
 
 LocatedMapping = tuple[Path, Members]

@@ -90,6 +90,11 @@ class Container:
         return self.amount_path(field, name)
 
     @property
+    def bare_amounts(self) -> tuple[Path, ...]:
+        """The paths to its amounts below the bare name `gpu`, whether they are set or not."""
+        return ()
+
+    @property
     def name(self) -> str:
         """Its name; empty text without one."""
         return text(self.raw, "name", self.path)

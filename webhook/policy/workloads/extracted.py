@@ -16,7 +16,18 @@ from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import Members, elements, mapping
 from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.paths import EVERY, Assembly, Containers, Form, PathPattern, PodPath, Whole, at, walk
+from webhook.policy.workloads.paths import (
+    EVERY,
+    Assembly,
+    Containers,
+    Form,
+    PathPattern,
+    PodPath,
+    Whole,
+    at,
+    repeats,
+    walk,
+)
 
 
 class Deferral(Enum):
@@ -218,6 +229,7 @@ _FORMS: Mapping[Form, type[custom.FieldContainer]] = {
     "trainer": custom.Trainer,
     "spark": custom.SparkContainer,
     "gpus": custom.CountedGpus,
+    "dynamo": custom.DynamoService,
 }
 
 
@@ -260,7 +272,7 @@ def _mappings_of(raw: Members, path: Path, steps: PathPattern) -> Iterator[tuple
 def fields_around(path: Path, holds: Whole | Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
     """The mappings with fields of an assembled pod. They pass through the same elements as the path to the pod."""
     for steps in holds.around if isinstance(holds, Assembly) else ():
-        where = tuple(path[place] if step == EVERY else step for place, step in enumerate(steps))
+        where = tuple(path[place] if repeats(step) else step for place, step in enumerate(steps))
         held = at(manifest, where)
         if held is not None:
             yield where, mapping(held, where)

@@ -9,7 +9,18 @@ from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.batch import REPLICATED_JOBS, of_replicated_job
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Containers, PodCount, PodPath, at, one, stated
+from webhook.policy.workloads.paths import (
+    EVERY,
+    MEMBER,
+    Assembly,
+    Condition,
+    Containers,
+    PodCount,
+    PodPath,
+    at,
+    one,
+    stated,
+)
 
 _NOTEBOOK = PodPath(("spec", "template", "spec"), "podSpec")
 
@@ -79,7 +90,7 @@ def _replicas_of_mpi(manifest: Members, path: Path) -> int | None:
 
 
 def _training_job(kind: str, specs: str, *versions: str, count: PodCount = _replicas, ranks: bool = False) -> Kind:
-    paths = (PodPath(("spec", specs, EVERY, "template"), group="job", count=count, ranks=ranks),)
+    paths = (PodPath(("spec", specs, MEMBER, "template"), group="job", count=count, ranks=ranks),)
     suspended = (("spec", "runPolicy", "suspend"),)
     return Kind("kubeflow.org", kind, paths, versions or ("v1",), suspended=suspended)
 

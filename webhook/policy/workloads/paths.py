@@ -10,19 +10,24 @@ from webhook.policy.pods.pod import APP, INIT
 from webhook.policy.pods.reading import MalformedError, Members, mapping
 from webhook.policy.verdict import Path
 
-EVERY = "*"
-"""The step to every element of a list, or every member of a mapping."""
+EVERY = "[*]"
+"""The step to every element of a list."""
+
+MEMBER = "*"
+"""The step to every member of a mapping."""
+
+_REPEATED = frozenset((EVERY, MEMBER))
 
 PathPattern = tuple[str, ...]
-"""Each step is a key, or EVERY."""
+"""Each step is a key, EVERY or MEMBER."""
 
 Whole = Literal["template", "podSpec", "container", "resources"]
 """The end of a path of a setting: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
 
-Form = Literal["container", "resources", "step", "trainer", "spark", "gpus"]
+Form = Literal["container", "resources", "step", "trainer", "spark", "gpus", "dynamo"]
 """The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the
-trainer of a TrainJob (its `resourcesPerNode` count), a role of Spark (its `gpu.quantity` counts), or resources of an
-operator's own form (their `gpu` counts)."""
+trainer of a TrainJob (its `resourcesPerNode` count), a role of Spark (its `gpu.quantity` counts), resources of an
+operator's own form (their `gpu` counts), or a service of Dynamo (its main container, and resources of that form)."""
 
 PodCount = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
@@ -64,7 +69,19 @@ class Assembly(NamedTuple):
     def requests(self) -> tuple[tuple[PathPattern, Form], ...]:
         """The steps from the place of the pod to all that may ask for resources, each with its form."""
         templates = ((part.template, part.form) for part in self.parts if part.template is not None)
-        return (*((part.steps, part.form) for part in self.parts), *templates)
+        own = ((part.steps, part.form) for part in self.parts if part.form != "dynamo")
+        merged = (
+            ((*part.steps, *steps), form) for part in self.parts if part.form == "dynamo" for steps, form in _MERGED
+        )
+        return (*own, *merged, *templates)
+
+
+_MERGED: tuple[tuple[PathPattern, Form], ...] = (
+    (("extraPodSpec", "mainContainer"), "container"),
+    (("resources", "limits"), "gpus"),
+    (("resources", "requests"), "gpus"),
+)
+"""What may ask for the resources of a service of Dynamo."""
 
 
 def one(_manifest: Members, _path: Path) -> int | None:
@@ -116,7 +133,8 @@ class PodPath:
         mine, theirs = self._pods, other._pods
         deeper = max(mine, theirs, key=len)[min(len(mine), len(theirs)) :]
         return deeper in _WITHIN and all(
-            step == others or EVERY in (step, others) for step, others in zip(mine, theirs, strict=False)
+            step == others or step in _REPEATED or others in _REPEATED
+            for step, others in zip(mine, theirs, strict=False)
         )
 
     @property
@@ -131,21 +149,20 @@ _WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
 
 def steps(path: str) -> PathPattern:
     """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
-    return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
+    return tuple(step for step in path.replace("[*]", ".[*]").split(".") if step)
+
+
+def repeats(step: str | int) -> bool:
+    """Whether a step of a pattern leads to all elements or members of what is there."""
+    return step in _REPEATED
 
 
 def written(path: Path) -> str:
     """Steps as settings write them, the inverse of `steps`; the index of a list, too."""
     text = ""
     for step in path:
-        in_mapping = step == EVERY and text.endswith(MAPPINGS)
-        is_element = isinstance(step, int) or (step == EVERY and not in_mapping)
-        text += f"[{step}]" if is_element else f".{step}"
+        text += f"[{step}]" if isinstance(step, int) else step if step == EVERY else f".{step}"
     return text.removeprefix(".")
-
-
-MAPPINGS = ("ReplicaSpecs",)
-"""How the only mappings whose members hold pods end: the roles of the jobs of kubeflow.org."""
 
 
 def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[Path, Members]]:
@@ -153,7 +170,7 @@ def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[P
     for depth, step in enumerate(remaining):
         if node is None:
             return
-        if step == EVERY:
+        if step in _REPEATED:
             if not isinstance(node, list | dict):
                 raise MalformedError(path, "a list", node)
             for key, element in enumerate(node) if isinstance(node, list) else node.items():

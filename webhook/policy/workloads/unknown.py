@@ -11,7 +11,7 @@ from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds, by_name
-from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PathPattern, Whole, written
+from webhook.policy.workloads.paths import EVERY, MEMBER, Assembly, Form, PathPattern, Whole, repeats, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
@@ -205,15 +205,15 @@ def _aligned(place: PathPattern, path: Path) -> tuple[int, Path] | None:
         if isinstance(step, int):
             meant[at] = step
         else:
-            misspelt += place[at] not in (EVERY, step)
+            misspelt += not repeats(place[at]) and place[at] != step
     return abs(len(place) - len(path)) + misspelt, tuple(meant)
 
 
 def _is_alike(place: PathPattern, at: int, step: str | int) -> bool:
     """Whether a step is the one of a place, in other case or with a typo."""
     known = place[at]
-    if known == EVERY:
-        return isinstance(step, int) or place[at - 1].endswith(MAPPINGS)
+    if repeats(known):
+        return known == MEMBER or isinstance(step, int)
     if isinstance(step, int) or len(step) > _LONGEST_STEP:
         return False
     return known == step or is_one_edit_away(known.lower(), step.lower())
@@ -224,7 +224,7 @@ def _difference(meant: Path, path: Path) -> Path:
     first = _common(meant, path)
     last = _common(meant[first:][::-1], path[first:][::-1])
     first = max(first - 1, 0)
-    while first and (isinstance(meant[first], int) or meant[first] == EVERY):
+    while first and (isinstance(meant[first], int) or repeats(meant[first])):
         first -= 1
     return meant[first : len(meant) - last + 1]
 
@@ -233,5 +233,6 @@ def _common(left: Path, right: Path) -> int:
     """The number of steps with which both begin."""
     pairs = zip(left, right, strict=False)
     return next(
-        (count for count, (one, other) in enumerate(pairs) if one not in (EVERY, other)), min(len(left), len(right))
+        (count for count, (one, other) in enumerate(pairs) if not repeats(one) and one != other),
+        min(len(left), len(right)),
     )
