@@ -167,10 +167,10 @@ class DynamoService(FieldContainer):
 
     The operator merges `extraPodSpec.mainContainer` over the service's own `resources`, whose `gpu` counts
     (ai-dynamo/dynamo at 0d531a9, `deploy/operator/api/v1alpha1/shared_spec_conversion.go`). The variables in the
-    service's `envs` are not read.
+    service's `envs` are not read. With `gpuMemoryService`, a claim takes the place of its GPUs, which are not read.
     """
 
-    __slots__ = ("_counted",)
+    __slots__ = ("_counted", "_is_claimed")
 
     def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
         extra, resources = members(raw, "extraPodSpec", list_path), members(raw, "resources", list_path)
@@ -181,12 +181,14 @@ class DynamoService(FieldContainer):
             field: CountedGpus(members(resources, field, where), (*where, field), None, kind)
             for field in ("limits", "requests")
         }
-        self.limits = {**self._counted["limits"].limits, **self.limits}
-        self.requests = {**self._counted["requests"].limits, **self.requests}
+        self._is_claimed = members(raw, "gpuMemoryService", list_path).get("enabled") is True
+        self.limits = NOTHING if self._is_claimed else {**self._counted["limits"].limits, **self.limits}
+        self.requests = NOTHING if self._is_claimed else {**self._counted["requests"].limits, **self.requests}
 
     @property
     def bare_amounts(self) -> tuple[Path, ...]:
-        return tuple(path for counted in self._counted.values() for path in counted.bare_amounts)
+        counted = () if self._is_claimed else self._counted.values()
+        return tuple(path for one in counted for path in one.bare_amounts)
 
     def amount_path(self, field: str, name: str) -> Path:
         return self._source(field, name).amount_path(field, name)
