@@ -58,17 +58,19 @@ def vllm_image(line: CommandLine, start: int) -> Launch | None:
     The entrypoint is `vllm serve`, before 0.11 `python3 -m vllm.entrypoints.openai.api_server` (docker/Dockerfile).
     `--tensor-parallel-size` has one meaning in all servers that know it (vLLM and its forks, SGLang, KServe's Hugging
     Face server), so without a program it is enough on its own, and so is `--data-parallel-size` in full, unless
-    `--enable-dp-attention` of SGLang gives it another meaning.
+    `--enable-dp-attention` of SGLang gives it another meaning. Only vLLM knows both `-tp` and `-dp`.
     """
     options = Options(line, start, _VLLM_ALIASES)
-    is_vllm = any(word.partition("=")[0] in _IN_FULL for word in line.words) and _ATTENTION not in line.words
+    names = {word.partition("=")[0] for word in line.words}
+    is_vllm = (names >= _IN_SHORT or not _IN_FULL.isdisjoint(names)) and _ATTENTION not in names
     if is_on_cpu(line, start) or (options.number(_TENSOR) is None and not is_vllm):
         return None
     engines = _engines(options) if is_vllm else 1
     return None if engines == 0 else _vllm("", line, options, engines)
 
 
-_IN_FULL = (_DATA, _DATA.replace("-", "_").replace("__", "--", 1))
+_IN_FULL = frozenset((_DATA, _DATA.replace("-", "_").replace("__", "--", 1)))
+_IN_SHORT = frozenset(("-tp", "-dp"))
 
 
 def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
