@@ -448,6 +448,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS018", r"ask for at most (\w+), or omit nodeName", (matched, without_selectors)),
     ("GPS018", r"list the codes of checks, such as .*", (assign("GPS001,GPS009"),)),
     ("GPS018", r"omit it, or request a shared resource", (delete, instead)),
+    ("GPS018", r"omit it", (delete,)),
     ("GPS018", r"omit it, or ask the administrator to turn the injection on", (delete,)),
     ("GPS020", r"require podAntiAffinity on kubernetes\.io/hostname(?:;.*|, or\b.*)?", (keep_apart,)),
     ("GPS020", r".* by node affinity: (.*)", (require,)),

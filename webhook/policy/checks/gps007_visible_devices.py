@@ -8,14 +8,14 @@ from itertools import chain
 from webhook.policy.checks.check import Check, Scope, about
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import is_sandbox
-from webhook.policy.injections.void_devices import is_monitor
+from webhook.policy.injections.void_devices import is_monitor, sees_mig
 from webhook.policy.messages import message
 from webhook.policy.other_schedulers import manager_of
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.selector import Requirement
 from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.reading import elements, members, text
+from webhook.policy.pods.reading import members, text
 from webhook.policy.replica_limits import counts_gpus
 from webhook.policy.verdict import Replacement, Severity, Violation
 from webhook.policy.workloads.chosen import may_get_gpus
@@ -131,23 +131,8 @@ def _is_meant_to_see(context: PodContext) -> bool:
     """Whether all pods get NVIDIA_VISIBLE_DEVICES=void, or the pod gets devices otherwise, or monitors all GPUs."""
     void = context.rules.settings.injections.void_devices
     gets_devices = context.pod.elements("resourceClaims") or manager_of(context.pod) is not None
-    return (void.enabled and void.pods == "all") or bool(gets_devices) or is_monitor(context) or _sees_mig(context)
-
-
-_MIG = frozenset({"NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"})
-"""Variables by which the container toolkit lets a container manage or monitor MIG devices.
-
-GPU feature discovery sets the second (NVIDIA/k8s-device-plugin deployments/helm).
-"""
-
-
-def _sees_mig(context: PodContext) -> bool:
-    """Whether a container sets a variable of programs that manage or monitor all GPUs of a node."""
-    return any(
-        isinstance(name := entry.get("name"), str) and name in _MIG
-        for container in context.pod.every_container()
-        for entry in elements(container.raw, "env", container.path)
-    )
+    sees_all = is_monitor(context) or any(map(sees_mig, context.pod.every_container()))
+    return (void.enabled and void.pods == "all") or bool(gets_devices) or sees_all
 
 
 def _may_get_gpus(context: PodContext) -> bool:

@@ -42,6 +42,9 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
             return None
         problem = message("annotation {} is not a gpushare-webhook annotation", key)
         return Violation(path, problem, _ONE_OF_THEM, Severity.WARN)
+    if key == ANNOTATION and not any(one.kind == "shared" for one in context.rules.settings.resources):
+        problem = message("annotation {} has no effect: the settings name no shared resource", key)
+        return Violation(path, problem, "omit it", Severity.WARN)
     if key == ANNOTATION and not context.rules.settings.injections.memory.enabled:
         problem = message("annotation {} has no effect: injections.memory is off", key)
         return Violation(path, problem, "omit it, or ask the administrator to turn the injection on", Severity.WARN)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_GPU, OFF, Injection
-from webhook.policy.pods.pod import VISIBLE_DEVICES
+from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
+from webhook.policy.pods.reading import elements
 from webhook.policy.verdict import Append, Edit
 
 
@@ -31,12 +32,27 @@ _KUBELET = frozenset({"pod-resources", "device-plugins"})
 
 
 def edits(context: PodContext) -> Iterable[Edit]:
-    """The variable, for each container that requests no GPU and does not set it."""
+    """The variable, for each container that requests no GPU, does not set it and is no monitor of MIG devices."""
     requesting = {request.container.path for request in context.requests.positive}
     return (
         Append((*container.path, "env"), {"name": VISIBLE_DEVICES, "value": "void"})
         for container in context.pod.every_container()
-        if container.path not in requesting and VISIBLE_DEVICES not in container.variables
+        if container.path not in requesting and VISIBLE_DEVICES not in container.variables and not sees_mig(container)
+    )
+
+
+_MIG = frozenset({"NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"})
+"""Variables by which the container toolkit lets a container manage or monitor MIG devices.
+
+GPU feature discovery sets the second (NVIDIA/k8s-device-plugin deployments/helm).
+"""
+
+
+def sees_mig(container: Container) -> bool:
+    """Whether a container sets a variable of programs that manage or monitor all GPUs of a node."""
+    return any(
+        isinstance(name := entry.get("name"), str) and name in _MIG
+        for entry in elements(container.raw, "env", container.path)
     )
 
 
