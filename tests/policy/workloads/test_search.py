@@ -185,6 +185,19 @@ def test_no_amount_below_name(value: object) -> None:
     assert mentions({"spec": {GPU: value}}) == []
 
 
+@pytest.mark.parametrize("held", [{"min": "2", "max": "8"}, ["1", "2"]])
+def test_range_of_amounts_is_found_in_limits_and_requests_only(held: object) -> None:
+    for field in ("limits", "requests"):
+        (found,) = find_mentions({"spec": {field: {GPU: held}}}, NAMES, ())
+        assert (found.path, found.resources) == (("spec", field, GPU), None)
+    assert mentions({"spec": {"devices": {GPU: held}}}) == []
+
+
+@pytest.mark.parametrize("held", [{}, []])
+def test_range_without_amounts_is_not_found(held: object) -> None:
+    assert mentions({"spec": {"limits": {GPU: held}}}) == []
+
+
 @pytest.mark.parametrize("field", ["quantity", "value", "count", "gpu"])
 @pytest.mark.parametrize("named_by", ["name", "resource", "resourceName", "gpuType"])
 def test_amount_beside_name_is_found(field: str, named_by: str) -> None:
@@ -262,6 +275,49 @@ def test_text_without_amount_is_not_found(text: str) -> None:
     assert mentions({"data": {"x": text}}) == []
 
 
+POINTER = "/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"- op: remove\n  path: {POINTER}\n",
+        f"- path: {POINTER}\n  op: remove",
+        f"- 'op': 'remove'\n  'path': '{POINTER}'",
+        f'[{{"op": "remove", "path": "{POINTER}"}}]',
+        f'[{{"path":"{POINTER}","op":"remove"}}]',
+        f'{{\n  "op" : "remove",\n  "path" : "{POINTER}"\n}}',
+    ],
+)
+def test_amount_that_patch_in_text_removes_is_not_found(text: str) -> None:
+    assert mentions({"patches": [{"patch": text}]}) == []
+    added = f"{text}\n- op: add\n  path: {POINTER}\n  value: 2\n"
+    assert mentions({"patches": [{"patch": added}]}) == [(("patches", 0, "patch"), GPU)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"- op: replace\n  path: {POINTER}\n  value: 2",
+        f"- op: remove\n  path: /spec/replicas\n- op: add\n  path: {POINTER}\n  value: 2",
+        f"- path: {POINTER}\n  value: 2\n  op: add\n- op: remove\n  path: /spec/replicas",
+        f"- stop: remove\n  path: {POINTER}",
+        f"- op: removed\n  path: {POINTER}",
+        f"- op: remove\n  path: /{'a' * 512}{POINTER}",
+        f"# op: remove, then add\n- path: {POINTER}",
+        "op: remove\nnvidia.com/gpu: 2",
+    ],
+)
+def test_amount_that_patch_in_text_may_set_is_found(text: str) -> None:
+    assert mentions({"patches": [{"patch": text}]}) == [(("patches", 0, "patch"), GPU)]
+
+
+def test_amount_that_patch_removes_is_not_found() -> None:
+    assert mentions({"patch": [{"op": "remove", "path": POINTER}]}) == []
+    assert mentions({"patch": [{"op": "add", "path": POINTER, "value": 2}]}) == [(("patch", 0, "path"), GPU)]
+    assert mentions({"patch": [{"op": "remove", "from": POINTER}]}) == [(("patch", 0, "from"), GPU)]
+
+
 def test_limit_and_request_count_once() -> None:
     held = {"limits": {GPU: 2, SHARED: 1}, "requests": {GPU: 2}}
     found = list(find_mentions({"spec": {"a": held, "b": held}}, NAMES, ()))
@@ -283,7 +339,7 @@ def bare(held: object, *left_out: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("name", ["gpu", "gpus", "gpuCount"])
-@pytest.mark.parametrize("value", [1, "4", 0.5, "1k"])
+@pytest.mark.parametrize("value", [1, "4", 0.5, "1k", "$GPUS", "${GPUS}", "{{ .Values.gpus }}"])
 def test_bare_amount_is_found(name: str, value: object) -> None:
     assert bare({"cpu": 1, name: value}) == [(name,)]
     assert bare([{name: value, "memory": None}]) == [(0, name)]
@@ -292,7 +348,7 @@ def test_bare_amount_is_found(name: str, value: object) -> None:
         assert bare({"resources": {field: {name: value}}}) == [("resources", field, name)]
 
 
-@pytest.mark.parametrize("value", [0, "0", -1, None, True, "", "many", "$GPUS", {}, [1], float("inf")])
+@pytest.mark.parametrize("value", [0, "0", -1, None, True, "", "many", {}, [1], float("inf")])
 def test_bare_name_without_amount_is_not_found(value: object) -> None:
     assert bare({"cpu": 1, "gpu": value}) == []
 

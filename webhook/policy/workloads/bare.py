@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webhook.policy.pods.quantity import QuantityError, parse
-from webhook.policy.pods.reading import Members
+from webhook.policy.pods.reading import Members, is_placeholder
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.search import ELSEWHERE, HOLDERS, NOTHING, READ, Link, Mention, Tree, path_to, tree_of
 from webhook.policy.workloads.without_pods import RENDERED, is_of_kubernetes
@@ -41,7 +41,7 @@ def has_unknown_fields(group: str, kind: str) -> bool:
 
 
 def find_bare(manifest: Members, left_out: Iterable[Path]) -> Iterator[Mention]:
-    """The amounts above 0 beside `cpu` or `memory`, or in `resources`, its `limits` or its `requests`.
+    """The amounts above 0, and placeholders, beside `cpu` or `memory`, or in `resources`, its `limits` or `requests`.
 
     The parts that are left out, such as the containers of found pods, are not searched: GPS013 reads them. Each part is
     visited once, without recursion. Of a limit and a request of the same name, the first one counts.
@@ -68,11 +68,11 @@ def find_bare(manifest: Members, left_out: Iterable[Path]) -> Iterator[Mention]:
 
 
 def _amounts(node: Members, link: Link) -> list[str]:
-    """The bare names with an amount above 0 in a mapping that holds amounts."""
+    """The bare names with an amount above 0, or a placeholder of one, in a mapping that holds amounts."""
     names = [name for name in BARE if name in node]
     if not names or not (any(name in node for name in _BESIDE) or _is_of_resources(link)):
         return []
-    return [name for name in names if _is_positive(node[name])]
+    return [name for name in names if _is_amount(node[name])]
 
 
 def _is_of_resources(link: Link) -> bool:
@@ -82,8 +82,8 @@ def _is_of_resources(link: Link) -> bool:
     return link is not None and link[1] == "resources"
 
 
-def _is_positive(value: object) -> bool:
+def _is_amount(value: object) -> bool:
     try:
         return parse(value) > 0
     except QuantityError:
-        return False
+        return is_placeholder(value)

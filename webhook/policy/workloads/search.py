@@ -171,7 +171,7 @@ class GpuNames:
             place = text.find(begin)
             while place >= 0:
                 found = self._text.match(text, place)
-                if found is not None:
+                if found is not None and not _is_removed(text, found):
                     return str(found[found.lastindex or 0]).replace("\\", "").replace("~1", "/")
                 place = text.find(begin, place + 1)
         return None
@@ -184,11 +184,34 @@ def _in_text(gpus: GpuResources) -> re.Pattern[str]:
     # A dot may follow a backslash, as in the options of Helm, and a JSON pointer writes a slash as ~1.
     spelled = either.replace(r"\.", r"\\?\.")
     pointed = spelled.replace("/", "~1")
-    in_pointer = rf"{_BELOW.format('/')}({pointed})(?![A-Za-z0-9.~-])"
+    in_pointer = rf"{_BELOW.format('/')}(?P<{_POINTED}>{pointed})(?![A-Za-z0-9.~-])"
     # A path of kustomize has the name after backslashes, or in brackets.
     escaped = either.replace(r"\.", r"\\\.")
     in_path = rf"{_BELOW.format(_DOT)}({escaped})(?![A-Za-z0-9/:=-])|{_BELOW.format(_BRACKET)}({either})(?=\])"
     return re.compile(rf"{_ALONE}({spelled}){_IS}|{in_pointer}|{in_path}", re.ASCII)
+
+
+def _is_removed(text: str, found: re.Match[str]) -> bool:
+    """Whether the JSON patch in which a pointer stands removes the amount. Such an operation has two members only."""
+    if found[_POINTED] is None:
+        return False
+    begin, end = found.span()
+    return _REMOVAL_BEFORE.search(text, max(0, begin - _NEAR), begin) is not None or (
+        _REMOVAL_AFTER.match(text, end) is not None
+    )
+
+
+_POINTED = "pointed"
+"""The group of a name in a JSON pointer."""
+
+_NEAR = 512
+"""Characters before a name in which the operation is looked for; a pointer to a container's resources has about 80."""
+
+_SAYS = r"""["']?\s{0,8}:\s{0,8}["']?"""
+_REMOVE = rf"\bop{_SAYS}remove"
+_NEXT = r"""["']?[\s,]{1,99}["']?"""
+_REMOVAL_BEFORE = re.compile(rf"""{_REMOVE}{_NEXT}path{_SAYS}[^\s"',]{{0,256}}\Z""", re.ASCII)
+_REMOVAL_AFTER = re.compile(rf"{_NEXT}{_REMOVE}", re.ASCII)
 
 
 _ALONE = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
@@ -292,6 +315,8 @@ def _parts_below(node: Any, link: Link, tree: Tree, sense: _Sense, names: GpuNam
     found: list[_Part] = []
     for step, value in node.items() if isinstance(node, dict) else enumerate(node):
         is_text = sense is _EVERYTHING and isinstance(value, str) and names.may_be_in(value)
+        if is_text and step == "path" and node.get("op") == "remove":
+            continue  # an operation of a JSON patch
         if (is_text or isinstance(value, HOLDERS)) and (inner := tree.get(step, NOTHING)) is not READ:
             found.append((value, (link, step), inner, _RESOURCES if step in ELSEWHERE else sense))
     found.reverse()
@@ -305,9 +330,11 @@ def _of_mapping(node: Members, link: Link, names: GpuNames, sense: _Sense) -> It
         return
     for key, value in node.items():
         if "/" in key and key in names:
-            if _is_amount(value):
+            # Such as a minimum and a maximum, which no path of a kind can describe.
+            is_range = is_resources and isinstance(value, HOLDERS) and bool(value)
+            if is_range or _is_amount(value):
                 path = path_to(link)
-                yield Mention((*path, key), key, value, path[:-1] if is_resources else None)
+                yield Mention((*path, key), key, value, path[:-1] if is_resources and not is_range else None)
         elif sense is _EVERYTHING and isinstance(value, str) and "/" in value and value in names and key != "key":
             field = next((one for one in _AMOUNTS if one != key and _is_amount(node.get(one))), None)
             if field is not None:
