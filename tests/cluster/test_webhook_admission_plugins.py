@@ -156,7 +156,7 @@ def test_limit_range_minimum_rejects_containers_without_gpu(running: ControlPlan
     with namespace(running, "floored") as path:
         limits = [{"type": "Container", "min": {GPU: "1"}}]
         running.api.create(f"{path}/limitranges", {"metadata": {"name": "gpus"}, "spec": {"limits": limits}})
-        with pytest.raises(ApiError, match="GPS003 .* without a limit"):
+        with pytest.raises(ApiError, match=r"GPS003 .* without a limit"):
             wait_for("the range to be in force", lambda: _limits(running, path) is None)
 
 
