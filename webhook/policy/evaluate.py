@@ -140,14 +140,14 @@ class Evaluator:
         Raises MalformedError.
         """
         rules, verdict = self.ruleset.of(origin.namespace), VerdictBuilder()
-        if rules.exemption is not None or self._names_of_gpus().occurrences(encoded(held.manifest)) == 0:
+        checks = [check for check in LIMIT_CHECKS if check.code in rules.active and rules.exemption is None]
+        if not checks or self._names_of_gpus().occurrences(encoded(held.manifest)) == 0:
             return skipped(why_not_searched)
         offered = self.ruleset.nodes.index.offered if self.ruleset.nodes.known else ()
         context = NamespaceLimits(held, self.ruleset.gpus, offered)
-        for check in LIMIT_CHECKS:
-            if check.code in rules.active:
-                for violation in check.run(context):
-                    verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
+        for check in checks:
+            for violation in check.run(context):
+                verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
         return verdict.build()
 
     def _names_of_gpus(self) -> GpuNames:

@@ -322,6 +322,11 @@ def add_amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path[:-1])[found[1]] = "4"
 
 
+def delete_both(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    delete(root, finding, found)
+    del at(root, finding.path[:-2])[found[1]][finding.path[-1]]
+
+
 def default_of_none(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path[:-2]).setdefault(found[1], {})[found[2]] = "0"
 
@@ -464,6 +469,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS032", r"use (requests\.\S+)", (rename_amount,)),
     ("GPS032", r"add (requests\.\S+)", (add_amount,)),
     ("GPS032", r"remove it, and name the amount in the pods that need a GPU", (delete,)),
+    ("GPS032", r"remove it and (\w+), and name the amount in the pods that need a GPU", (delete_both,)),
     ("GPS032", r'set (\w+): \{(\S+): "0"\} beside it, or use a ResourceQuota instead', (default_of_none, delete)),
     ("GPS023", r"move it to (\S+)", (move_amount,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),

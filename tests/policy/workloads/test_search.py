@@ -20,7 +20,7 @@ from webhook.patch import pointer
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.settings.settings import Resource, Settings, Workloads
+from webhook.policy.settings.settings import Exempt, Resource, Settings, Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.bare import find_bare
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
@@ -482,7 +482,7 @@ def test_place_that_settings_cannot_name_has_another_remedy(path: Path) -> None:
         ),
         ("ray.io", "RayCluster", {}, "skipped: it requests no GPU resource"),
         ("apps", "Deployment", {}, "skipped: it holds no pod template"),
-        ("", "ResourceQuota", {"hard": {GPU: 4}}, "skipped: it limits the pods of a namespace and runs no pods"),
+        ("", "ResourceQuota", {"hard": {"pods": 4}}, "skipped: it limits the pods of a namespace and runs no pods"),
         (
             "apps",
             "Deploymnt",
@@ -501,6 +501,13 @@ def test_reason_of_skipped_object(group: str, kind: str, spec: Json, reason: str
     verdict = evaluate({"spec": spec}, EVALUATOR, kind, group)
     assert verdict.is_skipped
     assert verdict.reason == reason
+
+
+@pytest.mark.parametrize(
+    "settings", [Settings(severities={"GPS032": "off"}), Settings(exempt=Exempt(namespaces=(NAMESPACE,)))]
+)
+def test_quota_that_no_check_reads_is_skipped(settings: Settings) -> None:
+    assert evaluate({"spec": {"hard": {GPU: 4}}}, Evaluator.of(settings), "ResourceQuota", "").is_skipped
 
 
 def test_reason_of_skipped_object_names_preset_left_out() -> None:

@@ -58,7 +58,7 @@ def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Itera
     requests = _amounts(context, item, path, "defaultRequest", "min")
     for name, place in limits.items():
         problem = message("every container of the namespace that names no amount of {} gets this one", name)
-        yield Violation(place, problem, _remedy(place, name))
+        yield Violation(place, problem, _remedy(place, name, also=requests.get(name)))
     for name, place in requests.items():
         if name not in limits:
             problem = message("every container without {} requests it without a limit, which is rejected", name)
@@ -86,11 +86,16 @@ def _is_positive(value: object) -> bool:
         return False
 
 
-def _remedy(path: Path, name: str) -> str:
-    if path[-2] in ("max", "min"):
-        default = "default" if path[-2] == "max" else "defaultRequest"
+_DEFAULTS = {"max": "default", "min": "defaultRequest"}
+
+
+def _remedy(path: Path, name: str, also: Path | None = None) -> str:
+    """The remedy for an amount. `also`: the amount of the requests, which needs the limit and goes with it."""
+    default = _DEFAULTS.get(str(path[-2]))
+    if default is not None:
         return f'set {default}: {{{name}: "0"}} beside it, or use a ResourceQuota instead'
-    return "remove it, and name the amount in the pods that need a GPU"
+    removed = "it" if also is None else f"it and {also[-2]}"
+    return f"remove {removed}, and name the amount in the pods that need a GPU"
 
 
 CHECK = Check(
