@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.facts.fake_cluster import FakeCluster
 from tests.linear import assert_at_most, assert_linear
 from webhook.cluster import nodes as cluster_nodes
 from webhook.policy.context import Origin
@@ -50,7 +49,7 @@ def api_node(
 
 
 def read(found: Iterable[bytes]) -> Iterator[Node]:
-    parse = cluster_nodes.reader(FakeCluster(), ALWAYS).parse
+    parse = cluster_nodes.parser(ALWAYS)
     for one in found:
         _, node = parse(msgspec.Raw(one))
         assert node is not None

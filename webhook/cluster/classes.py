@@ -1,4 +1,4 @@
-"""The RuntimeClasses and the DeviceClasses of a cluster as facts.
+"""RuntimeClasses and DeviceClasses as facts, without the client that reads them.
 
 The API server rejects every pod that names a missing RuntimeClass. A DeviceClass serves extended resources through
 dynamic resource allocation.
@@ -12,17 +12,16 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Metadata, Rule
-from webhook.cluster.readers import Collection
+from webhook.cluster.api_server import Metadata, Rule
 from webhook.policy.placement.cluster_objects import DeviceClass, RuntimeClass
 
-_RUNTIME: Final = "/apis/node.k8s.io/v1/runtimeclasses"
-_RUNTIME_RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
+RUNTIME: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
+RUNTIME_RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
-_DEVICE: Final = tuple(f"/apis/resource.k8s.io/{version}/deviceclasses" for version in ("v1", "v1beta2", "v1beta1"))
-_DEVICE_RULE: Final = Rule("resource.k8s.io", "deviceclasses", ("list", "watch"))
+DEVICE: Final = tuple(f"/apis/resource.k8s.io/{version}/deviceclasses" for version in ("v1", "v1beta2", "v1beta1"))
+DEVICE_RULE: Final = Rule("resource.k8s.io", "deviceclasses", ("list", "watch"))
 
 MOST_LABELS: Final = 64
 """Labels of a class's node selector that are kept: the first by name. Without the others, it selects more nodes."""
@@ -51,17 +50,8 @@ _RUNTIME_CLASSES: Final = msgspec.json.Decoder(_RuntimeClass)
 _DEVICE_CLASSES: Final = msgspec.json.Decoder(_DeviceClass)
 
 
-def runtime_classes(api: ApiServer) -> Collection[RuntimeClass]:
-    """Read the RuntimeClasses."""
-    return Collection(api, (_RUNTIME,), _runtime_class, _RUNTIME_RULE)
-
-
-def device_classes(api: ApiServer) -> Collection[DeviceClass]:
-    """Read the DeviceClasses."""
-    return Collection(api, _DEVICE, _device_class, _DEVICE_RULE)
-
-
-def _runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
+def runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
+    """Read a RuntimeClass. Raises msgspec.MsgspecError."""
     one = _RUNTIME_CLASSES.decode(found)
     selector = (one.scheduling and one.scheduling.node_selector) or {}
     if len(selector) > MOST_LABELS:
@@ -69,6 +59,7 @@ def _runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
     return one.metadata.name, RuntimeClass(one.metadata.name, one.handler, selector)
 
 
-def _device_class(found: Raw) -> tuple[str, DeviceClass]:
+def device_class(found: Raw) -> tuple[str, DeviceClass]:
+    """Read a DeviceClass. Raises msgspec.MsgspecError."""
     one = _DEVICE_CLASSES.decode(found)
     return one.metadata.name, DeviceClass(one.metadata.name, one.spec.extended_resource_name or "")

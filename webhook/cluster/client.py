@@ -17,7 +17,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
@@ -246,25 +246,3 @@ def _why(error: Exception) -> str:
         reason = "connection refused" if refused else error.os_error.strerror or str(error.os_error)
         return printable(f"no connection to {error.host}:{error.port}: {reason}")
     return printable(" ".join(str(error).split())) or type(error).__name__
-
-
-_MOST: Final = 20_000
-"""Strings that a pool keeps."""
-
-_LONGEST: Final = 256
-"""Characters of a string that is shared."""
-
-
-class Pool:
-    """Strings seen before. When it is full, it starts over: strings in use stay in use."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, str] = {}
-
-    def shared(self, text: str) -> str:
-        """Return an equal string, the same for equal texts."""
-        if len(text) > _LONGEST:
-            return text
-        if len(self._seen) >= _MOST:
-            self._seen.clear()
-        return self._seen.setdefault(text, text)

@@ -1,4 +1,4 @@
-"""The device plugin as facts: its configurations, the default one, and its version.
+"""The device plugin as facts: its configurations, the default one, and its version, without the client that reads them.
 
 The charts that deploy it are deployments/helm of NVIDIA/k8s-device-plugin, with the containers
 `nvidia-device-plugin-ctr` and `nvidia-device-plugin-init`, and the GPU operator (NVIDIA/gpu-operator
@@ -17,13 +17,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster import plugin_config
-from webhook.cluster.api_server import ApiServer, Metadata, Rule
-from webhook.cluster.readers import Named
+from webhook.cluster.api_server import Metadata
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig
 from webhook.policy.settings.elements import DevicePluginSource
-
-_VERBS: Final = ("get", "watch")
 
 MOST_CONFIGS: Final = 1024
 """Configurations in one ConfigMap, which may have one for each node. A ConfigMap of 1 MiB has room for 100,000."""
@@ -41,22 +38,8 @@ class _ConfigMap(Struct, rename="camel"):
 _CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
 
 
-def config_map_reader(api: ApiServer, where: str) -> Named[Texts]:
-    """Read the ConfigMap `where` (`namespace/name`)."""
-    namespace, _, name = where.partition("/")
-    rule = Rule("", "configmaps", _VERBS, name, namespace)
-    return Named(api, f"/api/v1/namespaces/{namespace}/configmaps", name, _config_map, rule)
-
-
-def daemon_set_reader(api: ApiServer, where: str) -> Named[PluginDaemonSet]:
-    """Read the DaemonSet `where` (`namespace/name`)."""
-    namespace, _, name = where.partition("/")
-    rule = Rule("apps", "daemonsets", _VERBS, name, namespace)
-    return Named(api, f"/apis/apps/v1/namespaces/{namespace}/daemonsets", name, parse_daemon_set, rule)
-
-
-def _config_map(found: Raw) -> tuple[str, Texts]:
-    """The texts of a ConfigMap, as files in the plugin's container (config-manager `getConfigFileNameMap`)."""
+def parse_config_map(found: Raw) -> tuple[str, Texts]:
+    """Read the texts of a ConfigMap, as files in the plugin's container (config-manager `getConfigFileNameMap`)."""
     one = _CONFIG_MAPS.decode(found)
     longest = plugin_config.LARGEST + 1
     texts = {key: text[:longest].encode(errors="replace") for key, text in (one.data or {}).items()}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from webhook.cluster import classes, device_plugin, namespaces, nodes
-from webhook.cluster.api_server import ApiServer
+from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.readers import Collection, Named
 from webhook.cluster.watch import Reader, ReadError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
@@ -73,13 +74,13 @@ def parts(api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS) ->
     rejects every pod that names a missing class.
     """
     if wanted.nodes:
-        yield FactsPart("nodes", {"nodes": nodes.reader(api, decisive)}, _nodes)
+        yield FactsPart("nodes", {"nodes": _nodes_reader(api, decisive)}, _nodes)
     if wanted.namespaces:
         yield FactsPart("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
     if wanted.runtime_classes:
-        yield FactsPart("runtime_classes", {"runtime classes": classes.runtime_classes(api)}, _sorted, expires=False)
+        yield FactsPart("runtime_classes", {"runtime classes": _runtime_classes(api)}, _sorted, expires=False)
     if wanted.device_classes:
-        yield FactsPart("device_classes", {"device classes": classes.device_classes(api)}, _sorted)
+        yield FactsPart("device_classes", {"device classes": _device_classes(api)}, _sorted)
     if wanted.device_plugin is not None:
         yield _device_plugin(api, wanted.device_plugin)
 
@@ -126,12 +127,10 @@ def _nodes(found: Sequence[Read]) -> Built:
 
 def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     maps = dict.fromkeys(source.config_maps)
-    readers: dict[str, Reader[Any]] = {
-        f"device plugin ConfigMaps ({where})": device_plugin.config_map_reader(api, where) for where in maps
-    }
+    readers: dict[str, Reader[Any]] = {f"device plugin ConfigMaps ({where})": _config_map(api, where) for where in maps}
     if source.daemon_set is not None:
         name = f"device plugin DaemonSets ({source.daemon_set})"
-        readers[name] = device_plugin.daemon_set_reader(api, source.daemon_set)
+        readers[name] = _daemon_set(api, source.daemon_set)
 
     def build(found: Sequence[Read]) -> Built:
         if found and all(objects is None for objects in found):
@@ -142,3 +141,32 @@ def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
         return Built(value, tuple(config.name for config in value.configs or ()), problems)
 
     return FactsPart("device_plugin", readers, build)
+
+
+def _nodes_reader(api: ApiServer, decisive: Decisive) -> Reader[Any]:
+    return Collection(api, ("/api/v1/nodes",), nodes.parser(decisive), nodes.RULE, nodes.PAGE)
+
+
+def _runtime_classes(api: ApiServer) -> Reader[Any]:
+    return Collection(api, classes.RUNTIME, classes.runtime_class, classes.RUNTIME_RULE)
+
+
+def _device_classes(api: ApiServer) -> Reader[Any]:
+    return Collection(api, classes.DEVICE, classes.device_class, classes.DEVICE_RULE)
+
+
+_VERBS: Final = ("get", "watch")
+
+
+def _config_map(api: ApiServer, where: str) -> Reader[Any]:
+    """Reads the ConfigMap `where` (`namespace/name`)."""
+    namespace, _, name = where.partition("/")
+    rule = Rule("", "configmaps", _VERBS, name, namespace)
+    return Named(api, f"/api/v1/namespaces/{namespace}/configmaps", name, device_plugin.parse_config_map, rule)
+
+
+def _daemon_set(api: ApiServer, where: str) -> Reader[Any]:
+    """Reads the DaemonSet `where` (`namespace/name`)."""
+    namespace, _, name = where.partition("/")
+    rule = Rule("apps", "daemonsets", _VERBS, name, namespace)
+    return Named(api, f"/apis/apps/v1/namespaces/{namespace}/daemonsets", name, device_plugin.parse_daemon_set, rule)

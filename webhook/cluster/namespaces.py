@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, LabelledMetadata, Rule
-from webhook.cluster.client import Pool
+from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection
 from webhook.policy.placement.cluster_objects import Namespace
 

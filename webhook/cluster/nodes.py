@@ -1,24 +1,23 @@
-"""The GPU nodes of a cluster as facts."""
+"""GPU nodes as facts, without the client that reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, LabelledMetadata, Rule
-from webhook.cluster.client import Pool
-from webhook.cluster.readers import Collection
+from webhook.cluster.api_server import LabelledMetadata, Rule
+from webhook.cluster.pool import Pool
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
-_RULE: Final = Rule("", "nodes", ("list", "watch"))
-_PAGE: Final = 50
+RULE: Final = Rule("", "nodes", ("list", "watch"))
+PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
 
 _VENDOR: Final = "nvidia.com/"
@@ -49,10 +48,11 @@ class _Node(Struct):
 _NODES: Final = msgspec.json.Decoder(_Node)
 
 
-def reader(api: ApiServer, decisive: Decisive) -> Collection[Node]:
-    """Read the nodes that have a decisive resource, or one whose name begins with `nvidia.com/`.
+def parser(decisive: Decisive) -> Callable[[Raw], tuple[str, Node | None]]:
+    """Return what reads a node; None for one without a decisive resource, or one whose name begins with `nvidia.com/`.
 
-    The device plugin names no other resources (NVIDIA/k8s-device-plugin api/config/v1/resources.go).
+    The device plugin names no other resources (NVIDIA/k8s-device-plugin api/config/v1/resources.go). Raises
+    msgspec.MsgspecError.
     """
     wanted, pool = decisive.resources, Pool()
 
@@ -72,7 +72,7 @@ def reader(api: ApiServer, decisive: Decisive) -> Collection[Node]:
             resources={pool.shared(resource): _whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
         )
 
-    return Collection(api, ("/api/v1/nodes",), node, _RULE, _PAGE)
+    return node
 
 
 def problem(node: Node, part: NodePart) -> str:
