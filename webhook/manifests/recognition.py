@@ -73,10 +73,10 @@ OUR_SETTINGS = frozenset(
     "profile mode resources limits denyInMutate severities namespaces exempt suppress injections requests users "
     "podSecurity placement facts workloads server tls log".split()
 )
-OUR_FACTS = frozenset("nodes namespaces runtimeClasses deviceClasses devicePlugin".split())
+OUR_FACTS = frozenset("nodes namespaces runtimeClasses deviceClasses devicePlugin defaultQueues".split())
 _DISTINCTIVE = frozenset(
     "mode denyInMutate severities injections podSecurity exempt placement workloads "
-    "runtimeClasses deviceClasses devicePlugin".split()
+    "runtimeClasses deviceClasses devicePlugin defaultQueues".split()
 )
 """Of these keys, those that files of other tools hardly have."""
 

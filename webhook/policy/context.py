@@ -169,9 +169,7 @@ class PodContext:
     def _deferral(self, of_object: Deferral | None) -> Deferral | None:
         if self.pod.elements("schedulingGates"):
             return Deferral.GATED
-        if of_object is Deferral.DEFAULT and not (
-            self.origin.is_offline and self.rules.settings.workloads.default_queue
-        ):
+        if of_object is Deferral.DEFAULT and not (self.origin.is_offline and self.rules.has_default_queue):
             return None  # a hook sees the label of the queue
         # A queue gates a pod at its creation, and the final hook sees whether it did.
         return None if self.is_checked_as_it_is else of_object

@@ -41,6 +41,7 @@ class Rules:
     `allows_hostpath`: its Pod Security level allows hostPath volumes; an unknown namespace counts as one without it.
     `severities` holds every check by its code, `active` those that are not off. `container_limits` are the limits on
     the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
+    `has_default_queue`: Kueue queues Jobs that name no queue.
     `trusts_markers`: markers of other schedulers count.
     """
 
@@ -61,6 +62,8 @@ class Rules:
         self.per_pod = settings.limits.per_pod
         level = (self.namespace_labels or {}).get(ENFORCE_LABEL, settings.pod_security.unlabelled)
         self.allows_hostpath = level == "privileged"
+        queues = settings.workloads.default_queue
+        self.has_default_queue = namespace in ruleset.default_queues if queues is None else queues
         self.suppressing_annotation = settings.suppress.annotation
         self.resources = ruleset.gpus.by_name
         self.resource = ruleset.gpus.find
@@ -111,6 +114,7 @@ class Ruleset:
         self.memory_shares = {each.name: ResourceShares.of(nodes.index, each.name) for each in settings.resources}
         self.container_limits = ContainerLimits(settings.limits, nodes.classes.configs)
         self.least_limit = self.container_limits.least
+        self.default_queues = frozenset(facts.default_queues or ())
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
         shares = (*settings.resources, *((self.annotated_resource,) if self.annotated_resource else ()))

@@ -43,6 +43,7 @@ def portable(facts: Facts, settings: Settings) -> Facts:
         runtime_classes=_each(facts.runtime_classes, _runtime_class),
         device_classes=_each(facts.device_classes, lambda one: one),
         device_plugin=None if plugin is None else replace(plugin, configs=_each(plugin.configs, _plugin_config)),
+        default_queues=None if facts.default_queues is None else tuple(sorted(facts.default_queues)),
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.settings.settings import Settings, Workloads
 from webhook.policy.verdict import Decision, Verdict
 
@@ -16,10 +17,12 @@ JOB = {"template": TEMPLATE}
 REASON = "queued: the default queue chooses the nodes of its pods"
 
 
-def verdict(kind: str, spec: dict[str, Any], setting: bool | None, *, offline: bool = True) -> Verdict:
+def verdict(
+    kind: str, spec: dict[str, Any], setting: bool | None, *, offline: bool = True, facts: Facts = UNKNOWN
+) -> Verdict:
     group = "apps" if kind == "Deployment" else "batch"
     manifest = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
-    evaluator = Evaluator.of(Settings(workloads=Workloads(default_queue=setting)))
+    evaluator = Evaluator.of(Settings(workloads=Workloads(default_queue=setting)), facts)
     return evaluator.evaluate(manifest, group, kind, Origin("default", groups=None if offline else ()))
 
 
@@ -38,6 +41,27 @@ def test_job_without_default_queue_is_denied(setting: bool | None) -> None:
 
 def test_server_reads_the_label_and_not_the_setting() -> None:
     assert verdict("Job", JOB, setting=True, offline=False).decision is Decision.DENIED
+
+
+@pytest.mark.parametrize(
+    ("namespace", "setting", "decision"),
+    [
+        ("default", None, Decision.WARNED),
+        ("other", None, Decision.DENIED),
+        ("default", False, Decision.DENIED),
+        ("other", True, Decision.WARNED),
+    ],
+)
+def test_default_queue_of_facts_counts_in_its_namespace_unless_settings_decide(
+    namespace: str, setting: bool | None, decision: Decision
+) -> None:
+    assert verdict("Job", JOB, setting, facts=Facts(default_queues=(namespace,))).decision is decision
+
+
+def test_server_ignores_default_queue_of_facts() -> None:
+    assert (
+        verdict("Job", JOB, None, offline=False, facts=Facts(default_queues=("default",))).decision is Decision.DENIED
+    )
 
 
 def test_default_queue_takes_no_deployment() -> None:

@@ -23,6 +23,11 @@ class Facts:
     runtime_classes: tuple[RuntimeClass, ...] | None = setting(None, "The RuntimeClasses.")
     device_classes: tuple[DeviceClass, ...] | None = setting(None, "The DeviceClasses.")
     device_plugin: DevicePlugin | None = setting(None, "The configuration of the device plugin.")
+    default_queues: tuple[str, ...] | None = setting(
+        None,
+        "The namespaces with a LocalQueue of Kueue named `default`, which queues Jobs that name no queue. "
+        "`workloads.defaultQueue` overrides it.",
+    )
 
 
 UNKNOWN = Facts()

@@ -324,7 +324,8 @@ class Workloads:
     default_queue: bool | None = setting(
         None,
         "Whether namespaces have a LocalQueue of Kueue named `default`, which queues Jobs that name no queue. The "
-        "command line then takes the nodes of their pods as chosen later. null counts as false.",
+        "command line then takes the nodes of their pods as chosen later. null: those of the facts "
+        "(`defaultQueues`), and of the objects that `check` reads.",
     )
 
 
