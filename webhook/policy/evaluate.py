@@ -23,7 +23,7 @@ from webhook.policy.context import (
 )
 from webhook.policy.injections import ALL, STEERING, WITHOUT_GPU
 from webhook.policy.placement.cluster_nodes import cluster_nodes
-from webhook.policy.placement.facts import UNKNOWN, Facts
+from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Ruleset, carries
 from webhook.policy.settings.settings import Settings
@@ -59,16 +59,16 @@ class Evaluator:
         self._names: GpuNames | None = None
 
     @classmethod
-    def of(cls, settings: Settings, facts: Facts = UNKNOWN) -> Evaluator:
-        """The evaluator for settings and facts, with all registered checks."""
-        return finished(cls.building(settings, facts))
+    def of(cls, settings: Settings, facts: Facts = UNKNOWN, shown: Shown = NOTHING_SHOWN) -> Evaluator:
+        """The evaluator for settings and facts, and for what objects show, with all registered checks."""
+        return finished(cls.building(settings, facts, shown))
 
     @classmethod
-    def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
-        """The evaluator for settings and facts, built in steps: a server handles requests between them."""
-        nodes = yield from cluster_nodes(settings, facts)
+    def building(cls, settings: Settings, facts: Facts, shown: Shown = NOTHING_SHOWN) -> Steps[Evaluator]:
+        """The evaluator, built in steps: a server handles requests between them."""
+        nodes = yield from cluster_nodes(settings, facts, shown)
         severities = {check.code: check.severity for check in CHECKS}
-        return cls(Ruleset(settings, facts, severities, nodes), kinds_with(settings.workloads))
+        return cls(Ruleset(settings, facts, severities, nodes, shown), kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. On the command line, the object is also searched for what no path leads to.

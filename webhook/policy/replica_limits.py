@@ -80,7 +80,7 @@ def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource)
 
 def _allow_several(context: PodContext, strategy: SharingStrategy, resource: Resource) -> bool | None:
     placement, limits = context.placement, context.rules.container_limits
-    nodes = placement.sharing(strategy, resource) if placement.cluster.known else 0
+    nodes = placement.sharing(strategy, resource) if placement.cluster.decide else 0
     return limits.allow_several(strategy, resource.name, nodes, placement.cluster.index)
 
 

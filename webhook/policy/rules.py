@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from webhook.policy.placement.cluster_nodes import ClusterNodes
-from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.facts import Facts, Shown
 from webhook.policy.placement.memory import ResourceShares
 from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
 from webhook.policy.placement.node_index import NodeIndex
@@ -102,7 +102,9 @@ class Ruleset:
 
     _REMEMBERED = 4096
 
-    def __init__(self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], nodes: ClusterNodes) -> None:
+    def __init__(
+        self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], nodes: ClusterNodes, shown: Shown
+    ) -> None:
         self.settings = settings
         self.facts = facts
         self.defaults = defaults
@@ -116,7 +118,8 @@ class Ruleset:
         self.least_limit = self.container_limits.least
         self.default_queues = frozenset(facts.default_queues or ())
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
-        self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
+        classes = shown.runtime_classes if facts.runtime_classes is None else facts.runtime_classes
+        self.runtime_classes = {known.name: known for known in reversed(classes)}
         shares = (*settings.resources, *((self.annotated_resource,) if self.annotated_resource else ()))
         self.pipes = {
             resource.name: Pipe(resource.name, settings.injections.pipe_directory, settings.injections.pipe_mount)

@@ -35,14 +35,14 @@ _CDI_MARKER = "nvidia-legacy"
 def obstacle(context: PodContext) -> ClassObstacle | None:
     """Why the class cannot be injected. The API server rejects pods with a missing one (KAI-Scheduler#1543)."""
     settings = context.rules.settings
-    if context.facts.runtime_classes is None:
-        waiting = settings.facts.runtime_classes or settings.injections.runtime_class.when_unknown == "skip"
-        return ClassObstacle.UNREAD if waiting else None
     if settings.injections.runtime_class.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None:
         return ClassObstacle.CDI
     known = context.runtime_class(settings.injections.runtime_class.name)
     if known is None:
-        return ClassObstacle.MISSING
+        if context.facts.runtime_classes is not None:
+            return ClassObstacle.MISSING
+        waiting = settings.facts.runtime_classes or settings.injections.runtime_class.when_unknown == "skip"
+        return ClassObstacle.UNREAD if waiting else None
     if contradicts(context, known):
         return ClassObstacle.CONTRADICTS
     return ClassObstacle.SANDBOX if context.mps_requests and is_sandbox(context, known.name) else None

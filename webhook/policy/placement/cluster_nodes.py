@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
-from webhook.policy.placement.node_classes import STRATEGY, NodeClasses
+from webhook.policy.placement.node_classes import STRATEGY, NodeClasses, SharingStrategy
 from webhook.policy.placement.node_index import NodeIndex, indexing
 from webhook.policy.placement.node_sets import KeyAndEffect, Nodes
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
@@ -32,16 +32,21 @@ _MOST_TOLERABLE = 16
 class ClusterNodes:
     """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
 
+    `decide`: the nodes of the index that could take a pod show how it shares a card, even if others are not known.
     `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
     that a DeviceClass serves (KEP-5004), on nodes that are not in the index. `taint_keys`: those of all taints and of
     configured tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
     """
 
-    def __init__(self, settings: Settings, facts: Facts, classes: NodeClasses, index: NodeIndex) -> None:
+    def __init__(
+        self, settings: Settings, facts: Facts, classes: NodeClasses, index: NodeIndex, shown: Shown = NOTHING_SHOWN
+    ) -> None:
         tolerations, served = settings.injections.tolerations, facts.device_classes or ()
         self.classes = classes
         self.index = index
         self.known = facts.nodes is not None or settings.placement.groups_are_complete
+        self.decide = self.known or bool(shown.nodes)
+        self._strategies = shown.strategies
         self.tolerable = _tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else ()
         self.dynamic = frozenset(each.extended_resource_name for each in served if each.extended_resource_name)
         configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
@@ -51,17 +56,21 @@ class ClusterNodes:
         )
         self.admitted_to_whole_cards = index.selected(self.whole_cards.requirement())
 
+    def may_share(self, strategy: SharingStrategy) -> bool:
+        """Whether nodes of which nothing is known may share their cards in this way."""
+        return self._strategies is None or strategy in self._strategies
+
     def selected_by(self, selector: Mapping[str, str]) -> Nodes:
         """The nodes that a node selector alone selects."""
         return self.index.selected(Requirement(selector, None))
 
 
-def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
-    """The nodes of settings and facts."""
+def cluster_nodes(settings: Settings, facts: Facts, shown: Shown = NOTHING_SHOWN) -> Steps[ClusterNodes]:
+    """The nodes of settings and facts, and those that objects show."""
     classes = NodeClasses(settings, facts.device_plugin)
     groups = [_as_node(group) for group in settings.placement.node_groups]
-    index = yield from indexing(facts.nodes or (), classes, groups, Decisive.of(settings))
-    return ClusterNodes(settings, facts, classes, index)
+    index = yield from indexing((*(facts.nodes or ()), *shown.nodes), classes, groups, Decisive.of(settings))
+    return ClusterNodes(settings, facts, classes, index, shown)
 
 
 def _as_node(group: NodeGroup) -> Node:

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final
 from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Namespace, Node, RuntimeClass
+    from webhook.policy.placement.cluster_objects import (
+        DeviceClass,
+        DevicePlugin,
+        Namespace,
+        Node,
+        RuntimeClass,
+        Strategy,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,22 @@ class Facts:
 
 UNKNOWN = Facts()
 """Facts without any knowledge of a cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What objects show of a cluster that they need not describe in full: others may exist, so absence proves nothing.
+
+    The nodes decide about the pods that they could take, and are no reason to reject a pod that none of them takes.
+    `strategies`: how nodes share their cards of which nothing else is known; None: in any way.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    strategies: frozenset[Strategy] | None = None
+
+
+NOTHING_SHOWN = Shown()
 
 
 RESTRICTED: Final = "node-restriction.kubernetes.io/"

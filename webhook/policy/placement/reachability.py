@@ -90,7 +90,7 @@ class Placement:
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource) if self.cluster.index.all else 0
         is_dynamic = resource.name in self.cluster.dynamic
-        if self.cluster.known:
+        if self.cluster.decide:
             certain = sharing & ~self.cluster.index.unknown
             others = self._of_class() & ~certain
             if sharing:
@@ -104,6 +104,8 @@ class Placement:
             return Reachability.UNKNOWN  # a declared group of nodes
         if by_labels is Reachability.UNKNOWN and self.cluster.known and is_dynamic and not is_partial:
             return Reachability.NO  # a node of the DeviceClass takes the pod, which need not land on one that shares
+        if by_labels is Reachability.UNKNOWN and not sharing and not self.cluster.may_share(strategy):
+            return Reachability.NO
         return by_labels
 
     def _by_labels(self, sharing: SharingClass, resource: Resource) -> Reachability:
