@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from docs.command_line import table
@@ -79,7 +80,8 @@ def settings_page() -> str:
 
 def facts_page() -> str:
     """Return the page of the facts file."""
-    return "\n".join([_FACTS, "## Keys\n", table(_HEAD, _rows(FACTS_FILE.fields, ""))])
+    inputs = (Path(__file__).parent / "prose/facts-from-inputs.md").read_text(encoding="utf-8")
+    return "\n".join([_FACTS, "## Keys\n", table(_HEAD, _rows(FACTS_FILE.fields, "")), inputs])
 
 
 def _sections() -> Iterator[str]:

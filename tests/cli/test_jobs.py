@@ -168,7 +168,7 @@ def evaluate(*arguments):
     return original(*arguments)
 
 original, checking.evaluate = checking.evaluate, evaluate
-main(["check", "-", "-j", "2"])
+main(["check", "-", "-j", "2", "--no-facts-from-inputs"])
 """
 
 

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import chain
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from webhook.cli.evaluator import SettingsSource, prepared, source_options
+from webhook.cli.evaluator import SettingsSource, chosen, prepared, source_options
 from webhook.cli.options import (
     ManifestCommand,
     Output,
@@ -30,9 +30,10 @@ from webhook.cli.screen import draw, notify, paint, show, tell, width
 from webhook.cli.selection import selection_options
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import results
+from webhook.dryrun.evidence.first_pass import first_pass
 from webhook.dryrun.files import up_to_root
-from webhook.dryrun.inputs import Inputs, Notify
-from webhook.manifests import is_pipe
+from webhook.dryrun.inputs import Inputs, found
+from webhook.manifests import in_sections, is_pipe
 from webhook.report.check import CheckFormat
 from webhook.report.lines import counted
 from webhook.report.model import Entry, Result, Selection
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 
 _MOST_JOBS = 256
 
-Check: TypeAlias = Callable[[Notify], AbstractContextManager[Iterator[Entry]]]
-"""Checks the inputs; the function that it takes gets what a user should know, although it is no error."""
+Check: TypeAlias = Callable[[], AbstractContextManager[Iterator[Entry]]]
+"""Checks the inputs as they are now."""
 
 
 def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
@@ -76,6 +77,11 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
     callback=_jobs,
     help="Check in N processes; 0 stands for the number of cores. The report is the same.",
 )
+@click.option(
+    "--no-facts-from-inputs",
+    is_flag=True,
+    help="Read no facts about the cluster from the manifests, for a change that you do not trust.",
+)
 @outputs_option(CheckFormat.TEXT, "The format of the report.")
 @single_option(
     "--fail-on",
@@ -104,6 +110,7 @@ def command(
     baseline: str | None,
     write_baseline: str | None,
     jobs: int,
+    no_facts_from_inputs: bool,
     outputs: tuple[Output[CheckFormat], ...],
     fail_on: FailOn,
     fix: bool,
@@ -121,20 +128,27 @@ def command(
     _require_compatible(inputs, baseline, write_baseline, is_fixing=fix)
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
     accepted = _opened(baseline, write_baseline)
-    evaluator, settings, names_sharing, is_described = prepared(source, selection)
-    evaluator.ruleset.trusts_markers = not is_described
+    settings, given = chosen(source, selection), partial(found, inputs, in_sections)
+    first = None if no_facts_from_inputs or settings.has_facts else first_pass(given(_ignore if fix else notify))
+    evaluator, names_sharing, evidence = prepared(settings, first, inputs.namespace)
     check = partial(results, inputs, evaluator, selection, jobs)
     left = frozenset[str]() if names_sharing else ABOUT_SHARING
-    problems = _fixing(check, baseline, left, is_quiet=quiet) if fix else []
-    tally = Tally(settings, selection, assumes_sharing=not names_sharing)
-    with check(notify) as checked, _reports(outputs, fail_on, quiet) as written:
-        for entry in chain(problems, checked if accepted is None else map(accepted.suppress, checked)):
-            tally.add(entry)
-            written.add(entry)
+    problems = _fixing(lambda: check(given(_ignore)), baseline, left, is_quiet=quiet) if fix else []
+    tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
+    rest = given(notify) if fix or first is None else first.given()
+    with check(rest) as checked, _reports(outputs, fail_on, quiet) as written:
+        _report(chain(problems, checked if accepted is None else map(accepted.suppress, checked)), tally, written)
         if accepted is not None:
             accepted.end(tally)
         written.end(tally)
     sys.exit(tally.exit_code(fail_on))
+
+
+def _report(entries: Iterable[Entry], tally: Tally, written: Reports) -> None:
+    """Count entries, and write them into the reports. Raises InputError if one cannot be written."""
+    for entry in entries:
+        tally.add(entry)
+        written.add(entry)
 
 
 def _require_compatible(inputs: Inputs, baseline: str | None, write_baseline: str | None, *, is_fixing: bool) -> None:
@@ -151,6 +165,10 @@ def _require_compatible(inputs: Inputs, baseline: str | None, write_baseline: st
         raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
 
 
+def _ignore(_notice: Diagnostic) -> None:
+    """Drop a notice that a later pass over the inputs gives."""
+
+
 def _fixing(check: Check, baseline: str | None, left: Set[str], *, is_quiet: bool) -> list[Diagnostic]:
     """Apply the fixes of findings, but of those with the codes `left`, to the files; return the errors."""
     from webhook.cli.fixing import Fixing  # most runs change no file
@@ -158,7 +176,7 @@ def _fixing(check: Check, baseline: str | None, left: Set[str], *, is_quiet: boo
     @contextmanager
     def found() -> Iterator[Iterator[Entry]]:
         accepted = _opened(baseline, None)
-        with check(lambda _notice: None) as checked:  # the check after the fixes gives notice
+        with check() as checked:
             yield checked if accepted is None else map(accepted.suppress, checked)
 
     return Fixing(left, is_quiet=is_quiet).run(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import click
 
@@ -10,8 +10,14 @@ from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.options import file_option, option_group, single_option
 from webhook.dryrun.files import FILE, VARIABLE, chosen_settings, read_facts, settings_file
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.settings import Settings
 from webhook.report.model import EVERYTHING, Selection
 from webhook.settings.options import Option, Profile
+
+if TYPE_CHECKING:
+    from webhook.dryrun.evidence.first_pass import FirstPass
+    from webhook.report.evidence import Evidence
 
 config_option = file_option(
     "--config",
@@ -45,21 +51,28 @@ source_options = option_group(
 """Adds the options of settings, facts and clusters. The command gets them as `source`."""
 
 
-class Prepared(NamedTuple):
-    """The evaluator of a run.
+class Chosen(NamedTuple):
+    """The settings of a run, with the selected checks, and its facts.
 
-    `settings` is the settings file that it follows, empty if there is none or if an option names it. `names_sharing`:
-    settings, facts or a cluster say how GPUs are shared. `is_described`: there are any settings or facts.
+    `file` is the settings file that it follows, empty if there is none or if an option names it. `names_sharing`:
+    settings, facts or a cluster say how GPUs are shared. `is_described`: there are any settings or facts. `has_facts`:
+    an option names the facts, or the cluster that has them.
     """
 
-    evaluator: Evaluator
-    settings: str
+    settings: Settings
+    facts: Facts
+    file: str
     names_sharing: bool
     is_described: bool
+    has_facts: bool
+
+    def evaluator(self) -> Evaluator:
+        """Return the evaluator for these settings and facts."""
+        return Evaluator.of(self.settings, self.facts)
 
 
-def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> Prepared:
-    """Return the evaluator for the options, with the selected checks. Raises InputError and UsageError."""
+def chosen(source: SettingsSource, selection: Selection = EVERYTHING) -> Chosen:
+    """Return the settings and facts for the options. Raises InputError and UsageError."""
     cluster = source.cluster
     if cluster is not None:
         _verify(source, cluster)
@@ -68,14 +81,42 @@ def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> Prepa
     settings, names_sharing = chosen_settings(None if file is None else file.file, options)
     named = str(file) if file is not None and file.found else ""
     if cluster is None:
-        evaluator = Evaluator.of(selection.apply(settings), read_facts(source.facts, settings))
-        has_facts = source.facts is not None
-        return Prepared(evaluator, named, names_sharing or has_facts, has_facts or file is not None or bool(options))
+        facts, has_facts = read_facts(source.facts, settings), source.facts is not None
+        is_described = has_facts or file is not None or bool(options)
+        settings = selection.apply(settings)
+        return Chosen(settings, facts, named, names_sharing or has_facts, is_described, has_facts)
     from webhook.cli import live
 
     read = live.read(cluster, settings)
-    evaluator = Evaluator.of(selection.apply(read.settings), read.facts)
-    return Prepared(evaluator, named, names_sharing=True, is_described=True)
+    settings = selection.apply(read.settings)
+    return Chosen(settings, read.facts, named, names_sharing=True, is_described=True, has_facts=True)
+
+
+class Prepared(NamedTuple):
+    """The evaluator of a run of `check`, whether anything says how GPUs are shared, and what the inputs show."""
+
+    evaluator: Evaluator
+    names_sharing: bool
+    evidence: Evidence | None
+
+
+def prepared(chosen: Chosen, first: FirstPass | None, namespace: str) -> Prepared:
+    """Return the evaluator for settings, facts and what the inputs show, if there was a first pass over them.
+
+    `namespace` is that of objects that name none.
+    """
+    names_sharing, evidence = chosen.names_sharing, None
+    if first is None or not first.shows_anything:
+        evaluator = chosen.evaluator()
+    else:
+        from webhook.dryrun.evidence.cluster import known_from  # most inputs show nothing
+
+        known = known_from(first, chosen.settings, namespace, says_sharing=not names_sharing)
+        evaluator = Evaluator.of(chosen.settings, known.facts, known.shown)
+        names_sharing = names_sharing or evaluator.ruleset.nodes.are_shown
+        evidence = known.evidence
+    evaluator.ruleset.trusts_markers = not (chosen.is_described or names_sharing)
+    return Prepared(evaluator, names_sharing, evidence)
 
 
 def _verify(source: SettingsSource, cluster: Cluster) -> None:

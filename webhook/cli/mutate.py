@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from webhook.cli.evaluator import SettingsSource, prepared, source_options
+from webhook.cli.evaluator import SettingsSource, chosen, source_options
 from webhook.cli.in_place import InPlace, require_files
 from webhook.cli.options import (
     ManifestCommand,
@@ -81,7 +81,8 @@ def command(
         if click.get_current_context().get_parameter_source("outputs") is not ParameterSource.COMMANDLINE:
             outputs = ()
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
-    evaluator, settings_file, *_ = prepared(source)
+    read = chosen(source)
+    evaluator, settings_file = read.evaluator(), read.file
     written = _write_edits(inputs, evaluator, outputs, files, is_quiet=quiet, is_verbose=verbose)
     if not quiet:
         is_described = settings_file or source.config or source.cluster

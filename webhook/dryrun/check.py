@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -10,8 +10,8 @@ from typing import Any
 
 from webhook.diagnostics import listed
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evaluate
-from webhook.dryrun.inputs import MOST, Inputs, Notify, answered, batches, entries, found
-from webhook.manifests import Manifest, Source, in_sections, objects
+from webhook.dryrun.inputs import MOST, Found, Inputs, answered, batches, entries
+from webhook.manifests import Manifest, Source, objects
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import message
 from webhook.policy.verdict import DECISIONS, Decision
@@ -20,14 +20,14 @@ from webhook.report.model import Entry, Result, Selection
 
 @contextmanager
 def results(
-    inputs: Inputs, evaluator: Evaluator, selection: Selection, jobs: int, notify: Notify
+    inputs: Inputs, evaluator: Evaluator, selection: Selection, jobs: int, given: Iterable[Found]
 ) -> Iterator[Iterator[Entry]]:
-    """Yield the results in the order of the inputs. Workers end with the context. Raises InputError."""
+    """Yield the results in the order of what the inputs hold. Workers end with the context. Raises InputError."""
     check = partial(answered, partial(_checked, evaluator, inputs.namespace))
     with nullcontext(partial(map, check)) if jobs == 1 else _in_workers(check, jobs) as answers:
-        given = batches(found(inputs, in_sections, notify), 1 if jobs == 1 else MOST)
+        held = batches(given, 1 if jobs == 1 else MOST)
         users = UsersOfRun(one_cluster=evaluator.ruleset.facts.nodes is not None)
-        yield map(partial(_compared, users, evaluator, selection), listed(entries(inputs, answers(given))))
+        yield map(partial(_compared, users, evaluator, selection), listed(entries(inputs, answers(held))))
 
 
 def _in_workers(function: Callable[[Any], Any], jobs: int) -> AbstractContextManager[Callable[..., Iterator[Any]]]:

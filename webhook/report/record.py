@@ -36,9 +36,20 @@ class Rest:
             **({"notChecked": list(tally.selection.left_out)} if tally.selection.left_out else {}),
             **({"suppressed": suppressed} if suppressed else {}),
             **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
-            **({"assumed": {"sharing": "mps", "findings": tally.assumed}} if tally.assumed else {}),
+            **({"factsFromInputs": facts} if (facts := _facts(tally)) else {}),
+            **({"assumed": _assumed(tally)} if tally.assumed else {}),
             "summary": tally.summary(),
         }
+
+
+def _facts(tally: Tally) -> dict[str, Any]:
+    return {} if tally.evidence is None else tally.evidence.as_data()
+
+
+def _assumed(tally: Tally) -> dict[str, Any]:
+    proposals = () if tally.evidence is None else tally.evidence.proposals
+    profiles = {"profiles": [one.as_data() for one in proposals]} if proposals else {}
+    return {"sharing": "mps", "findings": tally.assumed, **profiles}
 
 
 def record(result: Result) -> dict[str, Any]:

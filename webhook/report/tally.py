@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.checks import CHECKS
@@ -16,6 +16,9 @@ from webhook.report.exit_codes import ExitCode
 from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import counted
 from webhook.report.model import DECISIONS, EVERYTHING, SKIPPED, Entry, Result, Selection, Suppressor
+
+if TYPE_CHECKING:
+    from webhook.report.evidence import Evidence
 
 
 class FailOn(Enum):
@@ -58,12 +61,21 @@ class Tally:
     findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files and
     folders that are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
     them. `notes` counts the remarks about suppression. `baseline` is that of the run, if there is one.
-    `assumes_sharing`: nothing says how GPUs are shared, so that the run assumes MPS.
+    `assumes_sharing`: nothing says how GPUs are shared, so that the run assumes MPS. `evidence` is what the inputs
+    show of the cluster; None if they show nothing.
     """
 
-    def __init__(self, settings: str = "", selection: Selection = EVERYTHING, *, assumes_sharing: bool = False) -> None:
+    def __init__(
+        self,
+        settings: str = "",
+        selection: Selection = EVERYTHING,
+        *,
+        assumes_sharing: bool = False,
+        evidence: Evidence | None = None,
+    ) -> None:
         self.settings = settings
         self.selection = selection
+        self.evidence = evidence
         self._assumes_sharing = assumes_sharing
         self._omitted: Counter[str] = Counter()
         self.decisions = dict.fromkeys(DECISIONS, 0)
@@ -183,10 +195,12 @@ def assumption(tally: Tally) -> str:
     """Return what the run assumes, and how to name the cluster; empty where no finding depends on it."""
     if not tally.assumed:
         return ""
+    proposals = () if tally.evidence is None else tally.evidence.proposals
+    proposed = "".join(f"; {one}" for one in proposals)
     depends = "1 finding depends" if tally.assumed == 1 else f"{tally.assumed} findings depend"
     return (
         f"assumed: {ASSUMED}. {depends} on it. Name the cluster by --context, --facts, --profile (whole-cards if it "
-        "shares no GPUs) or .gpushare.yaml"
+        f"shares no GPUs) or .gpushare.yaml{proposed}"
     )
 
 

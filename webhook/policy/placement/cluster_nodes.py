@@ -33,6 +33,7 @@ class ClusterNodes:
     """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
 
     `decide`: the nodes of the index that could take a pod show how it shares a card, even if others are not known.
+    `are_shown`: objects show how nodes share their cards.
     `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
     that a DeviceClass serves (KEP-5004), on nodes that are not in the index. `taint_keys`: those of all taints and of
     configured tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
@@ -47,6 +48,7 @@ class ClusterNodes:
         self.known = facts.nodes is not None or settings.placement.groups_are_complete
         self.decide = self.known or bool(shown.nodes)
         self._strategies = shown.strategies
+        self.are_shown = shown.strategies is not None or (bool(shown.nodes) and not index.unknown)
         self.tolerable = _tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else ()
         self.dynamic = frozenset(each.extended_resource_name for each in served if each.extended_resource_name)
         configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}

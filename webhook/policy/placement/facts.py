@@ -6,7 +6,7 @@ The facts file has the names in camelCase; `webhook.settings` loads and validate
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.policy.settings import setting
 
@@ -41,8 +41,7 @@ UNKNOWN = Facts()
 """Facts without any knowledge of a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """What objects show of a cluster that they need not describe in full: others may exist, so absence proves nothing.
 
     The nodes decide about the pods that they could take, and are no reason to reject a pod that none of them takes.

@@ -63,8 +63,8 @@ class SarifWriter:
 
     def end(self, tally: Tally) -> str:
         notifications = [*self._notifications, *self._cuts()]
-        if assumed := assumption(tally):
-            notifications.append({"level": "note", "message": {"text": assumed}})
+        facts = () if tally.evidence is None else tally.evidence.lines()
+        notifications += [_note(text) for text in (*facts, assumption(tally)) if text]
         invocation = {"executionSuccessful": not tally.errors, "toolExecutionNotifications": notifications}
         rest = {"invocations": [invocation], "properties": {"summary": tally.summary()}}
         members = json_text(rest).removeprefix("{\n").removesuffix("\n}\n")
@@ -172,6 +172,10 @@ def _logical(result: Result, located: Located) -> dict[str, str]:
         "kind": "object",
         "fullyQualifiedName": f"{object_name}#{located.pointer}",
     }
+
+
+def _note(text: str) -> dict[str, Any]:
+    return {"level": "note", "message": {"text": _plain(text)}}
 
 
 def _notification(error: Diagnostic, tree: SourceTree) -> dict[str, Any]:

@@ -229,6 +229,8 @@ def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
         yield from _of_baseline(tally.baseline, tally.suppressed_by(Suppressor.BASELINE))
     if tally.selection.options:
         yield str(tally.selection)
+    if tally.evidence is not None:
+        yield from tally.evidence.lines()
 
 
 _MOST_STALE = 10

@@ -1,0 +1,1 @@
+"""What the inputs of a run show of the cluster that they are for."""

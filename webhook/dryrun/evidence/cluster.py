@@ -1,0 +1,195 @@
+"""Objects of a run that describe a cluster, as facts.
+
+An object shows what exists, never that something else does not: a folder of manifests need not hold all nodes and
+classes. Objects that contradict each other show nothing, since they may belong to several clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from webhook.cluster.classes import device_class, runtime_class
+from webhook.cluster.nodes import parser
+from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
+from webhook.dryrun.evidence.first_pass import MOST_BYTES, FirstPass
+from webhook.dryrun.evidence.objects import Decoder, decoded, values_of
+from webhook.dryrun.evidence.plugin import PluginEvidence
+from webhook.manifests import Document, Manifest, Source, documents
+from webhook.manifests.objects import MOST_ERRORS, items_of
+from webhook.policy.placement.cluster_objects import DeviceClass, Node, RuntimeClass
+from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
+from webhook.policy.placement.node_bounds import Decisive
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import group_of
+from webhook.report.evidence import MOST_PLACES, Evidence, Place, Proposal, Read, Refused
+
+MOST = 10_000
+"""Objects of a kind that are read as facts: a cluster has 5,000 nodes, and an index of them takes memory."""
+
+T = TypeVar("T")
+
+
+class Knowledge(NamedTuple):
+    """What is known of a cluster: facts, and what objects show that need not describe it in full.
+
+    `evidence` is what the report says about it.
+    """
+
+    facts: Facts = UNKNOWN
+    shown: Shown = NOTHING_SHOWN
+    evidence: Evidence | None = None
+
+
+class Named(Generic[T]):
+    """Objects of one kind by name. None of them counts if two of one name differ, or if there are too many."""
+
+    def __init__(self, part: str, one: str, more: str) -> None:
+        self._part = part
+        self._words = one, more
+        self._found: dict[str, tuple[T, Place]] = {}
+        self._refused: Refused | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether no further object can make these count."""
+        return self._refused is not None
+
+    def add(self, name: str, one: T, place: Place) -> None:
+        """Add an object."""
+        first, where = self._found.setdefault(name, (one, place))
+        if first != one:
+            self._refused = Refused(self._part, "two of one name differ", (where, place))
+        elif len(self._found) > MOST:
+            self._refused = Refused(self._part, f"more than {MOST:,}")
+        if self._refused is not None:
+            self._found.clear()
+
+    def values(self) -> tuple[T, ...]:
+        """The objects in the order of their names, whatever the order of the inputs."""
+        return tuple(self._found[name][0] for name in sorted(self._found))
+
+    def read(self) -> Read | Refused | None:
+        """Return what the report says; None without an object."""
+        if not self._found:
+            return self._refused
+        count = len(self._found)
+        places = tuple(place for _, place in islice(self._found.values(), MOST_PLACES))
+        return Read(self._part, f"{count} {self._words[count > 1]}", places, count)
+
+
+class Cluster:
+    """What the objects of a run say about their cluster. `says_sharing`: also how nodes share GPUs."""
+
+    def __init__(self, settings: Settings, namespace: str, *, says_sharing: bool) -> None:
+        self._says_sharing = says_sharing
+        self._namespace = namespace or DEFAULT_NAMESPACE
+        self._nodes = Named[Node]("nodes", "node", "nodes")
+        self._runtime_classes = Named[RuntimeClass]("runtimeClasses", "RuntimeClass", "RuntimeClasses")
+        self._device_classes = Named[DeviceClass]("deviceClasses", "DeviceClass", "DeviceClasses")
+        self._queues = Named[str]("defaultQueues", "default queue", "default queues")
+        self._plugin = PluginEvidence(settings)
+        self._proposals: dict[str, Proposal] = {}
+        self._named: dict[tuple[str, str], tuple[Decoder, Named[Any]]] = {
+            ("node.k8s.io", "RuntimeClass"): (runtime_class, self._runtime_classes)
+        }
+        if says_sharing:
+            self._named["", "Node"] = parser(Decisive.of(settings)), self._nodes
+            self._named["resource.k8s.io", "DeviceClass"] = device_class, self._device_classes
+
+    def read(self, source: Source) -> None:
+        """Read the objects of an input. What cannot be read is reported when it is checked."""
+        errors = 0
+        for document in documents(source.file, source.data, source.first_line, source.number):
+            if isinstance(document, Document):
+                self._read_document(source.file, document)
+            elif (errors := errors + 1) == MOST_ERRORS:
+                return
+
+    def _read_document(self, file: str, document: Document) -> None:
+        if not isinstance(document.value, dict):
+            return
+        if "items" not in document.value:
+            self._add(Manifest(file, document, (), document.value))
+            return
+        for item in items_of(file, document):
+            if isinstance(item, Manifest):
+                self._add(item)
+
+    def _add(self, manifest: Manifest) -> None:
+        value = manifest.value
+        version, kind = value.get("apiVersion"), value.get("kind")
+        if not isinstance(version, str) or not isinstance(kind, str):
+            self._plugin.add_values(value, lambda: _place(manifest))
+            return
+        key = group_of(version), kind
+        if key in self._named:
+            self._add_named(manifest, *self._named[key])
+        elif key == ("kueue.x-k8s.io", "LocalQueue"):
+            self._add_queue(manifest)
+        elif key == ("nvidia.com", "GPUCluster"):
+            self._proposals.setdefault("dra", Proposal("dra", "is a GPUCluster", _place(manifest)))
+        elif key == ("", "ConfigMap"):
+            self._plugin.add_config_map(value, lambda: _place(manifest))
+        elif key == ("nvidia.com", "ClusterPolicy"):
+            self._plugin.add_policy(value)
+        else:
+            for values in values_of(*key, value):
+                self._plugin.add_values(values, lambda: _place(manifest))
+
+    def _add_named(self, manifest: Manifest, decoder: Decoder, named: Named[Any]) -> None:
+        found = None if named.is_refused else decoded(manifest.value, decoder)
+        if found is not None and found[1] is not None:
+            named.add(*found, _place(manifest))
+
+    def _add_queue(self, manifest: Manifest) -> None:
+        metadata = manifest.value.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("name") == "default":
+            namespace = metadata.get("namespace") or self._namespace
+            if isinstance(namespace, str) and not self._queues.is_refused:
+                self._queues.add(namespace, namespace, _place(manifest))
+
+    def known(self, proposals: Sequence[Proposal]) -> Knowledge:
+        """What all objects together show."""
+        plugin, about_plugin = self._plugin.read()
+        facts = Facts(
+            device_classes=self._device_classes.values() or None,
+            device_plugin=plugin,
+            default_queues=self._queues.values() or None,
+        )
+        strategies = None
+        if plugin is not None and plugin.configs and self._says_sharing:
+            strategies = frozenset(config.strategy for config in plugin.configs)
+        shown = Shown(self._nodes.values(), self._runtime_classes.values(), strategies)
+        all_named = (self._nodes, self._runtime_classes, self._device_classes, self._queues)
+        said = [about_plugin, *(named.read() for named in all_named)]
+        return Knowledge(facts, shown, _evidence(said, (*proposals, *self._proposals.values())))
+
+
+def known_from(first: FirstPass, settings: Settings, namespace: str, *, says_sharing: bool) -> Knowledge:
+    """Return what the inputs of a first pass show; with `says_sharing` also how nodes share GPUs.
+
+    `namespace` is that of objects that name none.
+    """
+    gke = () if first.gke is None else (Proposal("gke", "has labels of GKE", first.gke),)
+    if not first.is_whole:
+        why = f"the inputs have more than {MOST_BYTES // 1024**2} MiB; describe the cluster with --facts"
+        return Knowledge(evidence=_evidence([Refused("", why)], gke))
+    if not first.sources:
+        return Knowledge(evidence=_evidence([], gke))
+    cluster = Cluster(settings, namespace, says_sharing=says_sharing)
+    for source in first.sources:
+        cluster.read(source)
+    return cluster.known(gke)
+
+
+def _evidence(said: Iterable[Read | Refused | None], proposals: Sequence[Proposal]) -> Evidence | None:
+    said = list(said)
+    read = tuple(one for one in said if isinstance(one, Read))
+    refused = tuple(one for one in said if isinstance(one, Refused))
+    return Evidence(read, refused, tuple(proposals)) if read or refused or proposals else None
+
+
+def _place(manifest: Manifest) -> Place:
+    return Place(manifest.file, manifest.line)

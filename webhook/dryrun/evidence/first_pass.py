@@ -1,0 +1,103 @@
+"""The first pass over the inputs of a run, which finds what describes a cluster before anything is checked.
+
+Inputs stay in memory between the passes: standard input can be read once, and no file is read twice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from posixpath import basename
+from typing import TYPE_CHECKING
+
+from webhook.diagnostics import Unread
+from webhook.dryrun.inputs import Found
+from webhook.manifests import Reason, Source
+from webhook.manifests.files import read_file
+from webhook.manifests.recognition import is_values_file
+
+if TYPE_CHECKING:
+    from webhook.report.evidence import Place
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Bytes of the inputs that wait for the second pass. Inputs with more show nothing."""
+
+_KINDS = re.compile(
+    rb"""kind["']?[ \t]*:[ \t]*["']?(?:Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster)(?:List)?\b"""
+)
+_TEXTS = (b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":')
+"""What ClusterPolicies, and configurations of the device plugin in ConfigMaps and values of charts, hold."""
+
+_GKE = b"cloud.google.com/gke-"
+_GKE_GPUS = re.compile(rb"^[^#\n]*cloud\.google\.com/gke-(?:accelerator|gpu-)", re.MULTILINE)
+
+
+class FirstPass:
+    """The inputs that have been read, the rest of them, and which of them may describe a cluster.
+
+    `sources` may do so, as a search for words tells. `is_whole`: all inputs were read. `gke`: the first line with a
+    label by which pods choose the GPUs of GKE.
+    """
+
+    def __init__(self, found: Iterable[Found]) -> None:
+        self.rest = iter(found)
+        self.held: deque[Found] = deque()
+        self.sources: list[Source] = []
+        self.is_whole = True
+        self.gke: Place | None = None
+
+    @property
+    def shows_anything(self) -> bool:
+        """Whether the inputs may show something about a cluster, or are too large to be searched."""
+        return bool(self.sources) or self.gke is not None or not self.is_whole
+
+    def given(self) -> Iterator[Found]:
+        """Yield all inputs in their order, once."""
+        while self.held:
+            yield self.held.popleft()
+        yield from self.rest
+
+
+def first_pass(found: Iterable[Found]) -> FirstPass:
+    """Read inputs up to MOST_BYTES."""
+    read = FirstPass(found)
+    size = 0
+    for one in read.rest:
+        read.held.append(one)
+        source = one if isinstance(one, Source) else _values_of_chart(one)
+        if source is None:
+            continue
+        size += len(source.data)
+        if size > MOST_BYTES:
+            read.is_whole = False
+            read.sources.clear()
+            return read
+        if may_describe_cluster(source.data):
+            read.sources.append(source)
+        if read.gke is None and _GKE in source.data:
+            read.gke = _place_of_gke(source)
+    return read
+
+
+def _values_of_chart(found: Found) -> Source | None:
+    """Return the values beside a Chart.yaml, which are no manifest; a chart of charts describes the operator there."""
+    if not isinstance(found, Unread) or found.reason != Reason.CHART or not is_values_file(basename(found.file)):
+        return None
+    if os.path.islink(found.file):  # noqa: PTH114 - the name is text
+        return None
+    data = read_file(found.file)
+    return Source(found.file, data) if isinstance(data, bytes) else None
+
+
+def may_describe_cluster(data: bytes) -> bool:
+    """Whether bytes have a word that an object which describes a cluster has. Most manifests have none."""
+    return _KINDS.search(data) is not None or any(text in data for text in _TEXTS)
+
+
+def _place_of_gke(source: Source) -> Place | None:
+    from webhook.report.evidence import Place  # few inputs are for GKE
+
+    found = _GKE_GPUS.search(source.data)
+    return None if found is None else Place(source.file, source.first_line + source.data.count(b"\n", 0, found.start()))

@@ -1,0 +1,70 @@
+"""Values of manifests as the parsers of the facts read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from webhook.manifests import Document, documents
+
+Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
+"""Reads an object as the API server writes it: its name, and the facts about it. Raises msgspec.MsgspecError."""
+
+
+def decoded(value: object, decoder: Decoder) -> tuple[str, Any] | None:
+    """Return what a decoder reads in an object of a manifest; None for one that the API server would reject."""
+    try:
+        return decoder(Raw(msgspec.json.encode(value)))
+    except (msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError):
+        return None
+
+
+def at(value: object, *path: str) -> Any:
+    """Return the value at a path of keys; None where there is none."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+_VALUES = ("valuesObject", "values", "valuesContent")
+"""Where objects hold values of charts: as a mapping, or as text with YAML."""
+
+
+def values_of(group: str, kind: str, value: object) -> Iterator[dict[str, Any]]:
+    """Yield the values of charts that an object holds, which a controller renders."""
+    for holder in _holders(group, kind, at(value, "spec")):
+        for key in _VALUES:
+            held = at(holder, key)
+            if isinstance(held, str):
+                held = _document(held)
+            if isinstance(held, dict):
+                yield held
+
+
+def _holders(group: str, kind: str, spec: object) -> Iterator[object]:
+    """Yield the mappings of an object's spec that hold values."""
+    match group, kind:
+        case ("helm.toolkit.fluxcd.io", "HelmRelease") | ("helm.cattle.io", "HelmChart" | "HelmChartConfig"):
+            yield spec
+        case "argoproj.io", "Application":
+            yield from _helm(spec)
+        case "argoproj.io", "ApplicationSet":
+            yield from _helm(at(spec, "template", "spec"))
+
+
+def _helm(spec: object) -> Iterator[object]:
+    yield at(spec, "source", "helm")
+    sources = at(spec, "sources")
+    for source in sources if isinstance(sources, list) else ():
+        yield at(source, "helm")
+
+
+def _document(text: str) -> object:
+    """Return the first document of a text; None if it cannot be read."""
+    found = next(documents("", text.encode(errors="replace")), None)
+    return found.value if isinstance(found, Document) else None
