@@ -22,8 +22,8 @@ refuse() {
   end 2
 }
 
-# Adds an option for each line of a variable that is not empty.
-arguments=(--fail-on "$INPUT_FAIL_ON" --output github --output "text=$program/report.txt")
+# Adds an option for each line of a variable that is not empty. No facts come from the manifests of the change.
+arguments=(--no-facts-from-inputs --fail-on "$INPUT_FAIL_ON" --output github --output "text=$program/report.txt")
 add() {
   local line
   while IFS= read -r line; do

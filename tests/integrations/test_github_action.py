@@ -16,6 +16,15 @@ from tests.integrations.github_step import ACTION, STEP, step
 from tests.project.pages import pages
 from tests.project.repository import ROOT
 
+TIME_SLICING = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: device-plugin}
+data:
+  default: "{version: v1, sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}}"
+"""
+"""A configuration of the device plugin with which a pod may ask for two replicas."""
+
 LENIENT = "limits: {perContainer: 2, perPod: 2}\n"
 
 
@@ -35,6 +44,7 @@ def test_script_reads_every_input() -> None:
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_step_annotates_denied_pod(repository: Path, source: Path, runner: Path) -> None:
+    (repository / "apps" / "plugin.yaml").write_text(TIME_SLICING)
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     ended = step(repository, source, runner, sarif="gpushare.sarif")
     assert (ended.code, ended.outputs) == (1, "exit-code=1\n"), ended.out

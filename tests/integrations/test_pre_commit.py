@@ -57,8 +57,8 @@ def test_hooks_name_committed_command() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == ["gpushare-check", "gpushare-check-system"]
     assert [hook["entry"] for hook in hooks] == [
-        "python -I -m webhook check --force-exclude",
-        "gpushare-webhook check --force-exclude",
+        "python -I -m webhook check --force-exclude --no-facts-from-inputs",
+        "gpushare-webhook check --force-exclude --no-facts-from-inputs",
     ]
 
 
