@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 from webhook.policy.checks.check import Check, Scope
@@ -14,6 +15,7 @@ from webhook.policy.launchers.memory import MemoryUse
 from webhook.policy.messages import message
 from webhook.policy.placement.memory import NodeKind, written
 from webhook.policy.placement.node_classes import SharingStrategy
+from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.client_limits import memory
 from webhook.policy.pods.pod import MEMORY, Container
 from webhook.policy.pods.quantity import NANO
@@ -31,7 +33,8 @@ class _Room(NamedTuple):
 
 def run(context: PodContext) -> Iterator[Violation]:
     """At most one violation for each container with one replica, at the option that sets its memory."""
-    if not context.rules.nodes.known or context.deferral is not None:
+    is_described = context.rules.nodes.decide or context.facts.device_plugin is not None
+    if not is_described or context.deferral is not None:
         return
     for request in context.requests.positive:
         if request.resource.kind != "shared" or request.billionths != NANO:
@@ -51,7 +54,7 @@ def _room(context: PodContext, request: ResourceRequest) -> _Room | None:
     limits each client, and whether a client sees the limit or the card is not known: only a limit that the pod itself
     sets counts.
     """
-    replicas = max((kind.replicas for kind in _kinds(context, request, "time-slicing")), default=0)
+    replicas = _replicas_of_nodes(context, request) if context.rules.nodes.decide else _configured(context, request)
     if replicas > 1:
         return _Room(1 / replicas, f"a card that {replicas} share")
     limit = _limit(context, request.container)
@@ -59,6 +62,27 @@ def _room(context: PodContext, request: ResourceRequest) -> _Room | None:
     if limit >= card:
         return None
     return _Room(limit / card, f"a card of {written(card)}, where its limit is {written(int(limit))}")
+
+
+def _replicas_of_nodes(context: PodContext, request: ResourceRequest) -> int:
+    """The most replicas of a card of a time-sliced node that could take the pod; 0 without such a node."""
+    return max((kind.replicas for kind in _kinds(context, request, "time-slicing")), default=0)
+
+
+def _configured(context: PodContext, request: ResourceRequest) -> int:
+    """The most replicas of a card by the configuration of the device plugin, while no nodes are known; 0 if unknown.
+
+    A configuration counts if the pod selects time-sliced nodes, or if there is no other that it could land on.
+    """
+    plugin, lands = context.facts.device_plugin, context.placement.lands(request.resource, "time-slicing")
+    if plugin is None or lands is Reachability.NO:
+        return 0
+    configs = plugin.configs or ()
+    is_divided = plugin.default_config == "" or any(config.strategy != "time-slicing" for config in configs)
+    if is_divided and lands is not Reachability.YES:
+        return 0
+    sliced = (config.resources for config in configs if config.strategy == "time-slicing")
+    return max((one.replicas for one in chain.from_iterable(sliced) if one.name == request.resource.name), default=0)
 
 
 def _kinds(context: PodContext, request: ResourceRequest, strategy: SharingStrategy) -> list[NodeKind]:
