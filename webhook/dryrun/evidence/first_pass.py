@@ -31,7 +31,7 @@ _TEXTS = (b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":')
 """What ClusterPolicies, and configurations of the device plugin in ConfigMaps and values of charts, hold."""
 
 _GKE = b"cloud.google.com/gke-"
-_GKE_GPUS = re.compile(rb"^[^#\n]*cloud\.google\.com/gke-(?:accelerator|gpu-)", re.MULTILINE)
+_GKE_GPUS = rb"^[^#\n]*cloud\.google\.com/gke-(?:accelerator|gpu-)"
 
 
 class FirstPass:
@@ -99,5 +99,5 @@ def may_describe_cluster(data: bytes) -> bool:
 def _place_of_gke(source: Source) -> Place | None:
     from webhook.report.evidence import Place  # few inputs are for GKE
 
-    found = _GKE_GPUS.search(source.data)
+    found = re.search(_GKE_GPUS, source.data, re.MULTILINE)
     return None if found is None else Place(source.file, source.first_line + source.data.count(b"\n", 0, found.start()))
