@@ -10,7 +10,7 @@ import pytest
 
 from tests import fixture
 from tests.chart.matching import called_by
-from tests.contract.offline import NOT_SEARCHED
+from tests.contract.offline import LIMITS_OF_NAMESPACES, NOT_SEARCHED
 from tests.fixture import Fixture
 from webhook.policy.workloads.presets import PRESETS
 
@@ -52,7 +52,9 @@ NOT_SENT = ("GPS007/class-of-a-component-of-dynamo",)
 """The entries of custom kinds match only objects that name a GPU, and their pods are checked when they are created."""
 
 WITH_FINDINGS = [
-    name for name, one in FIXTURES.items() if one.expect.findings and name not in (*NOT_SEARCHED, *NOT_SENT)
+    name
+    for name, one in FIXTURES.items()
+    if one.expect.findings and name not in (*NOT_SEARCHED, *NOT_SENT, *LIMITS_OF_NAMESPACES)
 ]
 
 
@@ -86,6 +88,7 @@ def test_api_server_decodes_all_fixtures_but_the_invalid_ones() -> None:
         "GPS003/placeholder-of-shell",
         "GPS003/placeholder-of-variable",
         "GPS007/mount-path-of-another-type",
+        "GPS032/limit-range-without-amount",
         "GPS013/unknown-name-with-malformed-amount",
         "GPS018/number-above-range",
         "GPS018/number-without-quotes",

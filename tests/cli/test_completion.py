@@ -72,8 +72,14 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
         ("explain gps01", [f"plain,GPS01{digit}" for digit in range(10)]),
         ("explain GPS001 pipe", ["plain,pipeDirectory", "plain,pipeMount"]),
         ("explain -o m", ["plain,markdown"]),
-        ("check --select GPS001,gps02", [f"plain,GPS001,{code}" for code in ("GPS020", "GPS021", "GPS023")]),
-        ("check --ignore GPS001,GPS020,GPS02", [f"plain,GPS001,GPS020,{code}" for code in ("GPS021", "GPS023")]),
+        (
+            "check --select GPS001,gps02",
+            [f"plain,GPS001,{code}" for code in ("GPS020", "GPS021", "GPS023", "GPS024", "GPS025")],
+        ),
+        (
+            "check --ignore GPS001,GPS020,GPS02",
+            [f"plain,GPS001,GPS020,{code}" for code in ("GPS021", "GPS023", "GPS024", "GPS025")],
+        ),
         ("config view -o y", ["plain,yaml"]),
         ("completion k", ["plain,kubectl"]),
         ("completion", ["plain,completion"]),
@@ -202,7 +208,7 @@ def plugin(tmp_path: Path) -> dict[str, str]:
     [
         ([""], list(COMMANDS), ":4"),
         (["explain", ""], [*CODES, *(one.name for one in ALL)], ":4"),
-        (["explain", "GPS001", "gps02"], ["GPS020", "GPS021", "GPS023"], ":4"),
+        (["explain", "GPS001", "gps02"], ["GPS020", "GPS021", "GPS023", "GPS024", "GPS025"], ":4"),
         (["check", "-f", ""], [], ":0"),
         (["nonsense", "x"], [], ":4"),
     ],
@@ -218,7 +224,14 @@ def test_completion_for_kubectl(plugin: dict[str, str], words: list[str], names:
 def test_kubectl_completes_words_of_plugin(plugin: dict[str, str]) -> None:
     call = ["kubectl", "__complete", "gpushare", "explain", "GPS02"]
     ended = subprocess.run(call, env=plugin, capture_output=True, text=True, timeout=60, check=False)
-    assert [line.partition("\t")[0] for line in ended.stdout.splitlines()] == ["GPS020", "GPS021", "GPS023", ":4"]
+    assert [line.partition("\t")[0] for line in ended.stdout.splitlines()] == [
+        "GPS020",
+        "GPS021",
+        "GPS023",
+        "GPS024",
+        "GPS025",
+        ":4",
+    ]
 
 
 @contextmanager
@@ -256,8 +269,8 @@ def terminal(shell: list[str], folder: Path) -> Iterator[tuple[Write, WaitFor]]:
 @pytest.mark.parametrize(
     ("incomplete", "completed"),
     [
-        ("gps02", ["GPS020", "GPS021", "GPS023"]),
-        ("GPS020,gps021,GPS02", ["GPS020,gps021,GPS023"]),
+        ("gps02", ["GPS020", "GPS021", "GPS023", "GPS024", "GPS025"]),
+        ("GPS020,gps021,GPS02", [f"GPS020,gps021,{code}" for code in ("GPS023", "GPS024", "GPS025")]),
         ("GPS001,", [f"GPS001,{code}" for code in CODES if code != "GPS001"]),
         ("volcano", []),
     ],
