@@ -288,23 +288,29 @@ def test_configuration_that_the_plugin_rejects_is_named_and_not_used(case: Case)
 # Nodes.
 
 
-@pytest.mark.parametrize(("strategy", "reported"), [("mps", ["GPS001"]), ("time-slicing", []), ("none", [])])
-def test_node_decides_about_pods_that_it_could_take(case: Case, strategy: str, reported: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("strategy", "reported", "is_assumed"),
+    [("mps", ["GPS001"], False), ("time-slicing", [], False), ("none", ["GPS001"], True)],
+)
+def test_node_that_shares_decides_about_pods_that_it_could_take(
+    case: Case, strategy: str, reported: list[str], is_assumed: bool
+) -> None:
     report = case(pod(), node(strategy))
     assert codes(report) == reported
     assert said(report) == (["1 node"], [])
-    assert "assumed" not in report
+    assert ("assumed" in report) is is_assumed
 
 
 def test_each_pod_follows_the_nodes_that_its_selector_leaves(case: Case) -> None:
-    nodes = (node("mps"), node("none", "gpu-2", pool="b"))
+    nodes = (node("mps"), node("time-slicing", "gpu-2", pool="b"))
     assert codes(case(pod(nodeSelector={"pool": "a"}), *nodes)) == ["GPS001"]
     assert codes(case(pod(nodeSelector={"pool": "b"}), *nodes)) == []
 
 
 def test_nodes_of_a_list_without_kinds_are_read(case: Case) -> None:
     items = [
-        {key: value for key, value in yaml.safe_load(node("none", f"gpu-{n}")).items() if key != "kind"} for n in "ab"
+        {key: value for key, value in yaml.safe_load(node("time-slicing", f"gpu-{n}")).items() if key != "kind"}
+        for n in "ab"
     ]
     for item in items:
         del item["apiVersion"]

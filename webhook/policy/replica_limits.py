@@ -127,11 +127,11 @@ def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
 def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
     """Whether a DeviceClass serves the resources on nodes that may be all there are.
 
-    While nodes are unknown, no node with the device plugin need exist. But a pod that requires nodes of a sharing class
-    meets the device plugin there.
+    While nodes are unknown and nothing shows any, no node with the device plugin need exist. But a pod that requires
+    nodes of a sharing class meets the device plugin there.
     """
     placement = context.placement
-    return not placement.cluster.known and all(
+    return not (placement.cluster.known or placement.cluster.are_shown) and all(
         request.resource.name in placement.cluster.dynamic
         and placement.lands(request.resource) is not Reachability.YES
         and placement.lands(request.resource, "time-slicing") is not Reachability.YES

@@ -8,12 +8,20 @@ import pytest
 
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, RuntimeClass, Strategy
+from webhook.policy.placement.cluster_objects import (
+    DeviceClass,
+    DevicePlugin,
+    Node,
+    PluginConfig,
+    Replicas,
+    RuntimeClass,
+    Strategy,
+)
 from webhook.policy.placement.facts import UNKNOWN, Facts, Shown
 from webhook.policy.placement.node_classes import PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.settings.elements import NodeGroup
 from webhook.policy.settings.settings import Limits, PlacementSettings, Settings
-from webhook.policy.verdict import Verdict
+from webhook.policy.verdict import Severity, Verdict
 
 GPU = "nvidia.com/gpu"
 POOL = "pool"
@@ -82,17 +90,34 @@ def test_refusal_of_time_slices_concerns_no_cluster_that_shows_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "reported"), [("mps", ["GPS001"]), ("time-slicing", []), ("none", []), ("unheard-of", ["GPS001"])]
+    ("strategy", "reported"),
+    [("mps", ["GPS001"]), ("time-slicing", []), ("none", ["GPS001"]), ("unheard-of", ["GPS001"])],
 )
-def test_shown_node_decides_about_pod_that_it_could_take(strategy: str, reported: list[str]) -> None:
+def test_shown_node_that_shares_decides_about_pod_that_it_could_take(strategy: str, reported: list[str]) -> None:
     assert codes(verdict(Shown(nodes=(node(strategy),)))) == reported
 
 
 def test_each_pod_follows_the_shown_nodes_that_its_selector_leaves() -> None:
-    shown = Shown(nodes=(node("mps"), node("none", pool="b")))
+    shown = Shown(nodes=(node("mps"), node("time-slicing", pool="b")))
     assert codes(verdict(shown)) == ["GPS001"]
     assert codes(verdict(shown, nodeSelector={POOL: "a"})) == ["GPS001"]
     assert codes(verdict(shown, nodeSelector={POOL: "b"})) == []
+
+
+def test_time_sliced_node_lifts_nothing_where_the_plugin_shows_mps() -> None:
+    shown = Shown(nodes=(node("time-slicing"),), strategies=frozenset({"mps", "time-slicing"}))
+    assert codes(verdict(shown)) == ["GPS001"]
+
+
+def test_whole_node_lifts_nothing_of_a_shown_class() -> None:
+    """Another node of a folder's cluster may share its cards: a node of a test is often alone."""
+    found = verdict(Shown(nodes=(node("none"),)), facts=Facts(device_classes=(DeviceClass("c", GPU),)))
+    assert [finding.severity for finding in found.findings] == [Severity.WARN]
+
+
+def test_device_class_beside_a_shown_mps_node_lifts_nothing() -> None:
+    found = verdict(Shown(nodes=(node("mps"),)), facts=Facts(device_classes=(DeviceClass("c", GPU),)))
+    assert [finding.severity for finding in found.findings] == [Severity.DENY]
 
 
 @pytest.mark.parametrize("spec", [{"gpus": 8}, {"nodeSelector": {POOL: "elsewhere"}}])

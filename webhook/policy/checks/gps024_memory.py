@@ -54,7 +54,8 @@ def _room(context: PodContext, request: ResourceRequest) -> _Room | None:
     limits each client, and whether a client sees the limit or the card is not known: only a limit that the pod itself
     sets counts.
     """
-    replicas = _replicas_of_nodes(context, request) if context.rules.nodes.decide else _configured(context, request)
+    is_placed = context.rules.nodes.known or bool(context.placement.possible)
+    replicas = _replicas_of_nodes(context, request) if is_placed else _configured(context, request)
     if replicas > 1:
         return _Room(1 / replicas, f"a card that {replicas} share")
     limit = _limit(context, request.container)

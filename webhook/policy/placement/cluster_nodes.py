@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from webhook.policy.settings.elements import NodeGroup
 
 
+_SHARING: Sequence[SharingStrategy] = ("mps", "time-slicing")
+
 _MOST_TOLERABLE = 16
 """Taints of nodes that pods get tolerations for. Clusters have a handful that match."""
 
@@ -32,7 +34,7 @@ _MOST_TOLERABLE = 16
 class ClusterNodes:
     """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
 
-    `decide`: the nodes of the index that could take a pod show how it shares a card, even if others are not known.
+    `decide`: the nodes of the index that could take a pod show how it may share a card, even if others are not known.
     `are_shown`: objects show how nodes share their cards.
     `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
     that a DeviceClass serves (KEP-5004), on nodes that are not in the index. `taint_keys`: those of all taints and of
@@ -48,7 +50,11 @@ class ClusterNodes:
         self.known = facts.nodes is not None or settings.placement.groups_are_complete
         self.decide = self.known or bool(shown.nodes)
         self._strategies = shown.strategies
-        self.are_shown = shown.strategies is not None or (bool(shown.nodes) and not index.unknown)
+        self.are_shown = shown.strategies is not None or any(
+            index.sharing(strategy, resource.name) & ~index.unknown
+            for resource in (settings.resources if shown.nodes else ())
+            for strategy in _SHARING
+        )
         self.tolerable = _tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else ()
         self.dynamic = frozenset(each.extended_resource_name for each in served if each.extended_resource_name)
         configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
@@ -61,6 +67,12 @@ class ClusterNodes:
     def may_share(self, strategy: SharingStrategy) -> bool:
         """Whether nodes of which nothing is known may share their cards in this way."""
         return self._strategies is None or strategy in self._strategies
+
+    def shares_otherwise(self, strategy: SharingStrategy, resource: str, nodes: Nodes) -> bool:
+        """Whether one of these nodes, which objects show, shares a resource, and nothing shown does in this way."""
+        (other,) = (one for one in _SHARING if one != strategy)
+        is_shown = self._strategies is not None and strategy in self._strategies
+        return not is_shown and bool(nodes & self.index.sharing(other, resource) & ~self.index.unknown)
 
     def selected_by(self, selector: Mapping[str, str]) -> Nodes:
         """The nodes that a node selector alone selects."""

@@ -94,10 +94,13 @@ class Placement:
             certain = sharing & ~self.cluster.index.unknown
             others = self._of_class() & ~certain
             if sharing:
-                return Reachability.UNKNOWN if others or is_dynamic else Reachability.YES
+                is_open = others or is_dynamic or not self.cluster.known
+                return Reachability.UNKNOWN if is_open else Reachability.YES
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
             is_partial = self.requirement is not None and self.requirement.is_partial
-            if others and not is_partial:
+            # Nodes that objects merely show prove no absence, but how the cluster shares cards instead.
+            excludes = self.cluster.known or self.cluster.shares_otherwise(strategy, resource.name, others)
+            if others and not is_partial and excludes:
                 return Reachability.NO
         by_labels = self._by_labels(self.cluster.classes.sharing[strategy], resource)
         if by_labels is Reachability.NO and sharing:
