@@ -1,7 +1,9 @@
-"""Fixtures that change to the folder of the manifests, so that reports have plain file names."""
+"""The folders in which commands run, so that reports have plain file names, and the signals that they start with."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,3 +22,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder for files, and the working directory of the command."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _default_action_of_hang_up() -> Iterator[None]:
+    """Commands that a test starts do not ignore SIGHUP, although the tests may run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)

@@ -340,7 +340,8 @@ fsync = os.fsync
 def paused(descriptor):
     fsync(descriptor)
     print("written", flush=True)
-    while True:  # a signal may arrive before the wait begins, and must not be missed
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:  # a signal may arrive before a longer wait begins, and would be missed
         time.sleep(0.01)
 
 os.fsync = paused

@@ -247,10 +247,10 @@ class NamespaceLimits(NamedTuple):
     names: ContainerOf[object]
     offered: Collection[str]
 
-    def other_names(self, name: str) -> list[str]:
-        """The names beside this one under which known nodes offer the same cards."""
-        same = (name, f"{name}.shared", name.removesuffix(".shared"))
-        return [other for other in dict.fromkeys(same[1:]) if other != name and other in self.offered]
+    def shares(self, name: str) -> str | None:
+        """The name under which known nodes offer shares of the cards that this name stands for."""
+        renamed = f"{name}.shared"
+        return renamed if renamed in self.offered else None
 
 
 def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:

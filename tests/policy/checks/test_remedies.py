@@ -327,6 +327,13 @@ def delete_both(root: Json, finding: Finding, found: re.Match[str]) -> None:
     del at(root, finding.path[:-2])[found[1]][finding.path[-1]]
 
 
+def drop_limits(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Remove all that the entry of a LimitRange says."""
+    item = at(root, finding.path[:-2])
+    for field in set(item) - {"type"}:
+        del item[field]
+
+
 def default_of_none(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path[:-2]).setdefault(found[1], {})[found[2]] = "0"
 
@@ -471,6 +478,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS032", r"remove it, and name the amount in the pods that need a GPU", (delete,)),
     ("GPS032", r"remove it and (\w+), and name the amount in the pods that need a GPU", (delete_both,)),
     ("GPS032", r'set (\w+): \{(\S+): "0"\} beside it, or use a ResourceQuota instead', (default_of_none, delete)),
+    ("GPS032", r"use a ResourceQuota instead", (drop_limits,)),
     ("GPS023", r"move it to (\S+)", (move_amount,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]

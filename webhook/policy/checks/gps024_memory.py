@@ -36,37 +36,53 @@ def run(context: PodContext) -> Iterator[Violation]:
     is_described = context.rules.nodes.decide or context.facts.device_plugin is not None
     if not is_described or context.deferral is not None:
         return
+    rooms = _Rooms(context)
     for request in context.requests.positive:
         if request.resource.kind != "shared" or request.billionths != NANO:
             continue
-        room = _room(context, request)
-        if room is None:
-            continue
         use = max(memory_uses(request.container), key=lambda one: one.fraction, default=None)
-        if use is not None and use.fraction > room.fraction:
+        room = None if use is None else rooms.of(request)
+        if use is not None and room is not None and use.fraction > room.fraction:
             yield _violation(context, request, use, room)
 
 
-def _room(context: PodContext, request: ResourceRequest) -> _Room | None:
-    """The least room on a node that could take the pod; None if none is known to be too small.
+class _Rooms:
+    """The room of each request of a pod. The nodes are the same for all containers that ask for one resource."""
 
-    Time-slicing divides no memory, so that all containers of a card have to leave each other room. Under MPS the plugin
-    limits each client, and whether a client sees the limit or the card is not known: only a limit that the pod itself
-    sets counts.
-    """
-    is_placed = context.rules.nodes.known or bool(context.placement.possible)
-    replicas = _replicas_of_nodes(context, request) if is_placed else _configured(context, request)
-    if replicas > 1:
-        return _Room(1 / replicas, f"a card that {replicas} share")
-    limit = _limit(context, request.container)
-    card = max((kind.labels.mebibytes for kind in _kinds(context, request, "mps")), default=0) if limit else 0
-    if limit >= card:
-        return None
-    return _Room(limit / card, f"a card of {written(card)}, where its limit is {written(int(limit))}")
+    def __init__(self, context: PodContext) -> None:
+        self._context = context
+        self._replicas: dict[str, int] = {}
+        self._cards: dict[str, int] = {}
+
+    def of(self, request: ResourceRequest) -> _Room | None:
+        """The least room on a node that could take the pod; None if none is known to be too small.
+
+        Time-slicing divides no memory, so that all containers of a card have to leave each other room. Under MPS the
+        plugin limits each client, and whether a client sees the limit or the card is not known: only a limit that the
+        pod itself sets counts.
+        """
+        context, name = self._context, request.resource.name
+        if name not in self._replicas:
+            self._replicas[name] = _replicas(context, request)
+        replicas = self._replicas[name]
+        if replicas > 1:
+            return _Room(1 / replicas, f"a card that {replicas} share")
+        limit = _limit(context, request.container)
+        if not limit:
+            return None
+        if name not in self._cards:
+            kinds = _kinds(context, request, "mps")
+            self._cards[name] = max((kind.labels.mebibytes for kind in kinds), default=0)
+        card = self._cards[name]
+        if limit >= card:
+            return None
+        return _Room(limit / card, f"a card of {written(card)}, where its limit is {written(int(limit))}")
 
 
-def _replicas_of_nodes(context: PodContext, request: ResourceRequest) -> int:
+def _replicas(context: PodContext, request: ResourceRequest) -> int:
     """The most replicas of a card of a time-sliced node that could take the pod; 0 without such a node."""
+    if not context.rules.nodes.known and not context.placement.possible:
+        return _configured(context, request)
     return max((kind.replicas for kind in _kinds(context, request, "time-slicing")), default=0)
 
 

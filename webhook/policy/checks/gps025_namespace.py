@@ -5,6 +5,7 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
+from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
@@ -32,21 +33,25 @@ def run(context: PodContext) -> Violations:
 def _shares(context: PodContext, request: ResourceRequest) -> bool:
     """Whether a request could be for a share of a card.
 
-    Where no nodes are known, only the name of the resource or the labels that the pod selects show that.
+    The name of the resource and the labels that the pod selects show that, also where no such node exists yet: an
+    autoscaler may add one. Of known nodes, those that the pod selects count whatever their taints, since a pod may get
+    a toleration after its creation.
     """
     resource, placement = request.resource, context.placement
     if resource.kind != "shared":
         return False
-    if not context.rules.nodes.known:
-        return resource.renamed or Reachability.YES in (
-            placement.lands(resource),
-            placement.lands(resource, "time-slicing"),
-        )
-    return any(
-        placement.lands(resource, strategy) is not Reachability.NO
-        and bool(placement.sharing(strategy, resource) & ~placement.cluster.index.unknown)
-        for strategy in ("mps", "time-slicing")
-    )
+    lands = [placement.lands(resource, strategy) for strategy in _STRATEGIES]
+    if Reachability.YES in lands or (resource.renamed and lands != [Reachability.NO, Reachability.NO]):
+        return True
+    index = placement.cluster.index
+    if placement.steered or not placement.cluster.decide:
+        return False
+    sharing = index.sharing("mps", resource.name) | index.sharing("time-slicing", resource.name)
+    offering = index.offering(resource.name, 1) | index.unready(resource.name)
+    return bool(sharing & ~index.unknown & offering & placement.selected)
+
+
+_STRATEGIES: tuple[SharingStrategy, ...] = ("mps", "time-slicing")
 
 
 CHECK = Check("GPS025", Severity.DENY, Scope.SHARED, run, "The namespace may not share GPUs")

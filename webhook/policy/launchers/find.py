@@ -52,12 +52,12 @@ def memory_uses(container: Container) -> Iterator[MemoryUse]:
     """The parts of a card's memory that the programs of a container take. Raises MalformedError."""
     from webhook.policy.launchers import memory  # as in `_search`
 
+    words, _, is_complete = arguments(container.raw, container.path)
     found = [use for run in _runs(container, _MEMORY_MARKS) if (use := run.memory()) is not None]
-    if not found:
-        words, _, is_complete = arguments(container.raw, container.path)
-        found = [use for use in (memory.of_image(container, words), memory.of_xla(container)) if use and is_complete]
+    if not found and is_complete:
+        found = [use for use in (memory.of_image(container, words), memory.of_xla(container)) if use is not None]
     for use in found:
-        if (set_by_variable := memory.with_variables(container, use)) is not None:
+        if (set_by_variable := memory.with_variables(container, use, words)) is not None:
             yield set_by_variable
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from webhook.policy.launchers.words import TGI_IMAGE, VLLM_IMAGE, CommandLine, Options, is_on_cpu, starts_image
-from webhook.policy.pods.pod import CUDA_FRACTION, XLA_ALLOCATOR, XLA_FRACTION, XLA_PREALLOCATE, Container
+from webhook.policy.pods.pod import CUDA_FRACTION, XLA_ALLOCATOR, XLA_FRACTIONS, XLA_PREALLOCATE, Container
 from webhook.policy.verdict import Path
 
 
@@ -41,14 +41,15 @@ _VLLM = {name: name for name in (_UTILIZATION, _CACHE, _CONFIG)} | {"--kv-cache-
 def vllm(line: CommandLine, start: int) -> MemoryUse | None:
     """The memory of `vllm serve`: weights and cache together are `--gpu-memory-utilization`, at least 0.9 by default.
 
-    `--kv-cache-memory-bytes` sets the size of the cache instead (vllm-project/vllm vllm/config/cache.py at c1d8642;
-    later versions take 0.92).
+    With `--kv-cache-memory-bytes` the size of the cache is known in bytes alone, and nothing is said (vllm-project/vllm
+    vllm/config/cache.py at c1d8642; later versions take 0.92).
     """
     options = Options(line, start, _VLLM)
     if _CACHE in options or is_on_cpu(line, start):
         return None
     if _UTILIZATION not in options:
-        return None if _CONFIG in options else _default("vllm", _UTILIZATION, 0.9, line, start)
+        is_unknown = _CONFIG in options or _may_add_options(line, start)
+        return None if is_unknown else _default("vllm", _UTILIZATION, 0.9, line, start)
     return _given("vllm", _UTILIZATION, options)
 
 
@@ -73,6 +74,8 @@ def tgi(line: CommandLine, start: int) -> MemoryUse | None:
     """
     options = Options(line, start, {_CUDA_FRACTION: _CUDA_FRACTION})
     if _CUDA_FRACTION not in options:
+        if _may_add_options(line, start):
+            return None
         return _default("text-generation-launcher", _CUDA_FRACTION, 1.0, line, start)._replace(text="all")
     return _given("text-generation-launcher", _CUDA_FRACTION, options)
 
@@ -80,8 +83,10 @@ def tgi(line: CommandLine, start: int) -> MemoryUse | None:
 _FREE = "--kv_cache_free_gpu_memory_fraction"
 _TENSORRT = {
     **{"--kv-cache-free-gpu-memory-fraction": _FREE, "--free-gpu-memory-fraction": _FREE},
-    **{"--config": _CONFIG, "--extra-llm-api-options": _CONFIG},
+    **{"--config": _CONFIG, "--extra-llm-api-options": _CONFIG, "--config-file": _CONFIG, "-c": _CONFIG},
 }
+_OTHER_COMMANDS = (["disaggregated"], ["disaggregated_mpi_worker"], ["mm_embedding_serve"], ["--version"], ["--help"])
+"""What `trtllm-serve` starts without this option: proxies, and servers of other models."""
 
 
 def tensorrt_llm(line: CommandLine, start: int) -> MemoryUse | None:
@@ -90,10 +95,12 @@ def tensorrt_llm(line: CommandLine, start: int) -> MemoryUse | None:
     A configuration file overrides it (NVIDIA/TensorRT-LLM tensorrt_llm/commands/serve.py).
     """
     options = Options(line, start, _TENSORRT)
-    if _CONFIG in options:
+    if _CONFIG in options or line.words[start : start + 1] in _OTHER_COMMANDS:
         return None
     if _FREE in options:
         used = _given("trtllm-serve", _FREE, options)
+    elif _may_add_options(line, start):
+        return None
     else:
         used = _default("trtllm-serve", _FREE, 0.9, line, start)
     return used and used._replace(is_of_free=True)
@@ -116,24 +123,32 @@ def of_image(container: Container, words: Sequence[str]) -> MemoryUse | None:
 _IMAGES: Mapping[str, Parser] = {VLLM_IMAGE: vllm, TGI_IMAGE: tgi}
 
 
-def with_variables(container: Container, use: MemoryUse) -> MemoryUse | None:
-    """The use of a server with the variable that sets it in the absence of the option; None if its value is unknown."""
-    index = container.variables.get(CUDA_FRACTION)
-    if index is None or not use.is_default or use.option != _CUDA_FRACTION:
+def with_variables(container: Container, use: MemoryUse, words: Sequence[str]) -> MemoryUse | None:
+    """The use of a server with the variable that sets it in the absence of the option; None if its value is unknown.
+
+    `words` are those of the container, of which a script may set the variable.
+    """
+    if not use.is_default or use.option != _CUDA_FRACTION:
         return use
-    found = _of_variable(container, CUDA_FRACTION)
-    return None if found is None else found._replace(program=use.program)
+    if container.variables.get(CUDA_FRACTION) is not None:
+        found = _of_variable(container, CUDA_FRACTION)
+        return None if found is None else found._replace(program=use.program)
+    is_set = container.raw.get("envFrom") or any(f"{CUDA_FRACTION}=" in word for word in words)
+    return None if is_set else use
 
 
 def of_xla(container: Container) -> MemoryUse | None:
-    """The memory that XLA preallocates by `XLA_PYTHON_CLIENT_MEM_FRACTION`, unless another variable prevents that.
+    """The memory that XLA preallocates by `XLA_CLIENT_MEM_FRACTION`, unless another variable prevents that.
 
-    Without the variable it takes 0.75, but no word of a container shows that a program uses XLA (jax-ml/jax
-    docs/gpu_memory_allocation.rst, jaxlib/xla_client.py).
+    `XLA_PYTHON_CLIENT_MEM_FRACTION` is the older name. Without both it takes 0.75, but no word of a container shows
+    that a program uses XLA (jax-ml/jax docs/gpu_memory_allocation.rst, jaxlib/xla_client.py).
     """
-    if _value(container, XLA_PREALLOCATE) in ("0", "false", "False") or _value(container, XLA_ALLOCATOR) == "platform":
+    if _value(container, XLA_PREALLOCATE) in ("0", "false", "False"):
         return None
-    return _of_variable(container, XLA_FRACTION)
+    if _value(container, XLA_ALLOCATOR).lower() == "platform":
+        return None
+    name = next((name for name in XLA_FRACTIONS if name in container.variables), None)
+    return None if name is None else _of_variable(container, name)
 
 
 def _of_variable(container: Container, name: str) -> MemoryUse | None:
@@ -147,6 +162,27 @@ def _of_variable(container: Container, name: str) -> MemoryUse | None:
 def _value(container: Container, name: str) -> str:
     value = (container.variable(name) or {}).get("value")
     return value if isinstance(value, str) else ""
+
+
+_LISTS = ("ARG", "OPT", "FLAG", "@", "*", "`")
+"""What the name of a variable, or a substitution, has that stands for several words."""
+
+
+def _may_add_options(line: CommandLine, start: int) -> bool:
+    """Whether a word may stand for further options: a variable or placeholder that is no value and no model."""
+    has_model = start == 0
+    follows_option = False
+    for word in line.words[start:]:
+        is_option = word.startswith("-")
+        is_replaced = "$" in word or "{{" in word or "`" in word
+        if is_replaced and any(mark in word.upper() for mark in _LISTS):
+            return True
+        if not is_option and not follows_option:
+            if is_replaced and has_model:
+                return True
+            has_model = True
+        follows_option = is_option and "=" not in word
+    return False
 
 
 def _given(program: str, option: str, options: Options) -> MemoryUse | None:

@@ -192,6 +192,13 @@ _LONGEST = 512
 
 
 def starts_image(container: Container, name: str) -> bool:
-    """Whether a container runs the entrypoint of an image of this name."""
+    """Whether a container runs the entrypoint of an image of this name. Its variants have other entrypoints."""
     image = container.raw.get("image")
-    return isinstance(image, str) and name in image[:_LONGEST] and not container.raw.get("command")
+    if not isinstance(image, str) or container.raw.get("command"):
+        return False
+    own, _, tag = image[:_LONGEST].partition("@")[0].rpartition("/")[2].partition(":")
+    return own == name and not any(variant in tag for variant in _VARIANTS)
+
+
+_VARIANTS = ("trtllm", "llamacpp")
+"""Tags of Text Generation Inference with another server."""
