@@ -229,8 +229,96 @@ def test_cluster_policy_chooses_among_config_maps(case: Case) -> None:
         [],
         ["settings, values or a ClusterPolicy name another ConfigMap"],
     )
-    assert said(case(pod(), *maps, policy("sliced"), policy("mps"))) == ([], ["two configurations differ"])
     assert said(case(pod(), *maps, policy("sliced").replace("nvidia.com", "kyverno.io")))[0] == []
+
+
+@pytest.mark.parametrize("other", [policy("mps"), policy("sliced", "b"), yaml.safe_dump(PLUGIN_VALUES)])
+def test_objects_that_choose_differently_are_not_used(case: Case, other: str) -> None:
+    maps = (config_map("sliced", default=TIME_SLICING), config_map("mps", default=MPS))
+    why = "two ClusterPolicies or values differ"
+    for pair in ((policy("sliced", "a"), other), (other, policy("sliced", "a"))):
+        places = [{"file": f"./{number}.yaml", "line": 1} for number in (0, 1)]
+        refused = {"part": "devicePlugin", "reason": why, "places": places}
+        assert case(*pair, *maps, pod())["factsFromInputs"] == {"refused": [refused]}
+    assert "factsFromInputs" not in case(pod(), policy("sliced", "a"), policy("mps"))
+
+
+def test_settings_choose_among_contradicting_policies(case: Case, here: Path) -> None:
+    (here / "settings").write_text("facts: {devicePlugin: gpu-operator/sliced}")
+    files = (config_map("sliced", default=TIME_SLICING), policy("sliced"), policy("mps"))
+    assert said(case(pod(), *files, options=("--config", "settings"))) == (["device plugin: time-slicing"], [])
+
+
+def chart_release(name: str, chart: str = "other", **config: Any) -> str:
+    spec = {"chart": {"spec": {"chart": chart}}, "values": {"config": {"name": name, **config}}}
+    return text("helm.toolkit.fluxcd.io/v2", "HelmRelease", spec=spec)
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        chart_release("sliced", default=""),
+        chart_release("sliced", fallbackStrategies=["single"]),
+        chart_release("sliced", "nvidia-device-plugin"),
+        yaml.safe_dump({"nvidia-device-plugin": {"config": {"name": "sliced"}}}),
+        yaml.safe_dump({"config": {"name": "sliced", "default": "default"}}, sort_keys=False),
+        json.dumps({"config": {"name": "sliced", "default": "default"}}),
+        application(values=json.dumps({"config": {"name": "sliced", "default": "default"}})),
+        text(
+            "argoproj.io/v1alpha1",
+            "Application",
+            spec={
+                "source": {"chart": "nvidia-device-plugin", "helm": {"valuesObject": {"config": {"name": "sliced"}}}}
+            },
+        ),
+        text(
+            "helm.cattle.io/v1",
+            "HelmChart",
+            spec={"chart": "nvdp/nvidia-device-plugin", "valuesContent": "config: {name: sliced}"},
+        ),
+    ],
+)
+def test_values_of_the_plugin_name_their_config_map(case: Case, holder: str) -> None:
+    maps = (config_map("sliced", default=TIME_SLICING), config_map("mps", default=MPS))
+    assert said(case(pod(), *maps, holder)) == (["device plugin: time-slicing"], [])
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        chart_release("sliced"),
+        chart_release("sliced", default=1, fallbackStrategies="single"),
+        chart_release("", default=""),
+        chart_release("", "nvidia-device-plugin"),
+        chart_release("sliced", "nvidia-device-plugin").replace("name: sliced", "name: [sliced]"),
+        yaml.safe_dump({"nvidia-device-plugin": {"enabled": False, "config": {"name": "sliced", "default": ""}}}),
+        policy("sliced").replace("config:", "enabled: false\n    config:"),
+    ],
+)
+def test_config_of_other_or_disabled_charts_chooses_nothing(case: Case, holder: str) -> None:
+    maps = (config_map("sliced", default=TIME_SLICING), config_map("mps", default=MPS))
+    assert said(case(pod(), *maps, holder)) == ([], ["two configurations differ"])
+
+
+def operator(**config: Any) -> Json:
+    return {"devicePlugin": {"config": {"name": "x", "data": {"any": TIME_SLICING}, **config}}}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        operator(),
+        operator(create=False),
+        operator(create="true"),
+        {"devicePlugin": {"enabled": False, **OPERATOR_VALUES["devicePlugin"]}},
+        {"gpu-operator": {"enabled": False, **OPERATOR_VALUES}},
+        {"nvidia-device-plugin": {"enabled": False, **PLUGIN_VALUES}},
+    ],
+)
+def test_values_from_which_a_chart_makes_no_configuration_show_nothing(case: Case, values: Json) -> None:
+    report = case(pod(), yaml.safe_dump(values))
+    assert report["assumed"]["findings"] == 1
+    assert "factsFromInputs" not in report
 
 
 def test_settings_choose_among_config_maps(case: Case, here: Path) -> None:
@@ -251,9 +339,6 @@ def test_settings_choose_among_config_maps(case: Case, here: Path) -> None:
     )
 
 
-CONFIG_LABEL = "nvidia.com/device-plugin.config"
-
-
 @pytest.mark.parametrize(
     ("holder", "default"),
     [
@@ -264,7 +349,11 @@ CONFIG_LABEL = "nvidia.com/device-plugin.config"
         (yaml.safe_dump({"config": {"map": {"a": TIME_SLICING, "b": MPS}, "fallbackStrategies": [1]}}), None),
         (config_map("x", a=TIME_SLICING, b=MPS) + "---\n" + policy("x", "b"), "b"),
         (config_map("x", a=TIME_SLICING) + "---\n" + policy("x"), None),
-        (config_map("x", a=TIME_SLICING, b=MPS) + "---\n" + policy("x", "a") + "---\n" + policy("x", "b"), None),
+        (config_map("x", a=TIME_SLICING, b=MPS) + "---\n" + chart_release("x", default="b"), "b"),
+        (
+            config_map("x", default=TIME_SLICING, b=MPS) + "---\n" + chart_release("x", "nvidia-device-plugin"),
+            "default",
+        ),
     ],
 )
 def test_default_configuration_is_that_of_what_deploys_the_plugin(here: Path, holder: str, default: str | None) -> None:

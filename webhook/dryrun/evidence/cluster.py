@@ -14,7 +14,7 @@ from webhook.cluster.classes import device_class, runtime_class
 from webhook.cluster.nodes import parser
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
 from webhook.dryrun.evidence.first_pass import MOST_BYTES, FirstPass
-from webhook.dryrun.evidence.objects import Decoder, decoded, values_of
+from webhook.dryrun.evidence.objects import Decoder, Values, decoded, values_of
 from webhook.dryrun.evidence.plugin import PluginEvidence
 from webhook.manifests import Document, Manifest, Source, documents
 from webhook.manifests.objects import MOST_ERRORS, items_of
@@ -121,7 +121,7 @@ class Cluster:
         value = manifest.value
         version, kind = value.get("apiVersion"), value.get("kind")
         if not isinstance(version, str) or not isinstance(kind, str):
-            self._plugin.add_values(value, lambda: _place(manifest))
+            self._plugin.add_values(Values("", value), lambda: _place(manifest))
             return
         key = group_of(version), kind
         if key in self._named:
@@ -133,7 +133,7 @@ class Cluster:
         elif key == ("", "ConfigMap"):
             self._plugin.add_config_map(value, lambda: _place(manifest))
         elif key == ("nvidia.com", "ClusterPolicy"):
-            self._plugin.add_policy(value)
+            self._plugin.add_policy(value, lambda: _place(manifest))
         else:
             for values in values_of(*key, value):
                 self._plugin.add_values(values, lambda: _place(manifest))

@@ -27,8 +27,11 @@ MOST_BYTES = 32 * 1024 * 1024
 _KINDS = re.compile(
     rb"""kind["']?[ \t]*:[ \t]*["']?(?:Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster)(?:List)?\b"""
 )
-_TEXTS = (b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":')
+_TEXTS = (b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":', b"nvidia-device-plugin", b"fallbackStrategies")
 """What ClusterPolicies, and configurations of the device plugin in ConfigMaps and values of charts, hold."""
+
+_CONFIG = re.compile(rb"""config\\?["']?[ \t]*:(?s:.){0,300}?default\\?["']?[ \t]*:""")
+"""Values of the plugin's chart that name a ConfigMap and the default."""
 
 _GKE = b"cloud.google.com/gke-"
 _GKE_GPUS = rb"^[^#\n]*cloud\.google\.com/gke-(?:accelerator|gpu-)"
@@ -93,7 +96,9 @@ def _values_of_chart(found: Found) -> Source | None:
 
 def may_describe_cluster(data: bytes) -> bool:
     """Whether bytes have a word that an object which describes a cluster has. Most manifests have none."""
-    return _KINDS.search(data) is not None or any(text in data for text in _TEXTS)
+    if _KINDS.search(data) is not None or any(text in data for text in _TEXTS):
+        return True
+    return b"config" in data and _CONFIG.search(data) is not None
 
 
 def _place_of_gke(source: Source) -> Place | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from webhook.cluster.device_plugin import MOST_CONFIGS, DefaultRule, Texts, device_plugin, parse_config_map
 from webhook.cluster.plugin_config import PluginConfigError, parse
-from webhook.dryrun.evidence.objects import at, decoded
+from webhook.dryrun.evidence.objects import Values, at, decoded
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin
 from webhook.policy.settings.elements import DevicePluginSource
@@ -21,7 +21,8 @@ from webhook.policy.settings.settings import Settings
 from webhook.report.evidence import MOST_PLACES, Place, Read, Refused
 
 _PART = "devicePlugin"
-_CHARTS = ("nvidia-device-plugin", "gpu-operator")
+_PLUGIN_CHART = "nvidia-device-plugin"
+_CHARTS = (_PLUGIN_CHART, "gpu-operator")
 _WORDS = {"mps": "MPS", "time-slicing": "time-slicing", "none": "whole cards"}
 
 MOST_SOURCES = 100
@@ -41,17 +42,28 @@ class _Source(NamedTuple):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name or "of the values"
 
 
+class _Choice(NamedTuple):
+    """Which ConfigMap applies, empty for one that the chart makes, and how a node without a label is configured."""
+
+    name: str
+    default: DefaultRule
+
+
 class PluginEvidence:
-    """Collects configurations, the ConfigMaps that others name, and the defaults for nodes without a label."""
+    """Collects configurations, and what chooses among them: the ConfigMap, and the default of nodes without a label."""
 
     def __init__(self, settings: Settings) -> None:
         source = settings.facts.device_plugin
         self._wanted = () if source is None else source.config_maps
         self._version = None if source is None else source.version
         self._sources: list[_Source] = []
-        self._named: set[str] = set()
-        self._defaults: set[DefaultRule] = set()
+        self._choices: dict[_Choice, Place] = {}
         self._refused: Refused | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether no further object can make the configurations count."""
+        return self._refused is not None
 
     def add_config_map(self, value: dict[str, Any], place: Callable[[], Place]) -> None:
         """Add a ConfigMap if it holds a configuration that shares GPUs."""
@@ -60,35 +72,51 @@ class PluginEvidence:
             namespace = at(value, "metadata", "namespace")
             self._add(_Source(namespace if isinstance(namespace, str) else "", *found, place()))
 
-    def add_policy(self, value: dict[str, Any]) -> None:
+    def add_policy(self, value: dict[str, Any], place: Callable[[], Place]) -> None:
         """Add a ClusterPolicy of the GPU operator, which names the ConfigMap and the default."""
-        self._add_operator(at(value, "spec", "devicePlugin", "config"))
+        self._add_operator(at(value, "spec", "devicePlugin"), place)
 
-    def add_values(self, values: dict[str, Any], place: Callable[[], Place]) -> None:
+    def add_values(self, found: Values, place: Callable[[], Place]) -> None:
         """Add the values of a chart if they hold a configuration that shares GPUs, or name its ConfigMap."""
-        for held in (values, *(at(values, chart) for chart in _CHARTS)):
-            self._add_chart(at(held, "config"), place)
-            section = at(held, "devicePlugin", "config")
-            self._add_operator(section)
-            self._add_texts(at(section, "data"), at(section, "name"), place)
+        self._add_charts(found.chart, found.values, place)
+        for chart in _CHARTS:
+            held = at(found.values, chart)
+            if at(held, "enabled") is not False:
+                self._add_charts(chart, held, place)
 
-    def _add_chart(self, section: object, place: Callable[[], Place]) -> None:
-        """Add the section `config` of the plugin's own chart."""
-        if not self._add_texts(at(section, "map"), "", place):
+    def _add_charts(self, chart: str, values: object, place: Callable[[], Place]) -> None:
+        """Add the values of one chart. Its name is unknown for a file with values."""
+        self._add_plugin(chart, at(values, "config"), place)
+        section = at(values, "devicePlugin")
+        config = self._add_operator(section, place)
+        if at(config, "create") is True:  # templates/plugin_config.yaml
+            self._add_texts(at(config, "data"), at(config, "name"), place)
+
+    def _add_plugin(self, chart: str, section: object, place: Callable[[], Place]) -> None:
+        """Add the section `config` of the plugin's own chart. Other charts have a `config` with a `name`, too."""
+        name, default, fallbacks = (at(section, key) for key in ("name", "default", "fallbackStrategies"))
+        name = name if isinstance(name, str) else ""
+        is_of_plugin = chart == _PLUGIN_CHART or isinstance(default, str) or isinstance(fallbacks, list)
+        if not self._add_texts(at(section, "map"), name, place) and not (name and is_of_plugin):
             return
-        default, fallbacks = at(section, "default"), at(section, "fallbackStrategies")
+        rule = DefaultRule()
         if isinstance(fallbacks, list) and all(isinstance(one, str) for one in fallbacks):
-            rule = DefaultRule(fallbacks=tuple(fallbacks))
-        else:
-            rule = DefaultRule()
-        self._defaults.add(replace(rule, name=default) if isinstance(default, str) else rule)
+            rule = replace(rule, fallbacks=tuple(fallbacks))
+        self._choose(_Choice(name, replace(rule, name=default) if isinstance(default, str) else rule), place)
 
-    def _add_operator(self, section: object) -> None:
-        """Add the section `devicePlugin.config` of the operator, whose config-manager has no fallbacks."""
-        name, default = at(section, "name"), at(section, "default")
+    def _add_operator(self, section: object, place: Callable[[], Place]) -> object:
+        """Add the section `devicePlugin` of the operator, which knows no fallbacks, and return its `config`."""
+        config = at(section, "config") if at(section, "enabled") is not False else None
+        name, default = at(config, "name"), at(config, "default")
         if isinstance(name, str) and name:
-            self._named.add(name)
-            self._defaults.add(DefaultRule(default if isinstance(default, str) else "", ()))
+            self._choose(_Choice(name, DefaultRule(default if isinstance(default, str) else "", ())), place)
+        return config
+
+    def _choose(self, choice: _Choice, place: Callable[[], Place]) -> None:
+        """Add a choice, unless the settings name other ConfigMaps. Two that differ suffice for the report."""
+        is_wanted = not self._wanted or any(choice.name == wanted.partition("/")[2] for wanted in self._wanted)
+        if is_wanted and len(self._choices) <= 1 and choice not in self._choices:
+            self._choices[choice] = place()
 
     def _add_texts(self, texts: object, name: object, place: Callable[[], Place]) -> bool:
         """Add the configurations of values. Return whether they share GPUs."""
@@ -110,10 +138,12 @@ class PluginEvidence:
     def read(self) -> tuple[DevicePlugin | None, Read | Refused | None]:
         """Return the device plugin as its configurations describe it, None unless they agree, and what to report."""
         chosen = self._chosen()
-        if self._refused is None and self._sources and not chosen:
-            self._refused = Refused(
-                _PART, "settings, values or a ClusterPolicy name another ConfigMap", (self._sources[0].place,)
-            )
+        if self._refused is None and self._sources:
+            if len(self._choices) > 1:
+                self._refused = Refused(_PART, "two ClusterPolicies or values differ", tuple(self._choices.values()))
+            elif not chosen:
+                why = "settings, values or a ClusterPolicy name another ConfigMap"
+                self._refused = Refused(_PART, why, (self._sources[0].place,))
         plugin = self._agreed(chosen) if chosen and self._refused is None else None
         if plugin is None or self._refused is not None:
             return None, self._refused
@@ -125,7 +155,8 @@ class PluginEvidence:
         """The sources that the settings name, or else a ClusterPolicy or values name; all of them without a name."""
         if self._wanted:
             return [one for one in self._sources if any(_is_named(one, wanted) for wanted in self._wanted)]
-        return [one for one in self._sources if one.name in self._named] if self._named else self._sources
+        names = {choice.name for choice in self._choices if choice.name}
+        return [one for one in self._sources if one.name in names] if names else self._sources
 
     def _agreed(self, chosen: Sequence[_Source]) -> DevicePlugin | None:
         first, *others = chosen
@@ -143,11 +174,10 @@ class PluginEvidence:
         if problems:
             self._refused = Refused(_PART, printable(problems[0]), (source.place,))
             return None
-        if not self._defaults:
-            return plugin
-        only, *others = self._defaults
         names = [config.name for config in plugin.configs or ()]
-        return replace(plugin, default_config=None if others else only.choose(names))
+        for choice in self._choices:
+            plugin = replace(plugin, default_config=choice.default.choose(names))
+        return plugin
 
 
 def _is_named(source: _Source, wanted: str) -> bool:
