@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from tests.cli.run import Ended, run
 from tests.project.repository import ROOT
 from webhook.dryrun.evidence.cluster import known_from
 from webhook.dryrun.evidence.first_pass import first_pass
-from webhook.manifests import Source
+from webhook.manifests import Source, documents
+from webhook.policy.placement.cluster_objects import DeviceClass
 from webhook.policy.settings.settings import Settings
 
 Json = dict[str, Any]
@@ -205,6 +206,18 @@ def test_values_beside_a_chart_are_read_as_facts_and_not_checked(case: Case, her
     assert "factsFromInputs" not in case(pod(), options=("--exclude", "values.yaml"))
 
 
+@pytest.mark.parametrize("named", [("operator/values.yaml",), (".", "operator/values.yaml"), ("-",)])
+def test_values_that_are_an_error_show_nothing(here: Path, named: tuple[str, ...]) -> None:
+    (here / "operator").mkdir()
+    (here / "operator/Chart.yaml").write_text("{apiVersion: v2, name: operator, version: 1.0.0}")
+    (here / "operator/values.yaml").write_text(yaml.safe_dump(OPERATOR_VALUES))
+    (here / "pod.yaml").write_text(pod())
+    report = run("check", "pod.yaml", *named, "-o", "json", stdin=yaml.safe_dump(OPERATOR_VALUES).encode()).json()
+    assert len(report["errors"]) == 1
+    assert codes(report)[:1] == ["GPS001"]
+    assert "factsFromInputs" not in report
+
+
 def test_link_beside_a_chart_is_not_followed(case: Case, here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside") / "values.yaml"
     outside.write_text(yaml.safe_dump(PLUGIN_VALUES))
@@ -357,7 +370,7 @@ def test_settings_choose_among_config_maps(case: Case, here: Path) -> None:
     ],
 )
 def test_default_configuration_is_that_of_what_deploys_the_plugin(here: Path, holder: str, default: str | None) -> None:
-    first = first_pass([Source("all.yaml", holder.encode())])
+    first = first_pass([Source("all.yaml", holder.encode(), named=False)])
     known = known_from(first, Settings(), "", says_sharing=True)
     assert known.facts.device_plugin is not None
     assert known.facts.device_plugin.default_config == default
@@ -413,15 +426,69 @@ def test_nodes_of_a_list_without_kinds_are_read(case: Case) -> None:
     [
         text("v1", "Node", "cpu", status={"allocatable": {"cpu": "8"}}),
         text("v1", "Node", "labelled", metadata={"labels": {"nvidia.com/mps.capable": "true"}}),
-        node("none").replace("name: gpu-1", "name: [gpu-1]"),
-        node("none").replace("pool: a", "pool: 1"),
         node("none").replace("v1", "example.com/v1"),
     ],
 )
-def test_node_without_gpus_or_with_wrong_types_shows_nothing(case: Case, other: str) -> None:
+def test_node_without_gpus_shows_nothing(case: Case, other: str) -> None:
     report = case(pod(), other)
     assert report["assumed"]["findings"] == 1
     assert "factsFromInputs" not in report
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("name: gpu-1", "name: [gpu-1]"),
+        ("name: gpu-1", "name:"),
+        ("pool: a", "pool: 1"),
+        ("nvidia.com/gpu: '4'", "nvidia.com/gpu: true"),
+        ("nvidia.com/gpu: '4'", "nvidia.com/gpu: [4]"),
+    ],
+)
+def test_node_that_the_api_server_would_reject_is_named_and_no_node_is_used(case: Case, old: str, new: str) -> None:
+    report = case(pod(), node("mps", "gpu-2"), node("none").replace(old, new), node("mps", "gpu-3"))
+    refused = {"part": "nodes", "reason": "one cannot be read", "places": [{"file": "./2.yaml", "line": 1}]}
+    assert report["factsFromInputs"] == {"refused": [refused]}
+    assert report["assumed"]["findings"] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("nvidia.com/gpu: '4'", "nvidia.com/gpu: 4"),
+        ("nvidia.com/gpu: '4'", "nvidia.com/gpu: 4.0"),
+        ("cpu: '8'", "cpu:"),
+        ("pool: a", "pool:"),
+        ("status:", "spec:\nstatus:"),
+        ("status:", "spec: {taints: }\nstatus:"),
+        ("status:", "spec: {taints: [{key: example.com/a, value: null, effect: PreferNoSchedule}]}\nstatus:"),
+    ],
+)
+def test_node_is_read_as_people_write_it(case: Case, old: str, new: str) -> None:
+    written = node("none").replace(old, new)
+    assert written != node("none")
+    report = case(pod(), written)
+    assert said(report) == (["1 node"], [])
+    assert codes(report) == []
+
+
+def test_null_of_a_class_or_a_label_is_its_zero_value() -> None:
+    written = "\n---\n".join(
+        (
+            runtime_class("a", "b") + "scheduling: {nodeSelector: {c: null}}",
+            runtime_class("d", "e").replace("handler: e", "handler:"),
+            text("resource.k8s.io/v1", "DeviceClass", "f") + "spec:",
+            node("none").replace("pool: a", "pool:").replace("nvidia.com/gpu: '4'", "nvidia.com/gpu:"),
+        )
+    )
+    known = known_from(first_pass([Source("a.yaml", written.encode())]), Settings(), "", says_sharing=True)
+    assert [(one.name, one.handler, one.node_selector) for one in known.shown.runtime_classes] == [
+        ("a", "b", {"c": ""}),
+        ("d", "", {}),
+    ]
+    assert known.facts.device_classes == (DeviceClass("f"),)
+    (one,) = known.shown.nodes
+    assert (one.labels["pool"], one.resources) == ("", {"nvidia.com/gpu": 0})
 
 
 def test_node_of_unknown_class_leaves_the_assumption(case: Case) -> None:
@@ -468,6 +535,24 @@ JOB = text(
 def queue(name: str, namespace: str | None) -> str:
     metadata = {} if namespace is None else {"namespace": namespace}
     return text("kueue.x-k8s.io/v1beta1", "LocalQueue", name, metadata=metadata, spec={"clusterQueue": "all"})
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "expected"),
+    [
+        ((), (), []),
+        ((), ("-n", "team-a"), ["1 default queue"]),
+        (("-",), (), ["1 default queue"]),
+    ],
+)
+def test_default_queue_without_namespace_counts_where_the_namespace_is_known(
+    here: Path, files: tuple[str, ...], options: tuple[str, ...], expected: list[str]
+) -> None:
+    content = f"{JOB.replace('  namespace: team-a', '  labels: {}')}---\n{queue('default', None)}"
+    (here / "0.yaml").write_text(content)
+    report = run("check", *(files or (".",)), *options, "-o", "json", stdin=content.encode()).json()
+    assert said(report) == (expected, [])
+    assert report["results"][0]["decision"] == ("warned" if expected else "denied")
 
 
 @pytest.mark.parametrize(
@@ -723,7 +808,50 @@ def test_inputs_beyond_the_bound_show_nothing_and_are_all_checked(here: Path, mo
     assert said(report) == ([], ["the inputs have more than 32 MiB; describe the cluster with --facts"])
     (refused,) = report["factsFromInputs"]["refused"]
     assert "part" not in refused
-    assert "facts" not in run("check", "-", stdin=pod().encode() + blank.encode()).out.splitlines()[-2]
+    assert said(run("check", "-", "--profile", "device-plugin", "-o", "json", stdin=stream).json()) == ([], [])
+    plain = "---\n".join([pod(nodeSelector=GKE), blank, blank, pod()]).encode()
+    report = run("check", "-", "-o", "json", stdin=plain).json()
+    assert "factsFromInputs" not in report
+    assert report["assumed"]["profiles"] == [{"profile": "gke", "file": "<stdin>", "line": 5}]
+
+
+def test_values_of_charts_without_a_description_do_not_count_for_the_bound(
+    case: Case, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhook.dryrun.evidence.first_pass.MOST_BYTES", 2000)
+    (here / "chart").mkdir()
+    (here / "chart/Chart.yaml").write_text("{apiVersion: v2, name: operator, version: 1.0.0}")
+    values = here / "chart/values.yaml"
+    for start, expected in (("", False), ("# devicePlugin", True)):
+        values.write_text(f"{start}\n{'#' * 2000}\n")
+        assert bool(said(case(pod(), config_map(default=TIME_SLICING)))[1]) is expected
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_input_of_which_nothing_counts_any_more_is_not_parsed(monkeypatch: pytest.MonkeyPatch, listed: bool) -> None:
+    monkeypatch.setattr("webhook.dryrun.evidence.cluster.MOST", 3)
+    parsed = []
+
+    def counted(*arguments: Any) -> Iterator[Any]:
+        for one in documents(*arguments):
+            parsed.append(one)
+            yield one
+
+    monkeypatch.setattr("webhook.dryrun.evidence.cluster.documents", counted)
+    nodes = [node("none", f"gpu-{number}") for number in range(9)]
+    rest = [policy("a")] if listed else []
+    first = first_pass([Source(f"{name}.yaml", "---\n".join((*nodes, *rest)).encode()) for name in "ab"])
+    known = known_from(first, Settings(), "", says_sharing=True)
+    assert known.evidence is not None
+    assert [one.why for one in known.evidence.refused] == ["more than 3"]
+    assert len(parsed) == (20 if listed else 4)
+
+
+def test_file_that_is_named_twice_counts_once(case: Case, here: Path) -> None:
+    case(config_map(default=TIME_SLICING), node("none"))
+    named = (".", "0.yaml", "./0.yaml", str(here / "0.yaml"), "1.yaml", "1.yaml")
+    read = run("check", *named, "-o", "json").json()["factsFromInputs"]["read"]
+    assert [(one["part"], one["objects"]) for one in read] == [("devicePlugin", 1), ("nodes", 1)]
 
 
 def test_more_objects_than_are_read_are_refused(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:

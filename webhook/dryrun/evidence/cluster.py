@@ -6,17 +6,20 @@ classes. Objects that contradict each other show nothing, since they may belong 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
+from pathlib import Path
+from posixpath import join, normpath
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from webhook.cluster.classes import device_class, runtime_class
 from webhook.cluster.nodes import parser
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
-from webhook.dryrun.evidence.first_pass import MOST_BYTES, FirstPass
+from webhook.dryrun.evidence.first_pass import MOST_BYTES, FirstPass, kinds, may_configure_plugin
 from webhook.dryrun.evidence.objects import Decoder, Values, decoded, values_of
 from webhook.dryrun.evidence.plugin import PluginEvidence
-from webhook.manifests import Document, Manifest, Source, documents
+from webhook.manifests import Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
 from webhook.policy.placement.cluster_objects import DeviceClass, Node, RuntimeClass
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
@@ -60,11 +63,14 @@ class Named(Generic[T]):
         """Add an object."""
         first, where = self._found.setdefault(name, (one, place))
         if first != one:
-            self._refused = Refused(self._part, "two of one name differ", (where, place))
+            self.refuse("two of one name differ", where, place)
         elif len(self._found) > MOST:
-            self._refused = Refused(self._part, f"more than {MOST:,}")
-        if self._refused is not None:
-            self._found.clear()
+            self.refuse(f"more than {MOST:,}")
+
+    def refuse(self, why: str, *places: Place) -> None:
+        """Use none of the objects."""
+        self._refused = self._refused or Refused(self._part, why, places)
+        self._found.clear()
 
     def values(self) -> tuple[T, ...]:
         """The objects in the order of their names, whatever the order of the inputs."""
@@ -84,7 +90,7 @@ class Cluster:
 
     def __init__(self, settings: Settings, namespace: str, *, says_sharing: bool) -> None:
         self._says_sharing = says_sharing
-        self._namespace = namespace or DEFAULT_NAMESPACE
+        self._namespace = namespace
         self._nodes = Named[Node]("nodes", "node", "nodes")
         self._runtime_classes = Named[RuntimeClass]("runtimeClasses", "RuntimeClass", "RuntimeClasses")
         self._device_classes = Named[DeviceClass]("deviceClasses", "DeviceClass", "DeviceClasses")
@@ -101,29 +107,44 @@ class Cluster:
     def read(self, source: Source) -> None:
         """Read the objects of an input. What cannot be read is reported when it is checked."""
         errors = 0
-        for document in documents(source.file, source.data, source.first_line, source.number):
+        open_parts = self._open_parts(source.data)
+        found = documents(source.file, source.data, source.first_line, source.number)
+        while any(is_open() for is_open in open_parts) and (document := next(found, None)) is not None:
             if isinstance(document, Document):
-                self._read_document(source.file, document)
+                self._read_document(source, document)
             elif (errors := errors + 1) == MOST_ERRORS:
                 return
 
-    def _read_document(self, file: str, document: Document) -> None:
-        if not isinstance(document.value, dict):
+    def _open_parts(self, data: bytes) -> list[Callable[[], bool]]:
+        """Return, for each part that a source may add to, what tells whether it still counts.
+
+        To parse 100,000 nodes of which none counts would take as long as to check them.
+        """
+        named = {kind: objects for (_, kind), (_, objects) in self._named.items()} | {"LocalQueue": self._queues}
+        found = kinds(data)
+        open_parts: list[Callable[[], bool]] = [partial(_is_open, named[kind]) for kind in found if kind in named]
+        if may_configure_plugin(data):
+            open_parts.append(partial(_is_open, self._plugin))
+        if "GPUCluster" in found:
+            open_parts.append(lambda: not self._proposals)
+        return open_parts
+
+    def _read_document(self, source: Source, document: Document) -> None:
+        value, file = document.value, source.file
+        if not isinstance(value, dict):
             return
-        if "items" not in document.value:
-            self._add(Manifest(file, document, (), document.value))
-            return
-        for item in items_of(file, document):
-            if isinstance(item, Manifest):
-                self._add(item)
+        if "items" in value:
+            for item in items_of(file, document):
+                if isinstance(item, Manifest) and _is_object(item.value):
+                    self._add(item)
+        elif _is_object(value):
+            self._add(Manifest(file, document, (), value))
+        elif not source.named:  # where it is named, it is an error
+            self._plugin.add_values(Values("", value), lambda: _place(Manifest(file, document, (), value)))
 
     def _add(self, manifest: Manifest) -> None:
         value = manifest.value
-        version, kind = value.get("apiVersion"), value.get("kind")
-        if not isinstance(version, str) or not isinstance(kind, str):
-            self._plugin.add_values(Values("", value), lambda: _place(manifest))
-            return
-        key = group_of(version), kind
+        key = group_of(value["apiVersion"]), value["kind"]
         if key in self._named:
             self._add_named(manifest, *self._named[key])
         elif key == ("kueue.x-k8s.io", "LocalQueue"):
@@ -139,16 +160,24 @@ class Cluster:
                 self._plugin.add_values(values, lambda: _place(manifest))
 
     def _add_named(self, manifest: Manifest, decoder: Decoder, named: Named[Any]) -> None:
-        found = None if named.is_refused else decoded(manifest.value, decoder)
-        if found is not None and found[1] is not None:
+        if named.is_refused:
+            return
+        found = decoded(manifest.value, decoder)
+        if found is None:
+            named.refuse("one cannot be read", _place(manifest))
+        elif found[1] is not None:
             named.add(*found, _place(manifest))
 
     def _add_queue(self, manifest: Manifest) -> None:
+        """Add a queue named `default`. In files, kustomize or a tool may set the namespace that is not there."""
         metadata = manifest.value.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("name") == "default":
-            namespace = metadata.get("namespace") or self._namespace
-            if isinstance(namespace, str) and not self._queues.is_refused:
-                self._queues.add(namespace, namespace, _place(manifest))
+        if not isinstance(metadata, dict) or metadata.get("name") != "default" or self._queues.is_refused:
+            return
+        namespace = metadata.get("namespace") or self._namespace
+        if not namespace and is_pipe(manifest.file):
+            namespace = DEFAULT_NAMESPACE
+        if namespace and isinstance(namespace, str):
+            self._queues.add(namespace, namespace, _place(manifest))
 
     def known(self, proposals: Sequence[Proposal]) -> Knowledge:
         """What all objects together show."""
@@ -173,15 +202,28 @@ def known_from(first: FirstPass, settings: Settings, namespace: str, *, says_sha
     `namespace` is that of objects that name none.
     """
     gke = () if first.gke is None else (Proposal("gke", "has labels of GKE", first.gke),)
-    if not first.is_whole:
+    if not first.is_whole and first.has_words and says_sharing:
         why = f"the inputs have more than {MOST_BYTES // 1024**2} MiB; describe the cluster with --facts"
         return Knowledge(evidence=_evidence([Refused("", why)], gke))
     if not first.sources:
         return Knowledge(evidence=_evidence([], gke))
     cluster = Cluster(settings, namespace, says_sharing=says_sharing)
-    for source in first.sources:
+    for source in _once(first.sources):
         cluster.read(source)
     return cluster.known(gke)
+
+
+def _once(sources: Sequence[Source]) -> Iterator[Source]:
+    """Yield sources, each once. A file that is named counts as named, also where a folder that is named has it."""
+    here = str(Path.cwd())
+    named = {normpath(join(here, source.file)) for source in sources if source.named}
+    seen = set()
+    for source in sources:
+        file = normpath(join(here, source.file))
+        key = file, source.first_line, source.number
+        if key not in seen and (source.named or file not in named):
+            seen.add(key)
+            yield source
 
 
 def _evidence(said: Iterable[Read | Refused | None], proposals: Sequence[Proposal]) -> Evidence | None:
@@ -189,6 +231,14 @@ def _evidence(said: Iterable[Read | Refused | None], proposals: Sequence[Proposa
     read = tuple(one for one in said if isinstance(one, Read))
     refused = tuple(one for one in said if isinstance(one, Refused))
     return Evidence(read, refused, tuple(proposals)) if read or refused or proposals else None
+
+
+def _is_open(part: Named[Any] | PluginEvidence) -> bool:
+    return not part.is_refused
+
+
+def _is_object(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
 
 
 def _place(manifest: Manifest) -> Place:

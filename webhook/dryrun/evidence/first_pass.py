@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the inputs that wait for the second pass. Inputs with more show nothing."""
 
-_KINDS = re.compile(
-    rb"""kind["']?[ \t]*:[ \t]*["']?(?:Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster)(?:List)?\b"""
-)
+_KINDS = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster)(?:List)?\b""")
 _TEXTS = (b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":', b"nvidia-device-plugin", b"fallbackStrategies")
 """What ClusterPolicies, and configurations of the device plugin in ConfigMaps and values of charts, hold."""
 
@@ -40,8 +38,9 @@ _GKE_GPUS = rb"^[^#\n]*cloud\.google\.com/gke-(?:accelerator|gpu-)"
 class FirstPass:
     """The inputs that have been read, the rest of them, and which of them may describe a cluster.
 
-    `sources` may do so, as a search for words tells. `is_whole`: all inputs were read. `gke`: the first line with a
-    label by which pods choose the GPUs of GKE.
+    `sources` may do so, as a search for words tells. `is_whole`: all inputs were read; otherwise `sources` is empty.
+    `has_words`: some of what was read may describe a cluster. `gke`: the first line with a label by which pods choose
+    the GPUs of GKE.
     """
 
     def __init__(self, found: Iterable[Found]) -> None:
@@ -49,12 +48,13 @@ class FirstPass:
         self.held: deque[Found] = deque()
         self.sources: list[Source] = []
         self.is_whole = True
+        self.has_words = False
         self.gke: Place | None = None
 
     @property
     def shows_anything(self) -> bool:
-        """Whether the inputs may show something about a cluster, or are too large to be searched."""
-        return bool(self.sources) or self.gke is not None or not self.is_whole
+        """Whether the inputs may show something about a cluster."""
+        return self.has_words or self.gke is not None
 
     def given(self) -> Iterator[Found]:
         """Yield all inputs in their order, once."""
@@ -72,15 +72,18 @@ def first_pass(found: Iterable[Found]) -> FirstPass:
         source = one if isinstance(one, Source) else _values_of_chart(one)
         if source is None:
             continue
-        size += len(source.data)
+        may_describe = may_describe_cluster(source.data)
+        if may_describe:
+            read.has_words = True
+            read.sources.append(source)
+        if read.gke is None and _GKE in source.data:
+            read.gke = _place_of_gke(source)
+        if may_describe or source is one:
+            size += len(source.data)
         if size > MOST_BYTES:
             read.is_whole = False
             read.sources.clear()
             return read
-        if may_describe_cluster(source.data):
-            read.sources.append(source)
-        if read.gke is None and _GKE in source.data:
-            read.gke = _place_of_gke(source)
     return read
 
 
@@ -91,14 +94,22 @@ def _values_of_chart(found: Found) -> Source | None:
     if os.path.islink(found.file):  # noqa: PTH114 - the name is text
         return None
     data = read_file(found.file)
-    return Source(found.file, data) if isinstance(data, bytes) else None
+    return Source(found.file, data, named=False) if isinstance(data, bytes) else None
 
 
 def may_describe_cluster(data: bytes) -> bool:
     """Whether bytes have a word that an object which describes a cluster has. Most manifests have none."""
-    if _KINDS.search(data) is not None or any(text in data for text in _TEXTS):
-        return True
-    return b"config" in data and _CONFIG.search(data) is not None
+    return _KINDS.search(data) is not None or may_configure_plugin(data)
+
+
+def may_configure_plugin(data: bytes) -> bool:
+    """Whether bytes have a word that configurations of the device plugin have, or objects that choose among them."""
+    return any(text in data for text in _TEXTS) or (b"config" in data and _CONFIG.search(data) is not None)
+
+
+def kinds(data: bytes) -> frozenset[str]:
+    """The kinds that describe a cluster, of which bytes seem to have objects."""
+    return frozenset(found[1].decode() for found in _KINDS.finditer(data))
 
 
 def _place_of_gke(source: Source) -> Place | None:

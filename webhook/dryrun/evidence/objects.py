@@ -16,10 +16,40 @@ Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
 
 def decoded(value: object, decoder: Decoder) -> tuple[str, Any] | None:
     """Return what a decoder reads in an object of a manifest; None for one that the API server would reject."""
+    read = _decoded(value, decoder)
+    return _decoded(_accepted(value), decoder) if read is None else read
+
+
+def _decoded(value: object, decoder: Decoder) -> tuple[str, Any] | None:
     try:
         return decoder(Raw(msgspec.json.encode(value)))
     except (msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError):
         return None
+
+
+_QUANTITIES = ("capacity", "allocatable")
+_TEXTS = ("labels", "nodeSelector", "data", "binaryData")
+_DEEPEST = 5
+"""Levels of an object that are read: the value of `spec.taints[0].value` is at the fifth."""
+
+
+def _accepted(value: object, key: str = "", depth: int = _DEEPEST) -> object:
+    """Return an object as the API server writes it: null becomes the zero value, and a number in a quantity text."""
+    if isinstance(value, list) and depth:
+        return [_accepted(one, "", depth - 1) for one in value]
+    if not isinstance(value, dict) or not depth:
+        return value
+    if key in _QUANTITIES:
+        return {name: _quantity(one) for name, one in value.items()}
+    if key in _TEXTS:
+        return {name: "" if one is None else one for name, one in value.items()}
+    return {name: _accepted(one, name, depth - 1) for name, one in value.items() if one is not None}
+
+
+def _quantity(value: object) -> object:
+    if value is None:
+        return "0"
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def at(value: object, *path: str) -> Any:
