@@ -465,8 +465,8 @@ def test_node_that_the_api_server_would_reject_is_named_and_no_node_is_used(case
     ],
 )
 def test_node_is_read_as_people_write_it(case: Case, old: str, new: str) -> None:
-    written = node("none").replace(old, new)
-    assert written != node("none")
+    written = node("time-slicing").replace(old, new)
+    assert written != node("time-slicing")
     report = case(pod(), written)
     assert said(report) == (["1 node"], [])
     assert codes(report) == []

@@ -14,8 +14,9 @@ from webhook.report.check.github import GithubWriter
 from webhook.report.check.gitlab import GitlabWriter
 from webhook.report.check.name import NameWriter
 from webhook.report.check.yaml import YamlWriter
+from webhook.report.evidence import Evidence, Place, Read, Refused
 from webhook.report.model import Entry, Subject
-from webhook.report.tally import FailOn
+from webhook.report.tally import FailOn, Tally
 from webhook.report.writer import Page, SourceTree
 
 TREE = SourceTree("/repo", "/repo/sub")
@@ -73,6 +74,15 @@ def test_github_summary_names_hidden_annotations() -> None:
     last = written(GithubWriter(), entries).splitlines()[-1]
     assert last.endswith("11 objects: 11 denied; GitHub shows the first 10 errors and the first 10 warnings of a step")
     assert "GitHub" not in written(GithubWriter(), entries[:10])
+
+
+def test_github_says_what_is_read_as_facts() -> None:
+    read = Read("nodes", "1 node", (Place("a%\nb.yaml", 3),), 1)
+    evidence = Evidence((read,), (Refused("runtimeClasses", "two of one name differ"),))
+    facts, refused, last = GithubWriter().end(Tally(evidence=evidence)).splitlines()
+    assert facts == "::notice title=gpushare-webhook::facts from inputs: 1 node (a%25?b.yaml:3)"
+    assert refused == "::notice title=gpushare-webhook::not read as facts: runtimeClasses: two of one name differ"
+    assert last.startswith("::notice title=gpushare-webhook::0 objects")
 
 
 def test_github_escapes() -> None:

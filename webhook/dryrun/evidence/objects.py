@@ -16,21 +16,22 @@ Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
 
 def decoded(value: object, decoder: Decoder) -> tuple[str, Any] | None:
     """Return what a decoder reads in an object of a manifest; None for one that the API server would reject."""
-    read = _decoded(value, decoder)
-    return _decoded(_accepted(value), decoder) if read is None else read
+    for accept in (_as_written, _accepted):
+        try:
+            return decoder(Raw(msgspec.json.encode(accept(value))))
+        except (msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError):
+            continue
+    return None
 
 
-def _decoded(value: object, decoder: Decoder) -> tuple[str, Any] | None:
-    try:
-        return decoder(Raw(msgspec.json.encode(value)))
-    except (msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError):
-        return None
+def _as_written(value: object) -> object:
+    return value
 
 
 _QUANTITIES = ("capacity", "allocatable")
 _TEXTS = ("labels", "nodeSelector", "data", "binaryData")
-_DEEPEST = 5
-"""Levels of an object that are read: the value of `spec.taints[0].value` is at the fifth."""
+_DEEPEST = 4
+"""Levels of mappings and lists that are read. The item `spec.taints[0]` is at the fourth."""
 
 
 def _accepted(value: object, key: str = "", depth: int = _DEEPEST) -> object:

@@ -20,7 +20,7 @@ _TITLE = "gpushare-webhook"
 
 
 class GithubWriter:
-    """Writes an annotation for each finding, each error and each reason to fail, and a notice with the summary."""
+    """Writes an annotation for each finding, error and reason to fail, and notices with facts and the summary."""
 
     def __init__(self, page: Page = PLAIN) -> None:
         self._tree = page.tree
@@ -50,12 +50,14 @@ class GithubWriter:
                 return ""
 
     def end(self, tally: Tally) -> str:
-        """Return the summary. It says so if GitHub leaves annotations out of the overview."""
+        """Return what is read as facts, and the summary. It says so if GitHub leaves out annotations."""
+        facts = () if tally.evidence is None else tally.evidence.lines()
+        said = "".join(self._command("notice", {}, _TITLE, line) for line in facts)
         unread = f"; {tally.unread}" if tally.unread else ""
         cut = [name for name, count in self._written.items() if count > _SHOWN]
         shown = " and ".join(f"the first {_SHOWN} {name}s" for name in cut)
         hint = f"; GitHub shows {shown} of a step" if cut else ""
-        return self._command("notice", {}, _TITLE, f"{summary(tally)}{unread}{hint}")
+        return said + self._command("notice", {}, _TITLE, f"{summary(tally)}{unread}{hint}")
 
     def _command(self, name: str, place: dict[str, object], title: str, message: str) -> str:
         self._written[name] += 1
