@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 RELEASE := build/release
 
 .PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
-.PHONY: docs constraints image-lock command-line-lock sbom clean crd-definitions budget
+.PHONY: docs constraints image-lock command-line-lock sbom clean crd-definitions bench-tools budget
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
 	@awk '/^##@ / {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {sub(/:.*## /, ":"); split($$0, one, ":"); \
@@ -61,7 +61,7 @@ unit: $(READY)
 	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(COVERING)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
-test-chart: $(READY) chart-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
+test-chart: $(READY) chart-tools bench-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
 
 test-load: $(READY) ## Run the tests of the server under load, one after the other, in a minute and a half.
@@ -83,6 +83,9 @@ layers: $(READY)
 
 budget: $(READY) ## Compare the processor time of the tests with the committed figures, after a run as in CI.
 	@$(BIN)/python -m tests.budget
+
+bench-tools: $(READY)
+	@$(BIN)/python -m bench.gotools
 
 crd-definitions: $(READY) ## Download the resource definitions of the workload presets into the cache folder.
 	@$(BIN)/python -m tests.crds.published

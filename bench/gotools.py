@@ -1,7 +1,11 @@
-"""Go programs of the benchmarks: the load generator and the peers, in the cache of the cluster tests."""
+"""Go programs of the benchmarks: the load generator and the peers, in the cache of the cluster tests.
+
+`python -m bench.gotools` builds those that tests need, so that no test pays for a compiler.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
@@ -9,7 +13,10 @@ from tests.cluster.harness.gobuild import FLAGS, build
 
 BENCH = Path(__file__).parent
 
-__all__ = ["ToolsMissingError", "go_program"]
+OF_TESTS = ("load", "peers/gowebhook")
+"""The folders of the programs that tests start."""
+
+__all__ = ["OF_TESTS", "ToolsMissingError", "go_program"]
 
 
 def go_program(folder: str) -> Path:
@@ -19,3 +26,17 @@ def go_program(folder: str) -> Path:
         f"bench-{source.name}", key_of(source, *FLAGS), lambda finished: build(source, finished / source.name)
     )
     return recipe.make() / source.name
+
+
+def main() -> int:
+    """Build what is missing, and print the paths."""
+    try:
+        print(*map(go_program, OF_TESTS), sep="\n")
+    except ToolsMissingError as problem:
+        print(f"bench-tools: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
