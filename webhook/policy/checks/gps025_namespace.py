@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
-from webhook.policy.placement.node_classes import SharingStrategy
+from webhook.policy.placement.node_classes import SHARING
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
@@ -40,7 +40,7 @@ def _shares(context: PodContext, request: ResourceRequest) -> bool:
     resource, placement = request.resource, context.placement
     if resource.kind != "shared":
         return False
-    lands = [placement.lands(resource, strategy) for strategy in _STRATEGIES]
+    lands = [placement.lands(resource, strategy) for strategy in SHARING]
     if Reachability.YES in lands or (resource.renamed and lands != [Reachability.NO, Reachability.NO]):
         return True
     index = placement.cluster.index
@@ -49,9 +49,6 @@ def _shares(context: PodContext, request: ResourceRequest) -> bool:
     sharing = index.sharing("mps", resource.name) | index.sharing("time-slicing", resource.name)
     offering = index.offering(resource.name, 1) | index.unready(resource.name)
     return bool(sharing & ~index.unknown & offering & placement.selected)
-
-
-_STRATEGIES: tuple[SharingStrategy, ...] = ("mps", "time-slicing")
 
 
 CHECK = Check("GPS025", Severity.DENY, Scope.SHARED, run, "The namespace may not share GPUs")

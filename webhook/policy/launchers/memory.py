@@ -48,8 +48,7 @@ def vllm(line: CommandLine, start: int) -> MemoryUse | None:
     if _CACHE in options or is_on_cpu(line, start):
         return None
     if _UTILIZATION not in options:
-        is_unknown = _CONFIG in options or _may_add_options(line, start)
-        return None if is_unknown else _default("vllm", _UTILIZATION, 0.9, line, start)
+        return None if _CONFIG in options else _default("vllm", _UTILIZATION, 0.9, line, start)
     return _given("vllm", _UTILIZATION, options)
 
 
@@ -74,9 +73,7 @@ def tgi(line: CommandLine, start: int) -> MemoryUse | None:
     """
     options = Options(line, start, {_CUDA_FRACTION: _CUDA_FRACTION})
     if _CUDA_FRACTION not in options:
-        if _may_add_options(line, start):
-            return None
-        return _default("text-generation-launcher", _CUDA_FRACTION, 1.0, line, start)._replace(text="all")
+        return _default("text-generation-launcher", _CUDA_FRACTION, 1.0, line, start)
     return _given("text-generation-launcher", _CUDA_FRACTION, options)
 
 
@@ -99,8 +96,6 @@ def tensorrt_llm(line: CommandLine, start: int) -> MemoryUse | None:
         return None
     if _FREE in options:
         used = _given("trtllm-serve", _FREE, options)
-    elif _may_add_options(line, start):
-        return None
     else:
         used = _default("trtllm-serve", _FREE, 0.9, line, start)
     return used and used._replace(is_of_free=True)
@@ -191,9 +186,12 @@ def _given(program: str, option: str, options: Options) -> MemoryUse | None:
     return None if fraction is None else MemoryUse(program, option, fraction, text, options.place(option))
 
 
-def _default(program: str, option: str, fraction: float, line: CommandLine, start: int) -> MemoryUse:
-    place = line.place(start - 1) if start else ("image",)
-    return MemoryUse(program, option, fraction, f"{fraction:g}", place, is_default=True)
+def _default(program: str, option: str, fraction: float, line: CommandLine, start: int) -> MemoryUse | None:
+    """The use without the option; None where a word may stand for it."""
+    if _may_add_options(line, start):
+        return None
+    text = "all" if fraction == 1 else f"{fraction:g}"
+    return MemoryUse(program, option, fraction, text, line.place(start - 1) if start else ("image",), is_default=True)
 
 
 _LONGEST = 16

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
-from webhook.policy.placement.node_classes import STRATEGY, NodeClasses, SharingStrategy
+from webhook.policy.placement.node_classes import SHARING, STRATEGY, NodeClasses, SharingStrategy
 from webhook.policy.placement.node_index import NodeIndex, indexing
 from webhook.policy.placement.node_sets import KeyAndEffect, Nodes
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node
     from webhook.policy.settings.elements import NodeGroup
 
-
-_SHARING: Sequence[SharingStrategy] = ("mps", "time-slicing")
 
 _MOST_TOLERABLE = 16
 """Taints of nodes that pods get tolerations for. Clusters have a handful that match."""
@@ -53,7 +51,7 @@ class ClusterNodes:
         self.are_shown = shown.strategies is not None or any(
             index.sharing(strategy, resource.name) & ~index.unknown
             for resource in (settings.resources if shown.nodes else ())
-            for strategy in _SHARING
+            for strategy in SHARING
         )
         self.tolerable = _tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else ()
         self.dynamic = frozenset(each.extended_resource_name for each in served if each.extended_resource_name)
@@ -70,7 +68,7 @@ class ClusterNodes:
 
     def shares_otherwise(self, strategy: SharingStrategy, resource: str, nodes: Nodes) -> bool:
         """Whether one of these nodes, which objects show, shares a resource, and nothing shown does in this way."""
-        (other,) = (one for one in _SHARING if one != strategy)
+        (other,) = (one for one in SHARING if one != strategy)
         is_shown = self._strategies is not None and strategy in self._strategies
         return not is_shown and bool(nodes & self.index.sharing(other, resource) & ~self.index.unknown)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from webhook.policy.placement.facts import may_have
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
@@ -18,6 +18,9 @@ CONFIG_LABEL = "nvidia.com/device-plugin.config"
 """The label that names a node's configuration (NVIDIA/k8s-device-plugin cmd/config-manager)."""
 
 SharingStrategy = Literal["mps", "time-slicing"]
+
+SHARING: Final[tuple[SharingStrategy, ...]] = ("mps", "time-slicing")
+"""All of them."""
 
 
 class PluginConfigs:
