@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from webhook.manifests import Document, documents
+from webhook.policy.workloads import paths
 
 Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
 """Reads an object as the API server writes it: its name, and the facts about it. Raises msgspec.MsgspecError."""
@@ -55,11 +56,7 @@ def _quantity(value: object) -> object:
 
 def at(value: object, *path: str) -> Any:
     """Return the value at a path of keys; None where there is none."""
-    for key in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value
+    return paths.at(value, path)
 
 
 _VALUES = ("valuesObject", "values", "valuesContent")

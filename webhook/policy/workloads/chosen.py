@@ -24,7 +24,7 @@ _CHOSEN: Mapping[tuple[str, str], str] = {
 
 
 def who_chooses(group: str, kind: str) -> str | None:
-    """Who decides on the GPUs of an object that names none, and by what; None if nobody is known to do so."""
+    """The operator that decides on the GPUs of an object that names none, and by what; None if none is known."""
     return _CHOSEN.get((group, kind))
 
 
