@@ -18,7 +18,7 @@ from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE, create_accoun
 from tests.cluster.harness.selection import covering, parameters
 from tests.cluster.harness.stored_facts import stored_facts
 from tests.cluster.harness.waiting import wait_for
-from tests.contract.offline import DIFFER, check, review_of
+from tests.contract.offline import DIFFER, check, path_of, review_of
 from tests.fixture import Fixture, load_all
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
 
 HEAD = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings"}
-PARTS = ("nodes", "runtimeClasses", "deviceClasses", "devicePlugin")
+PARTS = ("nodes", "runtimeClasses", "deviceClasses", "devicePlugin", "namespaces")
 SOURCE = {"configMaps": [f"{PLUGIN_NAMESPACE}/{PLUGIN}"], "daemonSet": f"{PLUGIN_NAMESPACE}/{PLUGIN}"}
 
 
@@ -88,7 +88,7 @@ def kubeconfig(running: ControlPlaneOnly) -> Path:
 
 def _snapshot(kubeconfig: Path, settings: Path) -> Object:
     wanted = json.loads(settings.read_text())["facts"]
-    without = [f"--without={part}" for part in (*PARTS, "namespaces") if part not in wanted]
+    without = [f"--without={part}" for part in PARTS if part not in wanted]
     plugin = wanted.get("devicePlugin", {})
     configs = [f"--device-plugin-config={one}" for one in plugin.get("configMaps", ())]
     daemon_set = [f"--device-plugin-daemonset={plugin['daemonSet']}"] if plugin else []
@@ -97,10 +97,6 @@ def _snapshot(kubeconfig: Path, settings: Path) -> Object:
     assert ended.code == 0, ended.err
     facts: Object = ended.json()
     return facts
-
-
-def _path(fixture: Fixture) -> str:
-    return "/mutate" if fixture.is_pod else "/validate"
 
 
 def _shows(fixtures: tuple[Fixture, ...]) -> set[tuple[str, str]]:
@@ -125,11 +121,11 @@ def test_facts_of_fixtures_reach_offline_check_and_live_webhook(
 
 def _compare(server: Reviewer, fixture: Fixture, settings: Object, facts: Object, folder: Path) -> None:
     """The verdicts with the fixture's own facts, with the snapshot, and of the webhook once it follows the facts."""
-    path = _path(fixture)
+    path = path_of(fixture)
     own = check(folder, fixture.object, fixture.namespace, settings, _sorted_taints(fixture.facts or {}))
     offline = check(folder, fixture.object, fixture.namespace, settings, facts)
     assert offline == own, fixture.name
-    expected = offline if path == "/mutate" else offline.without_patch()
+    expected = offline if fixture.is_pod else offline.without_patch()
     asked = review_of(fixture)
     wait_for(fixture.name, lambda: server.answer(asked, path).without("GPS019") == expected, seconds=10, every=0.05)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.cli.run import run
 from tests.contract.answers import Answered, by_check
-from tests.fixture import Fixture, Json, load_all, review
+from tests.fixture import HOOKS, Fixture, Json, load_all, review
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
 MIRROR = "kubernetes.io/config.mirror"
@@ -110,6 +110,16 @@ def level_of(fixture: Fixture) -> str:
     known = (fixture.facts or {}).get("namespaces") or ()
     labels: dict[str, str] = next((one.get("labels", {}) for one in known if one["name"] == fixture.namespace), {})
     return labels.get(ENFORCE, str(unlabelled))
+
+
+def path_of(fixture: Fixture) -> str:
+    """The hook that a cluster calls for an object: the chart selects by kind and by the namespace's label."""
+    hook = HOOKS[fixture.hook]
+    if hook is not None:
+        return hook.path
+    if not fixture.is_pod:
+        return "/validate"
+    return "/mutate" if level_of(fixture) == "privileged" else "/mutate/without-hostpath"
 
 
 def facts_of(fixture: Fixture) -> Json | None:

@@ -11,22 +11,12 @@ import pytest
 
 from tests.contract.answers import Answered, by_hook
 from tests.contract.clients import Clients
-from tests.contract.offline import DIFFER, NOT_SEARCHED, check, facts_of, level_of, review_of
-from tests.fixture import HOOKS, Fixture, load_all
+from tests.contract.offline import DIFFER, NOT_SEARCHED, check, facts_of, path_of, review_of
+from tests.fixture import Fixture, load_all
 from tests.recorded import body, names
 from tests.server.client import Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
-
-
-def path_of(fixture: Fixture) -> str:
-    """The hook that a cluster calls for an object: the chart selects by kind and by the namespace's label."""
-    hook = HOOKS[fixture.hook]
-    if hook is not None:
-        return hook.path
-    if not fixture.is_pod:
-        return "/validate"
-    return "/mutate" if level_of(fixture) == "privileged" else "/mutate/without-hostpath"
 
 
 async def hook(client: Client, path: str, asked: bytes) -> Answered:

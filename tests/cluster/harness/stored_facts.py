@@ -27,8 +27,20 @@ def stored_facts(api: Api, facts: Object) -> Iterator[None]:
             if facts.get(part) is not None:
                 for path, body in store(facts[part]):
                     api.create(path, body)
-                    stack.callback(api.delete, f"{path}/{body['metadata']['name']}")
+                    stack.callback(_delete, api, f"{path}/{body['metadata']['name']}")
         yield
+
+
+def _delete(api: Api, path: str) -> None:
+    """Delete an object; a namespace waits for its controller's finalizer, which no controller removes here."""
+    left = api.delete(path)
+    if left["kind"] == "Namespace":
+        api.call("PUT", f"{path}/finalize", left | {"spec": {"finalizers": []}})
+
+
+def _namespaces(namespaces: list[Object]) -> Iterator[tuple[str, Object]]:
+    for one in namespaces:
+        yield "/api/v1/namespaces", {"metadata": {"name": one["name"], "labels": one.get("labels", {})}}
 
 
 def _nodes(nodes: list[Object]) -> Iterator[tuple[str, Object]]:
@@ -88,6 +100,7 @@ def _config(config: Object) -> Object:
 
 
 _STORES: dict[str, Callable[[Any], Iterator[tuple[str, Object]]]] = {
+    "namespaces": _namespaces,
     "nodes": _nodes,
     "runtimeClasses": _runtime_classes,
     "deviceClasses": _device_classes,
