@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cluster.plugin_config import LARGEST, MOST_RESOURCES, PluginConfigError, parse
+from webhook.cluster.plugin_config import LARGEST, PluginConfigError, parse
 from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
+from webhook.policy.sharing.config import MOST_RESOURCES
 
 GPU = "{name: nvidia.com/gpu, replicas: 4}"
 FOUR = (Replicas("nvidia.com/gpu", 4),)
