@@ -333,20 +333,25 @@ def writing(here: Path, names: list[str], *before: str) -> Iterator[subprocess.P
 
 PAUSED = """
 import os, sys, time
+from itertools import count
 from webhook.cli import main
 
 fsync = os.fsync
+numbers = count(1)
 
 def paused(descriptor):
     fsync(descriptor)
+    if next(numbers) < int(sys.argv[1]):
+        return
     print("written", flush=True)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:  # a signal may arrive before a longer wait begins, and would be missed
         time.sleep(0.01)
 
 os.fsync = paused
-main(sys.argv[1:])
+main(sys.argv[2:])
 """
+"""A command that pauses before it replaces a file, after as many files as its first word says."""
 
 
 @pytest.mark.slow
@@ -354,7 +359,7 @@ main(sys.argv[1:])
 @pytest.mark.parametrize("words", [("mutate", "a.yaml", "--write"), ("mutate", "a.yaml", "-o", "yaml=b.yaml")])
 def test_signal_removes_unfinished_file(here: Path, words: tuple[str, ...], signal_number: signal.Signals) -> None:
     (here / "a.yaml").write_text(POD)
-    command = [sys.executable, "-c", PAUSED, *words]
+    command = [sys.executable, "-c", PAUSED, "1", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"written\n"
@@ -380,16 +385,18 @@ def test_hang_up_is_ignored_under_nohup(here: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signal_leaves_whole_files(here: Path, signal_number: signal.Signals) -> None:
-    names = [f"{number}.yaml" for number in range(400)]
+    names = [f"{number}.yaml" for number in range(9)]
     for name in names:
         (here / name).write_text(POD)
-    with writing(here, names) as process:
+    command = [sys.executable, "-c", PAUSED, "4", "mutate", ".", "--write"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"written\n"
         process.send_signal(signal_number)
-        process.communicate()
+        process.communicate(timeout=30)
     assert process.returncode in (128 + signal_number, -signal_number)
-    written = {(here / name).read_text() for name in names}
-    assert written <= {POD, edited(POD)}
-    assert sorted(one.name for one in here.iterdir()) == sorted(names)
+    assert [(here / name).read_text() for name in names] == [edited(POD)] * 3 + [POD] * 6
+    assert sorted(one.name for one in here.iterdir()) == names
 
 
 def test_file_that_has_changed_is_kept(here: Path) -> None:
