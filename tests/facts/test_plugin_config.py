@@ -50,6 +50,7 @@ def problem(text: str, mig_strategy: str | None = None) -> str:
         ),
         ("sharing: {}", PluginConfig("key")),
         ("flags: {migStrategy: mixed}", PluginConfig("key")),
+        ("flags: {nvidiaDriverRoot: true}", PluginConfig("key")),
         ("version:", PluginConfig("key")),
         ("", PluginConfig("key")),
         ("# nothing\n---\n", PluginConfig("key")),
