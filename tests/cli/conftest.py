@@ -25,8 +25,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _default_action_of_hang_up() -> Iterator[None]:
-    """Commands that a test starts do not ignore SIGHUP, although the tests may run under nohup."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def _usual_signals() -> Iterator[None]:
+    """Commands that a test starts do not ignore SIGHUP, although the tests may run under nohup, nor SIGINT.
+
+    A shell without job control starts what runs in the background with SIGINT ignored (POSIX, Asynchronous Lists).
+    """
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL), signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number, action in zip((signal.SIGHUP, signal.SIGINT), before, strict=True):
+        signal.signal(number, action)
