@@ -138,6 +138,7 @@ TAKES = {
     "python3 -m dynamo.vllm --model m --data-parallel-size 8": ("--data-parallel-size", 8, 1, 8, GROUP, False),
     "python3 -m dynamo.sglang --model m --dp-size 8": ("--data-parallel-size", 8, 1, 8, GROUP, False),
     "python3 -m dynamo.sglang --model m --tp 8 --nnodes 2": ("--tensor-parallel-size", 8, 4, 8, CLUSTER, True),
+    "vllm serve m -dp 8 --data-parallel-size-local 4": ("--data-parallel-size-local", 4, 1, 4, GROUP, False),
     "vllm serve m -tp 2 -dp 4 -dpl 1": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
     "vllm serve m -tp 2 -dp 4 --data-parallel-rank 3": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
     "vllm serve m -tp 2 -dp 4 --data-parallel-hybrid-lb": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),

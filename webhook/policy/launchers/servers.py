@@ -74,7 +74,8 @@ _IN_SHORT = frozenset(("-tp", "-dp"))
 
 
 def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
-    factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE, _PREFILL)} | {_DATA: engines}
+    data = _LOCAL if _LOCAL in options and _DATA in options else _DATA
+    factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE, _PREFILL)} | {data: engines}
     setting = _greatest(options, factors)
     if setting is None:
         return None
