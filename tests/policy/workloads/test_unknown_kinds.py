@@ -146,3 +146,24 @@ def test_kind_without_pods_may_name_an_amount(group: str, kind: str) -> None:
     verdict = evaluator.evaluate({"spec": {"nvidia.com/gpu": 2}}, group, kind, Origin("default"))
     assert (verdict.is_skipped, verdict.findings) == (True, ())
     assert verdict.reason == f"skipped: {RUNS_NO_PODS[group, kind]} and runs no pods"
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "reason"),
+    [
+        ("apps.nvidia.com", "NIMCache", "the job of the NIM operator asks for cpu and memory only"),
+        ("apps.nvidia.com", "NIMPipeline", "the NIM operator asks for the GPUs of the model's profile"),
+        ("kaito.sh", "Workspace", "KAITO asks for the GPUs of the instance type or of the nodes"),
+        ("kubeai.org", "Model", "KubeAI asks for what the resource profile names"),
+        ("nvidia.com", "ClusterPolicy", "it configures the GPU operator"),
+        ("nvidia.com", "GPUCluster", "it configures the GPU operator"),
+    ],
+)
+def test_kind_of_an_operator_says_who_decides_on_its_gpus(group: str, kind: str, reason: str) -> None:
+    verdict = Evaluator.of(Settings()).evaluate({"spec": {"replicas": 1}}, group, kind, Origin("default"))
+    assert verdict.reason == f"skipped: it names no GPU resource; {reason}"
+
+
+def test_unknown_kind_says_that_it_names_no_resource() -> None:
+    verdict = Evaluator.of(Settings()).evaluate({"spec": {"replicas": 1}}, "example.com", "Fleet", Origin("default"))
+    assert verdict.reason == "skipped: unknown kind; it names none of the configured resources"

@@ -1,10 +1,11 @@
-"""Kinds whose operator decides how many GPUs their pods get: an object without an amount may still get some."""
+"""Kinds whose templates do not tell which GPUs their pods get, because an operator decides that."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 _KAITO = "KAITO asks for the GPUs of the instance type or of the nodes"
+_GPU_OPERATOR = "it configures the GPU operator"
 _NIM = "the NIM operator asks for the GPUs of the model's profile"
 
 _CHOSEN: Mapping[tuple[str, str], str] = {
@@ -18,13 +19,17 @@ _CHOSEN: Mapping[tuple[str, str], str] = {
     ("kaito.sh", "MultiRoleInference"): _KAITO,
     ("kaito.sh", "RAGEngine"): _KAITO,
     ("kaito.sh", "Workspace"): _KAITO,
+    # NVIDIA/gpu-operator, api/nvidia: they describe what the operator installs on nodes.
+    ("nvidia.com", "ClusterPolicy"): _GPU_OPERATOR,
+    ("nvidia.com", "GPUCluster"): _GPU_OPERATOR,
+    ("nvidia.com", "NVIDIADriver"): _GPU_OPERATOR,
     # substratusai/kubeai at 2f32ef4, docs/concepts/resource-profiles.md.
     ("kubeai.org", "Model"): "KubeAI asks for what the resource profile names",
 }
 
 
 def who_chooses(group: str, kind: str) -> str | None:
-    """The operator that decides on the GPUs of an object that names none, and by what; None if none is known."""
+    """What is known of the GPUs of an object that names none, such as who decides on them; None if nothing is."""
     return _CHOSEN.get((group, kind))
 
 
