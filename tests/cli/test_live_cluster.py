@@ -162,3 +162,48 @@ def test_options_that_contradict(here: Path, command: str, options: tuple[str, .
     result = run(command, "-f", "-", *options, stdin=json.dumps({}).encode())
     assert (result.code, result.out) == (2, "")
     assert result.err.splitlines()[-1].startswith(f"Error: {said}")
+
+
+KUEUE = "/apis/kueue.x-k8s.io"
+QUEUES = f"{KUEUE}/v1beta2/localqueues"
+JOB = """\
+{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: team-a}, spec: {template: {spec: {containers: [
+ {name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}}}}
+"""
+
+
+def queue(name: str, namespace: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": namespace}}
+
+
+@pytest.mark.parametrize(
+    ("queues", "decision"),
+    [
+        ([queue("batch", "team-a"), queue("default", "team-a"), queue("default", "team-b")], "warned"),
+        ([queue("batch", "team-a"), queue("default", "team-b")], "denied"),
+    ],
+    ids=["in the namespace", "in another namespace"],
+)
+def test_default_queue_of_cluster_queues_jobs(
+    cluster: FakeCluster, prod: tuple[str, ...], queues: list[dict[str, Any]], decision: str
+) -> None:
+    cluster.lists |= {NODES: cluster.lists[NODES][1:], QUEUES: queues}
+    cluster.objects[KUEUE] = {"kind": "APIGroup", "preferredVersion": {"version": "v1beta2"}}
+    assert run("snapshot", *prod, "--without", "devicePlugin", "--facts", "facts.yaml").code == 0
+    for source in (prod, ("--facts", "facts.yaml")):
+        assert decisions(run("check", "-f", "-", "-o", "json", *source, stdin=JOB.encode())) == [decision]
+    without = run("check", "-f", "-", "-o", "json", *prod, "--without", "defaultQueues", stdin=JOB.encode())
+    assert decisions(without) == ["denied"]
+
+
+def test_forbidden_queues_are_an_error_where_kueue_is_installed(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    cluster.refused[QUEUES] = 403
+    assert run("check", "-f", "-", *prod, stdin=JOB.encode()).err == ""
+    cluster.objects[KUEUE] = {"kind": "APIGroup", "preferredVersion": {"version": "v1beta2"}}
+    ended = run("check", "-f", "-", *prod, stdin=JOB.encode())
+    assert ended.code == 2
+    assert ended.err.startswith("context prod: defaultQueues: 403: not allowed to list localqueues; add this rule")
+    assert ended.err.endswith("; or leave it out with --without defaultQueues\n")
+    ended = run("snapshot", *prod, "--without", "defaultQueues", "--without", "devicePlugin")
+    assert (ended.code, "defaultQueues" in yaml.safe_load(ended.out)) == (0, False)
+    assert "defaultQueues: not read, so that check treats it as unknown (--without defaultQueues)" in ended.err

@@ -18,12 +18,17 @@ PARTS = {
 }
 """The parts of facts by their keys in the file, and their names in `Facts` and `FactsSettings`."""
 
+DEFAULT_QUEUES = "defaultQueues"
+"""The part that no settings switch on, since only commands that check manifests need it."""
+
+_ALL_PARTS = (*PARTS, DEFAULT_QUEUES)
+
 
 class Cluster(NamedTuple):
     """A cluster of a kubeconfig, and what to read of it.
 
     Without a context, it is the cluster that this process runs in, or that of the current context. `installed_as` is
-    NAMESPACE/NAME of the installation whose settings are used. `without` holds keys of `PARTS`.
+    NAMESPACE/NAME of the installation whose settings are used. `without` holds keys of the facts file.
     """
 
     context: str | None = None
@@ -98,9 +103,9 @@ cluster_options = option_group(
     click.option(
         "--without",
         metavar="PART",
-        type=click.Choice(list(PARTS)),
+        type=click.Choice(_ALL_PARTS),
         multiple=True,
-        help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
+        help=f"A part of the facts that is not read and stays unknown: {', '.join(_ALL_PARTS)}. Repeatable.",
     ),
 )
 """Adds the options of a cluster. The command gets them as `cluster`, which is None if none of them is given."""

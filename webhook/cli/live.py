@@ -10,11 +10,13 @@ import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webhook.cli.cluster_options import PARTS, Cluster
+from webhook.cli.cluster_options import DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.screen import tell
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import FactsError, read_facts
+from webhook.cluster.queues import default_queues
+from webhook.cluster.watch import ReadError
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.policy.messages import printable
@@ -138,6 +140,8 @@ def _wanted(
             left_out[key] = f"--without {key}"
         elif not getattr(wanted, name):
             left_out[key] = _NO_SOURCE if key == "devicePlugin" else _NOT_INSTALLED
+    if DEFAULT_QUEUES in cluster.without:
+        left_out[DEFAULT_QUEUES] = f"--without {DEFAULT_QUEUES}"
     return wanted, left_out
 
 
@@ -163,6 +167,11 @@ async def _facts(api: ApiServer, cluster: Cluster, wanted: FactsSettings, decisi
             found[name] = getattr(part, name)
         except FactsError as error:
             problems.append(f"{key}: {error}; or leave it out with --without {key}")
+    if DEFAULT_QUEUES not in cluster.without:
+        try:
+            found["default_queues"] = await default_queues(api)
+        except ReadError as error:
+            problems.append(f"{DEFAULT_QUEUES}: {error}; or leave it out with --without {DEFAULT_QUEUES}")
     if problems:
         raise InputError(Diagnostic(str(cluster), 0, 0, problem) for problem in problems)
     return Facts(**found)

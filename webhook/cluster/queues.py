@@ -1,0 +1,52 @@
+"""The namespaces with a default queue of Kueue.
+
+Kueue's webhook puts a Job that names no queue into the LocalQueue `default` of its namespace. A running webhook does
+not read these queues, since the objects that it sees name theirs; a command that checks manifests does.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.readers import Collection
+from webhook.policy.workloads.paths import at
+
+_GROUP: Final = "kueue.x-k8s.io"
+_RULE: Final = Rule(_GROUP, "localqueues", ("list",))
+_DEFAULT: Final = "default"
+
+
+class _Metadata(Struct):
+    name: str
+    namespace: str
+
+
+class _LocalQueue(Struct):
+    metadata: _Metadata
+
+
+_LOCAL_QUEUES: Final = msgspec.json.Decoder(_LocalQueue)
+
+
+async def default_queues(api: ApiServer) -> tuple[str, ...] | None:
+    """Return the namespaces in order; None where the cluster has no Kueue. Raises ReadError and OSError.
+
+    On a cluster without Kueue, a user needs no right to list its queues: the API group, of which every user may ask, is
+    missing there.
+    """
+    status, group = await api.request("GET", f"/apis/{_GROUP}")
+    version = at(group, ("preferredVersion", "version"))
+    if status != 200 or not isinstance(version, str):
+        return None
+    queues = Collection(api, (f"/apis/{_GROUP}/{version}/localqueues",), _namespace, _RULE)
+    return tuple(sorted((await queues.start()).objects))
+
+
+def _namespace(found: Raw) -> tuple[str, str | None]:
+    """Read the namespace of a LocalQueue; None for a queue with another name. Raises msgspec.MsgspecError."""
+    metadata = _LOCAL_QUEUES.decode(found).metadata
+    return metadata.namespace, metadata.namespace if metadata.name == _DEFAULT else None
