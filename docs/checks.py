@@ -12,10 +12,11 @@ from typing import Any
 
 import yaml
 
-from webhook.diagnostics import Diagnostic, InputError
+from webhook.diagnostics import Diagnostic, InputError, Unread
+from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.files import parse
-from webhook.manifests import Manifest, Source, objects
+from webhook.manifests import Manifest, Source
 from webhook.policy import checks, injections
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check, Scope
@@ -172,7 +173,9 @@ def report(check: Check[Any], example: Example, which: str) -> list[Result]:
     evaluator = Evaluator.of(settings, parse("facts.yaml", example.facts.encode(), load_facts))
     origin = partial(Origin, is_final_hook=True, groups=()) if check.scope is Scope.EXPECTS_EDITS else Origin
     results = []
-    for one in objects(Source(f"{which}.yaml", getattr(example, which).encode())):
+    for one in checked_objects(Source(f"{which}.yaml", getattr(example, which).encode())):
+        if isinstance(one, Unread):
+            continue  # values of a chart, of which only configurations are checked
         evaluated = evaluate(one, evaluator, "", origin) if isinstance(one, Manifest) else one
         if not isinstance(evaluated, Evaluated):
             raise InputError([evaluated] if isinstance(evaluated, Diagnostic) else [])

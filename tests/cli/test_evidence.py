@@ -156,7 +156,7 @@ def test_config_map_is_found_in_yaml_and_json(case: Case, outer: Callable[[str],
 )
 def test_objects_that_show_no_sharing_leave_the_assumption(case: Case, other: str) -> None:
     report = case(pod(), other)
-    assert codes(report) == ["GPS001"]
+    assert [code for code in codes(report) if code != "GPS030"] == ["GPS001"]
     assert report["assumed"] == {"sharing": "mps", "findings": 1}
     assert "factsFromInputs" not in report
 
@@ -207,15 +207,31 @@ def test_values_beside_a_chart_are_read_as_facts_and_not_checked(case: Case, her
 
 
 @pytest.mark.parametrize("named", [("operator/values.yaml",), (".", "operator/values.yaml"), ("-",)])
-def test_values_that_are_an_error_show_nothing(here: Path, named: tuple[str, ...]) -> None:
+def test_named_values_with_a_configuration_are_read_as_facts(here: Path, named: tuple[str, ...]) -> None:
     (here / "operator").mkdir()
     (here / "operator/Chart.yaml").write_text("{apiVersion: v2, name: operator, version: 1.0.0}")
     (here / "operator/values.yaml").write_text(yaml.safe_dump(OPERATOR_VALUES))
     (here / "pod.yaml").write_text(pod())
     report = run("check", "pod.yaml", *named, "-o", "json", stdin=yaml.safe_dump(OPERATOR_VALUES).encode()).json()
-    assert len(report["errors"]) == 1
-    assert codes(report)[:1] == ["GPS001"]
-    assert "factsFromInputs" not in report
+    assert (codes(report), report["errors"]) == ([], [])
+    assert said(report) == (["device plugin: time-slicing"], [])
+    assert "part of a Helm chart" in [one["reason"] for one in report["unread"]]
+
+
+@pytest.mark.parametrize(
+    ("values", "errors"),
+    [
+        ({"devicePlugin": {"config": {"name": "plugin", "default": "other"}}}, 0),
+        ({"devicePlugin": {"enabled": True}}, 1),
+    ],
+)
+def test_named_values_are_an_error_unless_they_name_a_configuration(here: Path, values: Json, errors: int) -> None:
+    (here / "pod.yaml").write_text(pod())
+    (here / "values.yaml").write_text(yaml.safe_dump(values))
+    (here / "plugin.yaml").write_text(config_map(one=TIME_SLICING, other=MPS))
+    report = run("check", ".", "values.yaml", "-o", "json").json()
+    assert len(report["errors"]) == errors
+    assert said(report) == (["device plugin: MPS, time-slicing"], [])
 
 
 def test_link_beside_a_chart_is_not_followed(case: Case, here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -377,14 +393,55 @@ def test_default_configuration_is_that_of_what_deploys_the_plugin(here: Path, ho
     assert known.facts.device_plugin.runtime_class is None
 
 
-def test_configuration_that_the_plugin_rejects_is_named_and_not_used(case: Case) -> None:
-    report = case(pod(), config_map(default=TIME_SLICING, bad=MPS.replace("4", "1")))
+REFUSED = MPS.replace("4", "1")
+
+
+def test_configuration_that_the_plugin_rejects_is_named_and_lifts_no_limit(case: Case) -> None:
+    report = case(pod(), config_map(default=TIME_SLICING, bad=REFUSED))
     read, (why,) = said(report)
-    assert read == []
+    assert read == ["device plugin: time-slicing"]
     assert why.startswith(
         "ConfigMap gpu-operator/plugin, key bad: sharing.mps.resources[0].replicas: must be at least 2"
     )
     assert report["assumed"]["findings"] == 1
+
+
+@pytest.mark.parametrize("version", ["v0.20.0", "v0.19.0"])
+def test_limit_that_the_plugin_does_not_have_stays_beside_a_rejected_configuration(
+    case: Case, here: Path, version: str
+) -> None:
+    (here / "settings").write_text(
+        f"facts: {{devicePlugin: {{configMaps: [gpu-operator/plugin], version: {version}}}}}"
+    )
+    several = MPS.replace("mps: {", "mps: {failRequestsGreaterThanOne: false, ")
+    report = case(pod(), config_map(default=several, bad=REFUSED), options=("--config", "settings"))
+    assert "GPS001" in codes(report)
+
+
+def test_other_configurations_beside_a_rejected_one_show_what_runs_out_of_memory(case: Case) -> None:
+    server = pod(1).replace("name: c", "name: c\n      image: registry.example/vllm/vllm-openai:v1")
+    for shared in ({"default": TIME_SLICING, "bad": REFUSED}, {"default": TIME_SLICING, "bad": "sharing: we share"}):
+        report = case(server, config_map(**shared))
+        assert [one for one in codes(report) if one != "GPS030"] == ["GPS024"]
+        assert "assumed" not in report
+
+
+def test_rejected_configuration_may_be_meant_to_rename_and_to_change_labels(case: Case) -> None:
+    renaming = REFUSED.replace("{resources", "{renameByDefault: true, resources")
+    shared = pod(1, nodeSelector={"nvidia.com/gpu.product": "T4"}).replace("nvidia.com/gpu:", "nvidia.com/gpu.shared:")
+    assert codes(case(shared, config_map(default=TIME_SLICING, bad=renaming))) == ["GPS030"]
+
+
+def test_name_of_a_rejected_configuration_exists(case: Case) -> None:
+    labelled = node("time-slicing").replace("pool: a", "nvidia.com/device-plugin.config: %s")
+    maps = config_map(default=TIME_SLICING, bad=REFUSED)
+    assert codes(case(labelled.replace("%s", "bad"), maps)) == ["GPS030"]
+    assert codes(case(labelled.replace("%s", "worse"), maps)) == ["GPS033", "GPS030"]
+
+
+def test_configurations_that_differ_beside_a_rejected_one_count_for_nothing(case: Case) -> None:
+    maps = config_map("a", default=TIME_SLICING, bad=REFUSED), config_map("b", default=MPS, bad=REFUSED)
+    assert said(case(pod(), *maps))[0] == []
 
 
 # Nodes.
@@ -744,13 +801,50 @@ def test_fix_follows_facts_from_inputs(case: Case, here: Path) -> None:
     fixed = case.run(pod(), config_map(default=MPS), options=("--fix",))
     assert (fixed.code, "1 finding fixed in 1 file" in fixed.err) == (0, True)
     assert "nvidia.com/gpu: 1" in (here / "0.yaml").read_text()
-    assert "2 objects: 1 allowed, 1 skipped" in fixed.out
+    assert "3 objects: 2 allowed, 1 skipped" in fixed.out
     assert "0 findings fixed" in case.run(pod(), options=("--fix",)).err
 
 
 def test_mutate_reads_no_facts_from_inputs(case: Case, here: Path) -> None:
     case(pod(), config_map(default=TIME_SLICING))
     assert run("mutate", "0.yaml", "1.yaml").code == 1
+
+
+# Pods that no longer fit.
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize(
+    ("config", "spec", "reported"),
+    [
+        (TIME_SLICING, {"nodeSelector": {"nvidia.com/gpu.product": "T4"}}, ["GPS014"]),
+        (TIME_SLICING, {"nodeSelector": {"nvidia.com/gpu.product": "T4-SHARED"}}, []),
+        (WHOLE, {"nodeSelector": {"nvidia.com/gpu.product": "T4"}}, []),
+        (TIME_SLICING.replace("{resources", "{renameByDefault: true, resources"), {}, ["GPS013"]),
+    ],
+)
+def test_configuration_shows_which_pods_no_longer_fit(
+    case: Case, config: str, spec: Json, reported: list[str], is_first: bool, jobs: str
+) -> None:
+    files = [pod(1, **spec), config_map(default=config, other=config)]
+    report = case(*(reversed(files) if is_first else files), options=("--jobs", jobs))
+    assert codes(report) == reported
+
+
+def test_node_that_takes_the_pod_counts_more_than_configurations(case: Case) -> None:
+    whole = pod(1, nodeSelector={"nvidia.com/gpu.product": "T4"})
+    assert codes(case(whole, config_map(default=TIME_SLICING, other=TIME_SLICING), node("none"))) == []
+
+
+def test_node_shows_the_largest_share(case: Case, here: Path) -> None:
+    (here / "settings").write_text("injections: {memory: {enabled: true}}")
+    sized = pod(1).replace("{name: two}", "{name: two, annotations: {gpushare-webhook/memory: %s}}")
+    card = node("time-slicing").replace("pool: a", "nvidia.com/gpu.memory: '16384'")
+    for size, message in (("6Gi", "the largest known share"), ("4Gi", "nodes are unknown")):
+        report = case(sized.replace("%s", size), card, options=("--config", "settings"))
+        ((code, problem),) = [(one["code"], one["message"]) for one in report["results"][0]["findings"]]
+        assert (code, message in problem) == ("GPS018", True)
 
 
 # Reports.
@@ -795,7 +889,7 @@ def test_names_in_the_report_are_safe_to_print(here: Path) -> None:
 def test_standard_input_shows_its_cluster(here: Path) -> None:
     stream = f"{pod()}---\n{config_map(default=TIME_SLICING)}"
     report = run("check", "-", "-o", "json", stdin=stream.encode()).json()
-    assert [one["decision"] for one in report["results"]] == ["allowed", "skipped"]
+    assert [one["decision"] for one in report["results"]] == ["allowed", "skipped", "allowed"]
     assert report["factsFromInputs"]["read"][0]["places"] == [{"file": "<stdin>", "line": 9}]
 
 
@@ -804,7 +898,7 @@ def test_inputs_beyond_the_bound_show_nothing_and_are_all_checked(here: Path, mo
     blank = f"{'#' * 127}\n" * 1500
     stream = "---\n".join([pod(), config_map(default=TIME_SLICING), blank, pod(), blank, pod()]).encode()
     report = run("check", "-", "-o", "json", stdin=stream).json()
-    assert [one["decision"] for one in report["results"]] == ["denied", "skipped", "denied", "denied"]
+    assert [one["decision"] for one in report["results"]] == ["denied", "skipped", "allowed", "denied", "denied"]
     assert said(report) == ([], ["the inputs have more than 32 MiB; describe the cluster with --facts"])
     (refused,) = report["factsFromInputs"]["refused"]
     assert "part" not in refused

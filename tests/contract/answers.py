@@ -47,8 +47,8 @@ def by_hook(answer: Any) -> Answered:
 
 
 def by_check(report: Any) -> Answered:
-    """The verdict of the command line about its only object."""
-    (result,) = report["results"]
+    """The verdict of the command line about its only object, not about configurations that it holds."""
+    result, *_ = report["results"]
     found, suppressed = result["findings"], result.get("suppressed", [])
     return Answered(
         result["decision"] != "denied",

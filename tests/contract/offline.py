@@ -67,9 +67,14 @@ NOT_SEARCHED = (
 LIMITS_OF_NAMESPACES = tuple(one.name for one in load_all() if one.folder == "GPS032" and one.expect.findings)
 """ResourceQuotas and LimitRanges, which only the command line checks."""
 
+CONFIGURATIONS = tuple(
+    one.name for one in load_all() if one.folder in ("GPS030", "GPS031", "GPS033") and one.expect.findings
+)
+"""Configurations of the device plugin, and what names them."""
+
 DIFFER = {
     **dict.fromkeys(NOT_SEARCHED, "the command line searches the object, the hook reads the paths of its kind"),
-    **dict.fromkeys(LIMITS_OF_NAMESPACES, "no hook receives the object"),
+    **dict.fromkeys((*LIMITS_OF_NAMESPACES, *CONFIGURATIONS), "no hook receives the object"),
     "GPS012/hook-with-hostpath": "the API server called the path for namespaces that allow hostPath, against the facts",
     "left-alone/mirror-pod-of-a-user": "the command line does not know that the caller is not a node",
     "severities/denied-outside-mutate": "with denyInMutate off only the final hook denies, the command line always",

@@ -17,13 +17,16 @@ from docs.checks import Example, examples, report
 from tests.manifests.reading import read
 from tests.policy.checks.test_remedies import CHANGES
 from webhook.diagnostics import InputError
+from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import Evaluated, evaluate
-from webhook.manifests import Manifest
+from webhook.manifests import Manifest, Source
 from webhook.policy import checks
 from webhook.policy.checks import CHECKS
-from webhook.policy.checks.check import Check
+from webhook.policy.checks.check import Check, Scope
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
+from webhook.policy.sharing.context import KIND
+from webhook.policy.sharing.names import VALUES
 from webhook.report.explanation import explanation
 from webhook.report.model import Result
 
@@ -71,8 +74,8 @@ def test_right_example_has_no_finding(check: Check[Any], example: Example) -> No
 
 
 @every_example
-def test_right_example_requests_a_gpu_or_hides_all(check: Check[Any], example: Example) -> None:
-    assert re.search(r'nvidia\.com/\S+: "?[1-9]|value: void', example.right)
+def test_right_example_requests_shares_or_hides_gpus(check: Check[Any], example: Example) -> None:
+    assert re.search(r'nvidia\.com/\S+: "?[1-9]|replicas: [2-9]|value: void', example.right)
 
 
 @every_example
@@ -87,11 +90,22 @@ def test_example_needs_its_settings_and_facts(check: Check[Any], example: Exampl
 
 Places = set[tuple[str | int, ...]]
 
+HELD = {Scope.SHARING_CONFIG: KIND[1], Scope.CONFIG_NAMES: VALUES[1]}
+"""By scope, the kind of the objects that a check reads inside others."""
+
+
+def examined(check: Check[Any], text: str) -> list[Any]:
+    """The objects of an example that a check reads: its documents, or what they hold."""
+    if check.scope not in HELD:
+        return list(yaml.safe_load_all(text))
+    held = [one.value for one in checked_objects(Source("pod.yaml", text.encode())) if isinstance(one, Manifest)]
+    return [one for one in held if one["kind"] == HELD[check.scope]]
+
 
 def remedied(check: Check[Any], example: Example) -> list[Places]:
     """For each change that a remedy of the wrong manifest names, where it changes the manifest."""
     findings = [one.finding for result in report(check, example, "wrong") for one in result.findings]
-    (wrong,) = yaml.safe_load_all(example.wrong)
+    (wrong,) = examined(check, example.wrong)
     places = []
     for code, pattern, changes in CHANGES:
         matches = [(one, found) for one in findings if (found := re.fullmatch(pattern, one.remedy)) is not None]
@@ -106,8 +120,8 @@ def remedied(check: Check[Any], example: Example) -> list[Places]:
 @every_example
 def test_right_example_follows_a_remedy(check: Check[Any], example: Example) -> None:
     """It differs from the wrong one, and only where a remedy changes it."""
-    (wrong,) = yaml.safe_load_all(example.wrong)
-    differ = [differences(tidy(wrong), tidy(right)) for right in yaml.safe_load_all(example.right)]
+    (wrong,) = examined(check, example.wrong)
+    differ = [differences(tidy(wrong), tidy(right)) for right in examined(check, example.right)]
     assert all(differ)
     named = remedied(check, example)
     if named:

@@ -1,6 +1,7 @@
 """The device plugin's configuration, read as the plugin reads it.
 
 Each case is a rule of NVIDIA/k8s-device-plugin v0.20.0; api/config/v1/*_test.go there has many of them.
+tests/deviceplugin compares the rules with its code.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def problem(text: str, mig_strategy: str | None = None) -> str:
         ),
         ("sharing: {}", PluginConfig("key")),
         ("flags: {migStrategy: mixed}", PluginConfig("key")),
-        ("flags: {nvidiaDriverRoot: true}", PluginConfig("key")),
+        ("flags: {migStrategy: null}", PluginConfig("key")),
+        ("imex: {channelIDs: [a]}", PluginConfig("key")),
+        ("sharing: {}\nSharing: {mps: {resources: [" + GPU + "]}}", PluginConfig("key", "mps", None, FOUR)),
         ("version:", PluginConfig("key")),
         ("", PluginConfig("key")),
         ("# nothing\n---\n", PluginConfig("key")),
@@ -103,7 +106,8 @@ RESOURCE = "sharing.mps.resources[0]"
     [
         ("resources: [{name: gpu, replicas: 1}]", f"{RESOURCE}.replicas: must be at least 2, not 1"),
         ("resources: [{name: gpu, replicas: -1}]", f"{RESOURCE}.replicas: must be at least 2, not -1"),
-        ("resources: [{name: gpu}]", f"{RESOURCE}.replicas: must be at least 2, not 0"),
+        ("resources: [{name: gpu}]", f"{RESOURCE}: replicas is missing"),
+        ("resources: [{name: gpu, replicas: null}]", f"{RESOURCE}.replicas: must be at least 2, not 0"),
         ('resources: [{name: gpu, replicas: "4"}]', f"{RESOURCE}.replicas: must be a whole number, not text"),
         ("resources: [{name: gpu, replicas: 2.5}]", f"{RESOURCE}.replicas: must be a whole number of 64 bits"),
         ("resources: [{name: gpu, replicas: true}]", f"{RESOURCE}.replicas: must be a whole number, not a boolean"),
@@ -111,18 +115,19 @@ RESOURCE = "sharing.mps.resources[0]"
             "resources: [{name: gpu, replicas: 9223372036854775808}]",
             f"{RESOURCE}.replicas: must be a whole number of 64 bits",
         ),
-        ("resources: [{replicas: 2}]", f"{RESOURCE}.name: must be a resource's name, not null"),
+        ("resources: [{replicas: 2}]", f"{RESOURCE}: name is missing"),
+        ("resources: [{name: null, replicas: 2}]", f"{RESOURCE}.name: must be a resource's name, not null"),
         ("resources: [{name: example.com/gpu, replicas: 2}]", f"{RESOURCE}.name: not a resource's name: "
          '"nvidia.com/example.com/gpu"'),
         ("resources: [{name: GPU, replicas: 2}]", f'{RESOURCE}.name: not a resource\'s name: "nvidia.com/GPU"'),
-        ("resources: [{name: " + "x" * 53 + ", replicas: 2}]", f"{RESOURCE}.name: longer than 63 characters: "
-         "nvidia.com/" + "x" * 53),
+        ("resources: [{name: " + "x" * 53 + ", replicas: 2}]", f"{RESOURCE}.name: longer than 63 characters, "
+         "nvidia.com/ included"),
         ("resources: [{name: gpu, rename: GPU, replicas: 2}]", f'{RESOURCE}.rename: not a resource\'s name: '
          '"nvidia.com/GPU"'),
-        ("resources: [{NAME: gpu, replicas: 2}]", f"{RESOURCE}.name: must be a resource's name, not null"),
-        ("resources: []", "sharing.mps.resources: must name at least one resource"),
-        ("renameByDefault: true", "sharing.mps.resources: must name at least one resource"),
-        (f"Resources: [{GPU}]", "sharing.mps.resources: must name at least one resource"),
+        ("resources: [{NAME: gpu, replicas: 2}]", f"{RESOURCE}: name is missing"),
+        ("resources: []", "sharing.mps: must name at least one resource"),
+        ("renameByDefault: true", "sharing.mps: must name at least one resource"),
+        (f"Resources: [{GPU}]", "sharing.mps: must name at least one resource"),
         (f'renameByDefault: "yes", resources: [{GPU}]',
          "sharing.mps.renameByDefault: must be true or false, not text"),
         (f"failRequestsGreaterThanOne: 1, resources: [{GPU}]",
@@ -168,7 +173,7 @@ def test_unusable_devices_are_rejected(devices: str) -> None:
 
 def test_null_time_slicing_block_is_rejected() -> None:
     """Go calls its decoder with a null, unlike that of the pointer `mps`."""
-    assert problem("sharing: {timeSlicing: }") == "sharing.timeSlicing.resources: must name at least one resource"
+    assert problem("sharing: {timeSlicing: }") == "sharing.timeSlicing: must name at least one resource"
 
 
 def test_time_slicing_is_checked_beside_mps() -> None:
@@ -199,14 +204,16 @@ def test_mixed_mig_strategy_is_rejected_with_mps(in_file: str, in_environment: s
         ("flags: []", "flags: must be a mapping, not a list"),
         ("flags: {failOnInitError: 'true'}", "flags.failOnInitError: must be true or false, not text"),
         ("flags: {mpsRoot: [a]}", "flags.mpsRoot: must be text, not a list"),
-        ("flags: {plugin: {deviceListStrategy: 1}}", "flags.plugin.deviceListStrategy: must be a list, not a number"),
+        ("flags: {nvidiaDriverRoot: true}", "flags.nvidiaDriverRoot: must be text, not a boolean"),
+        ("flags: {plugin: {deviceListStrategy: 1}}",
+         "flags.plugin.deviceListStrategy: must be text or a list of text, not a number"),
         ("flags: {plugin: {deviceListStrategy: [1]}}",
-         "flags.plugin.deviceListStrategy: must be text or a list of text"),
+         "flags.plugin.deviceListStrategy[0]: must be text, not a number"),
+        ("flags: {plugin: {deviceListStrategy: cdi}}", "flags.plugin.deviceListStrategy: must be envvar, "
+         'volume-mounts, cdi-annotations or cdi-cri, not "cdi"'),
         ("flags: {gfd: {sleepInterval: soon}}", "flags.gfd.sleepInterval: must be a duration such as 60s"),
-        ("resources: {gpus: [{pattern: '*'}]}", "resources.gpus[0].name: must be a resource's name, not null"),
-        ("resources: {gpus: [{name: gpu}]}", "resources.gpus[0].pattern: must be text"),
-        ("imex: {channelIDs: [a]}", "imex.channelIDs[0]: must be a whole number, not text"),
-        ("sharing: {}\nSharing: {}", "sharing: given more than once, in different case"),
+        ("resources: {gpus: [{pattern: '*'}]}", "resources.gpus[0]: name is missing"),
+        ("resources: {gpus: [{name: gpu}]}", "resources.gpus[0]: pattern is missing"),
         ("version: v1\n  flags: {",
          'line 2: unexpected ":"; put text that holds ": " in quotes, or check the indentation'),
         ("#" + " " * LARGEST, f"larger than {LARGEST} bytes"),

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
-from webhook.diagnostics import listed
+from webhook.diagnostics import Diagnostic, Unread, listed
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evaluate
+from webhook.dryrun.evidence.first_pass import may_configure_plugin
 from webhook.dryrun.inputs import MOST, Found, Inputs, answered, batches, entries
-from webhook.manifests import Manifest, Source, objects
+from webhook.manifests import Manifest, Reason, Source, objects
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import message
 from webhook.policy.verdict import DECISIONS, Decision
@@ -25,7 +27,7 @@ def results(
     """Yield the results in the order of what the inputs hold. Workers end with the context. Raises InputError."""
     check = partial(answered, partial(_checked, evaluator, inputs.namespace))
     with nullcontext(partial(map, check)) if jobs == 1 else _in_workers(check, jobs) as answers:
-        held = batches(given, 1 if jobs == 1 else MOST)
+        held = batches(_with_chart_values(given), 1 if jobs == 1 else MOST)
         users = UsersOfRun(one_cluster=evaluator.ruleset.facts.nodes is not None)
         yield map(partial(_compared, users, evaluator, selection), listed(entries(inputs, answers(held))))
 
@@ -36,10 +38,30 @@ def _in_workers(function: Callable[[Any], Any], jobs: int) -> AbstractContextMan
     return ordered(function, jobs)
 
 
+def _with_chart_values(given: Iterable[Found]) -> Iterator[Found]:
+    """Yield inputs, with the values beside a Chart.yaml that hold a configuration of the device plugin."""
+    for one in given:
+        if isinstance(one, Unread) and one.reason == Reason.CHART:
+            from webhook.dryrun.configurations import read_values  # few inputs have some
+
+            yield read_values(one)
+        else:
+            yield one
+
+
 def _checked(evaluator: Evaluator, namespace: str, source: Source) -> Iterator[Entry]:
-    for one in objects(source):
+    for one in checked_objects(source):
         evaluated = evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one
         yield evaluated.result() if isinstance(evaluated, Evaluated) else evaluated
+
+
+def checked_objects(source: Source) -> Iterable[Manifest | Diagnostic | Unread]:
+    """Return the objects of an input, and the configurations of the device plugin that it holds as further ones."""
+    if not may_configure_plugin(source.data):
+        return objects(source)
+    from webhook.dryrun.configurations import claim, configurations  # few inputs have some
+
+    return chain(objects(source, claim), configurations(source))
 
 
 def _compared(users: UsersOfRun, evaluator: Evaluator, selection: Selection, entry: Entry) -> Entry:

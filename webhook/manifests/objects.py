@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from posixpath import basename
-from typing import Any
+from typing import Any, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.files import Source
@@ -30,14 +30,23 @@ MOST_ERRORS = 200
 """Errors of an input after which the rest of it is not read. A large file is read as several inputs."""
 
 
-def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
+Claim: TypeAlias = Callable[[Document], "Reason | bool"]
+"""Whether another reader reads a document that is no object, and the reason why a part of it remains unread."""
+
+
+def _unclaimed(_document: Document) -> Reason | bool:
+    return False
+
+
+def objects(source: Source, claim: Claim = _unclaimed) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
 
-    Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`. Behind
-    MOST_ERRORS errors, the rest is not read: to refuse a document of ten bytes costs as much as to check an honest one.
+    A document that is no object may be claimed, and is then no error. Of a file that was found in a folder, what was
+    never meant to be a Kubernetes object is an `Unread`. Behind MOST_ERRORS errors, the rest is not read: to refuse a
+    document of ten bytes costs as much as to check an honest one.
     """
     errors = 0
-    for found in _named(source) if source.named else _found(source):
+    for found in _named(source, claim) if source.named else _found(source, claim):
         yield found
         if isinstance(found, Diagnostic):
             errors += found.errors == 1  # a count of others comes at the end of the input
@@ -47,7 +56,7 @@ def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
                 return
 
 
-def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
+def _named(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unread]:
     file = source.file
     is_unbuilt = False
     for document in documents(file, source.data, source.first_line, source.number):
@@ -56,7 +65,11 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
             continue
         content = _content(file, document)
         if isinstance(content, Stranger):
-            yield _about(file, document, content)
+            claimed = claim(document)
+            if not claimed:
+                yield _about(file, document, content)
+            elif isinstance(claimed, Reason):
+                yield claimed.skips(file)
         else:
             is_unbuilt = source.first_line == 1 and basename(file) in KUSTOMIZATION_FILES
             yield from content
@@ -64,10 +77,10 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
         yield unbuilt(file)
 
 
-def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
+def _found(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unread]:
     file, data = source.file, source.data
     if not source.is_part and not _MARK.search(data):
-        reason = _reason(file, data)
+        reason = _reason(file, data, claim)
         if reason is not None:
             yield reason.skips(file)
         return
@@ -84,6 +97,10 @@ def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
             holds_objects = True
             yield fragment(file, document)
         elif isinstance(content := _content(file, document), Stranger):
+            claimed = claim(document)
+            if claimed:
+                reasons.update({claimed: None} if isinstance(claimed, Reason) else {})
+                continue
             reasons[content.reason] = None
             if content.reason is not Reason.REVIEW:
                 beside += listing.refuse(file, partial(_about, file, document, content))
@@ -111,7 +128,7 @@ _LARGE = 64 * 1024
 """Bytes of a file that cannot hold objects and is not parsed either."""
 
 
-def _reason(file: str, data: bytes) -> Reason | None:
+def _reason(file: str, data: bytes, claim: Claim) -> Reason | None:
     """Return what a file is that cannot hold objects, as its first document shows; None for an empty file."""
     if len(data) > _LARGE:
         return Reason.OTHER
@@ -120,6 +137,9 @@ def _reason(file: str, data: bytes) -> Reason | None:
         return None
     if isinstance(first, UnrenderedTemplate):
         return Reason.TEMPLATE
+    claimed = isinstance(first, Document) and claim(first)
+    if claimed:
+        return claimed if isinstance(claimed, Reason) else None
     stranger = recognized(file, first.value) if isinstance(first, Document) else None
     return stranger.reason if stranger else Reason.OTHER
 

@@ -8,8 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, islice
 
-from webhook.policy.checks import CHECKS, LIMIT_CHECKS, LIMITING, OBJECT_CHECKS, POD_CHECKS, gps008_users
-from webhook.policy.checks.check import Check
+from webhook.policy.checks import (
+    CHECKS,
+    CONFIG_CHECKS,
+    LIMIT_CHECKS,
+    LIMITING,
+    NAME_CHECKS,
+    OBJECT_CHECKS,
+    POD_CHECKS,
+    gps008_users,
+)
+from webhook.policy.checks.check import Check, Context
 from webhook.policy.context import (
     ManifestObject,
     NamespaceLimits,
@@ -25,8 +34,10 @@ from webhook.policy.injections import ALL, STEERING, WITHOUT_GPU
 from webhook.policy.placement.cluster_nodes import cluster_nodes
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
 from webhook.policy.pods.reading import MalformedError, Members
-from webhook.policy.rules import Ruleset, carries
+from webhook.policy.rules import Rules, Ruleset, carries
 from webhook.policy.settings.settings import Settings
+from webhook.policy.sharing import context as sharing
+from webhook.policy.sharing.names import NAMING, VALUES, ConfigNames
 from webhook.policy.steps import Steps, finished
 from webhook.policy.verdict import MOST_EDITS, Edit, Path, Severity, Verdict, VerdictBuilder, skipped
 from webhook.policy.workloads.bare import find_bare, has_unknown_fields, may_have_bare
@@ -78,10 +89,16 @@ class Evaluator:
         pods = self.pods(manifest, group, kind)
         if not origin.is_offline:
             return self.verdict(pods, origin)
+        if (group, kind) == sharing.KIND:
+            return self._of_configuration(manifest)
+        if (group, kind) == VALUES:
+            return self._of_names(ManifestObject(manifest, group, kind), "")
         why_not_searched = self._why_not_searched(ManifestObject(manifest, group, kind), origin)
         if why_not_searched is not None:
             if (group, kind) in LIMITING:
                 return self._of_limits(ManifestObject(manifest, group, kind), origin, why_not_searched)
+            if (group, kind) in NAMING:
+                return self._of_names(ManifestObject(manifest, group, kind), why_not_searched)
             return self.verdict(pods, origin) if pods else skipped(why_not_searched)
         known = self.kinds.get((group, kind))
         if known is None:
@@ -140,14 +157,30 @@ class Evaluator:
         Raises MalformedError.
         """
         rules, verdict = self.ruleset.of(origin.namespace), VerdictBuilder()
-        checks = [check for check in LIMIT_CHECKS if check.code in rules.active and rules.exemption is None]
-        if not checks or self._names_of_gpus().occurrences(encoded(held.manifest)) == 0:
+        checks = [check for check in LIMIT_CHECKS if check.code in rules.active]
+        if not checks or rules.exemption is not None or self._names_of_gpus().occurrences(encoded(held.manifest)) == 0:
             return skipped(why_not_searched)
         offered = self.ruleset.nodes.index.offered if self.ruleset.nodes.known else ()
-        context = NamespaceLimits(held, self.ruleset.gpus, offered)
-        for check in checks:
-            for violation in check.run(context):
-                verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
+        _run_checks(checks, NamespaceLimits(held, self.ruleset.gpus, offered), rules, verdict)
+        return verdict.build()
+
+    def _of_names(self, held: ManifestObject, why_not_searched: str) -> Verdict:
+        """The verdict for an object that may name a configuration of the device plugin.
+
+        Where nothing is wrong, and there is a reason, it is skipped.
+        """
+        plugin, verdict = self.ruleset.facts.device_plugin, VerdictBuilder()
+        known = None if plugin is None or plugin.configs is None else {config.name for config in plugin.configs}
+        known = None if known is None else known | self.ruleset.nodes.refused
+        _run_checks(NAME_CHECKS, ConfigNames(*held, known), self.ruleset.of(""), verdict)
+        return verdict.build() if verdict.counts or not why_not_searched else skipped(why_not_searched)
+
+    def _of_configuration(self, manifest: Members) -> Verdict:
+        """The verdict for a configuration of the device plugin. It applies to nodes, and so in no namespace."""
+        rules, verdict = self.ruleset.of(""), VerdictBuilder()
+        plugin, source = self.ruleset.facts.device_plugin, self.ruleset.settings.facts.device_plugin
+        version = (None if source is None else source.version) or (None if plugin is None else plugin.version)
+        _run_checks(CONFIG_CHECKS, sharing.SharingConfig(sharing.of_object(manifest), version), rules, verdict)
         return verdict.build()
 
     def _names_of_gpus(self) -> GpuNames:
@@ -242,11 +275,7 @@ class Evaluator:
                     verdict.add(check.code, severity, violation)
 
     def _run_on_object(self, context: ObjectContext, origin: Origin, verdict: VerdictBuilder) -> None:
-        rules = self.ruleset.of(origin.namespace)
-        for check in OBJECT_CHECKS:
-            if check.code in rules.active:
-                for violation in check.run(context):
-                    verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
+        _run_checks(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace), verdict)
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
@@ -268,6 +297,14 @@ class Evaluator:
                 check for check in POD_CHECKS if check.code in active and check.scope.includes(context)
             )
         return checks
+
+
+def _run_checks(checks: Iterable[Check[Context]], context: Context, rules: Rules, verdict: VerdictBuilder) -> None:
+    """Run the checks that are active, and collect their findings. Raises MalformedError."""
+    for check in checks:
+        if check.code in rules.active:
+            for violation in check.run(context):
+                verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
 
 
 def _left_alone(pods: Iterable[ExtractedPod], checked: Iterable[PodContext]) -> set[Path]:

@@ -137,8 +137,8 @@ class Tally:
         return ExitCode.DENIED if fails else ExitCode.OK
 
 
-ABOUT_SHARING = frozenset(check.code for check in CHECKS if check.scope in (Scope.MPS, Scope.SHARED))
-"""The checks that report nothing where nodes share no GPUs."""
+ABOUT_SHARING = frozenset(check.code for check in CHECKS if check.scope in (Scope.MPS, Scope.SHARED)) - {"GPS024"}
+"""The checks that report nothing where nodes share no GPUs. GPS024 assumes nothing: it knows how they share them."""
 
 _UNCHECKED = "GPS023"
 """The check that reports GPU resources which nothing checks."""

@@ -393,6 +393,51 @@ def let_ray_use(root: Json, finding: Finding, found: re.Match[str]) -> None:
 
 CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
 
+
+def append_suffix(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    at(root, finding.path[:-1])[finding.path[-1]] += found[1]
+
+
+def remove_suffix(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    held = at(root, finding.path[:-1])
+    held[finding.path[-1]] = held[finding.path[-1]].removesuffix(found[1])
+
+
+def require_value(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Set the value of a selector, or of an expression of an affinity."""
+    expression = at(root, finding.path)
+    if isinstance(expression, dict):
+        expression.update(operator="In", values=[found[1]])
+    else:
+        at(root, finding.path[:-1])[finding.path[-1]] = found[1]
+
+
+def add_member(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Add the member that the remedy names."""
+    at(root, finding.path)[found[1]] = yaml.safe_load(found[2])
+
+
+def add_beside(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    at(root, finding.path[:-1])[found[1]] = yaml.safe_load(found[2])
+
+
+def rename_member(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    holder = at(root, finding.path[:-1])
+    holder[found[1]] = holder.pop(finding.path[-1])
+
+
+def move_below(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    node, value = root, at(root, finding.path[:-1]).pop(finding.path[-1])
+    for step in found[1].split("."):
+        node = node.setdefault(step, {})
+    node[cast("str", finding.path[-1])] = value
+
+
+def delete_entry(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Remove the element of a list that holds the value."""
+    del at(root, finding.path[:-2])[finding.path[-2]]
+
+
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or\b.*)?", (amount,)),
     ("GPS001", r".* by node affinity: (.*)", (require,)),
@@ -429,7 +474,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class that selects nodes with the resource, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),
-    ("GPS013", r"ask for (.*)", (rename,)),
+    ("GPS013", r"ask for (\S+?)(?:, or .*)?", (rename,)),
     ("GPS014", r"ask for at most (\d+)", (amount,)),
     ("GPS014", r"ask for at most (\d+) in all containers together", (shrink_together,)),
     ("GPS014", r"if the node is meant for such pods, tolerate (.*)", (tolerate,)),
@@ -438,6 +483,9 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS014", r"change or remove the expression on \S+ in the node affinity", (drop_expression,)),
     ("GPS014", r"omit (nodeName), or name a node that offers it", (field(None),)),
     ("GPS014", r"ask for it in a pod of its own", (delete,)),
+    ("GPS014", r"add (-SHARED) to the value, or .*", (append_suffix,)),
+    ("GPS014", r"remove (-SHARED) from the value, or .*", (remove_suffix,)),
+    ("GPS014", r"require (\S+?)(?: or \S+)*, or .*", (require_value,)),
     ("GPS014", r"make them agree", (without_selectors,)),
     ("GPS014", r"remove the selector, or ask for a shared GPU", (without_selectors, instead)),
     ("GPS014", r"remove the selectors that exclude these nodes", (without_selectors,)),
@@ -452,6 +500,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS018", r"use a memory size such as (6Gi), above 0 and up to 512Ti, in quotes", (matched,)),
     ("GPS018", r"use fewer or shorter terms in the required node affinity", (without_selectors,)),
     ("GPS018", r"ask for at most (\w+), or ask the administrator for larger shares", (matched,)),
+    ("GPS018", r"ask for at most (\w+), or share cards among fewer pods", (matched,)),
     (
         "GPS018",
         r"ask for at most (\w+), or remove the selectors that exclude larger shares",
@@ -479,6 +528,28 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS032", r"remove it and (\w+), and name the amount in the pods that need a GPU", (delete_both,)),
     ("GPS032", r'set (\w+): \{(\S+): "0"\} beside it, or use a ResourceQuota instead', (default_of_none, delete)),
     ("GPS032", r"use a ResourceQuota instead", (drop_limits,)),
+    ("GPS030", r"(?:write|put it) .*, or remove it", (delete,)),
+    ("GPS030", r"remove it", (delete,)),
+    ("GPS030", r"remove the block, or .*", (delete,)),
+    ("GPS030", r"write (nvidia\.com/gpu)", (matched,)),
+    ("GPS030", r"write (\S+), or another one of these", (matched,)),
+    ("GPS030", r"write version: (v1)", (matched,)),
+    ("GPS030", r"use (single) or none, .*", (matched,)),
+    ("GPS030", r"set 2 or more, .*", (assign(2),)),
+    ("GPS030", r"add (\w+): ([^,]+).*", (add_member,)),
+    ("GPS031", r"(?:remove it|run v0\.\d+ or newer, or remove it)", (delete,)),
+    ("GPS031", r"remove it, or (?:set|run|use) .*", (delete,)),
+    ("GPS031", r"remove (?:them|timeSlicing or mps)", (delete,)),
+    ("GPS031", r"remove one of them", (delete_entry,)),
+    ("GPS031", r"name (nvidia\.com/gpu)", (matched,)),
+    ("GPS031", r"name (nvidia\.com/gpu), or remove it", (matched, delete_entry)),
+    ("GPS031", r"set at most 48", (assign(48),)),
+    ("GPS031", r"move it below (\S+).*", (move_below,)),
+    ("GPS031", r"write (\w+)", (rename_member,)),
+    ("GPS033", r"use (?:one of )?([^, ]+).*", (matched,)),
+    ("GPS033", r"remove it", (delete,)),
+    ("GPS033", r"write (\w+)", (rename_member,)),
+    ("GPS033", r"set (create): (true) beside it", (add_beside,)),
     ("GPS023", r"move it to (\S+)", (move_amount,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]
@@ -496,6 +567,8 @@ NOT_IN_THE_MANIFEST = [
     ("GPS019", r"recreate the pod .*"),
     ("GPS025", r"ask the administrator for the labels of sharing\.namespaces(?:; no node .*)?"),
     ("GPS025", r"add the namespace to the facts, or try again"),
+    ("GPS031", r"set mps\.root in the values of the chart instead"),
+    ("GPS033", r"add one with this name"),
     ("GPS023", r"add .* to workloads\.(?:paths|presets)"),
     ("GPS023", r"check the (?:manifest|output|pods) .*"),
     ("GPS023", r"render the template, and check the result"),

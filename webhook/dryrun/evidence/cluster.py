@@ -15,9 +15,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from webhook.cluster.classes import device_class, runtime_class
 from webhook.cluster.nodes import parser
+from webhook.dryrun.charts import Values, values_of
+from webhook.dryrun.configurations import claim
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
 from webhook.dryrun.evidence.first_pass import MOST_BYTES, FirstPass, kinds, may_configure_plugin
-from webhook.dryrun.evidence.objects import Decoder, Values, decoded, values_of
+from webhook.dryrun.evidence.objects import Decoder, decoded
 from webhook.dryrun.evidence.plugin import PluginEvidence
 from webhook.manifests import Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
@@ -25,6 +27,7 @@ from webhook.policy.placement.cluster_objects import DeviceClass, Node, RuntimeC
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.settings import Settings
+from webhook.policy.sharing.fields import is_configuration
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.evidence import MOST_PLACES, Evidence, Place, Proposal, Read, Refused
 
@@ -137,10 +140,14 @@ class Cluster:
             for item in items_of(file, document):
                 if isinstance(item, Manifest) and _is_object(item.value):
                     self._add(item)
-        elif _is_object(value):
-            self._add(Manifest(file, document, (), value))
-        elif not source.named:  # where it is named, it is an error
-            self._plugin.add_values(Values("", value), lambda: _place(Manifest(file, document, (), value)))
+            return
+        manifest = Manifest(file, document, (), value)
+        if _is_object(value):
+            self._add(manifest)
+        elif is_configuration(value):
+            self._plugin.add_file(document.raw, lambda: _place(manifest))
+        elif not source.named or claim(document):  # other values that are named are an error
+            self._plugin.add_values(Values("", manifest), lambda: _place(manifest))
 
     def _add(self, manifest: Manifest) -> None:
         value = manifest.value
@@ -156,7 +163,7 @@ class Cluster:
         elif key == ("nvidia.com", "ClusterPolicy"):
             self._plugin.add_policy(value, lambda: _place(manifest))
         else:
-            for values in values_of(*key, value):
+            for values in values_of(manifest):
                 self._plugin.add_values(values, lambda: _place(manifest))
 
     def _add_named(self, manifest: Manifest, decoder: Decoder, named: Named[Any]) -> None:
@@ -187,12 +194,12 @@ class Cluster:
             device_plugin=plugin,
             default_queues=self._queues.values() or None,
         )
-        strategies = None
-        if plugin is not None and plugin.configs and self._says_sharing:
+        strategies, refused = None, frozenset() if plugin is None else self._plugin.refused
+        if plugin is not None and plugin.configs and self._says_sharing and not refused:
             strategies = frozenset(config.strategy for config in plugin.configs)
-        shown = Shown(self._nodes.values(), self._runtime_classes.values(), strategies)
+        shown = Shown(self._nodes.values(), self._runtime_classes.values(), strategies, refused)
         all_named = (self._nodes, self._runtime_classes, self._device_classes, self._queues)
-        said = [about_plugin, *(named.read() for named in all_named)]
+        said = [*about_plugin, *(named.read() for named in all_named)]
         return Knowledge(facts, shown, _evidence(said, (*proposals, *self._proposals.values())))
 
 

@@ -25,7 +25,10 @@ MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the inputs that wait for the second pass. Inputs with more show nothing."""
 
 _KINDS = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster)(?:List)?\b""")
-_TEXTS = (b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":', b"nvidia-device-plugin", b"fallbackStrategies")
+_TEXTS = (
+    *(b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":', b"timeSlicing", b"migStrategy"),
+    *(b"nvidia-device-plugin", b"device-plugin.config", b"fallbackStrategies"),
+)
 """What ClusterPolicies, and configurations of the device plugin in ConfigMaps and values of charts, hold."""
 
 _CONFIG = re.compile(rb"""config\\?["']?[ \t]*:(?s:.){0,300}?default\\?["']?[ \t]*:""")
@@ -69,7 +72,7 @@ def first_pass(found: Iterable[Found]) -> FirstPass:
     size = 0
     for one in read.rest:
         read.held.append(one)
-        source = one if isinstance(one, Source) else _values_of_chart(one)
+        source = one if isinstance(one, Source) else chart_values(one)
         if source is None:
             continue
         may_describe = may_describe_cluster(source.data)
@@ -87,7 +90,7 @@ def first_pass(found: Iterable[Found]) -> FirstPass:
     return read
 
 
-def _values_of_chart(found: Found) -> Source | None:
+def chart_values(found: Found) -> Source | None:
     """Return the values beside a Chart.yaml, which are no manifest; a chart of charts describes the operator there."""
     if not isinstance(found, Unread) or found.reason != Reason.CHART or not is_values_file(basename(found.file)):
         return None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
-from webhook.manifests import Document, documents
 from webhook.policy.workloads import paths
 
 Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
@@ -57,51 +56,3 @@ def _quantity(value: object) -> object:
 def at(value: object, *path: str) -> Any:
     """Return the value at a path of keys; None where there is none."""
     return paths.at(value, path)
-
-
-_VALUES = ("valuesObject", "values", "valuesContent")
-"""Where objects hold values of charts: as a mapping, or as text with YAML."""
-
-
-class Values(NamedTuple):
-    """Values of a chart, and its name where the object that holds them gives it; otherwise it is empty."""
-
-    chart: str
-    values: dict[str, Any]
-
-
-def values_of(group: str, kind: str, value: object) -> Iterator[Values]:
-    """Yield the values of charts that an object holds, which a controller renders."""
-    for chart, holder in _holders(group, kind, at(value, "spec")):
-        name = chart.rpartition("/")[2] if isinstance(chart, str) else ""
-        for key in _VALUES:
-            held = at(holder, key)
-            if isinstance(held, str):
-                held = _document(held)
-            if isinstance(held, dict):
-                yield Values(name, held)
-
-
-def _holders(group: str, kind: str, spec: object) -> Iterator[tuple[object, object]]:
-    """Yield the mappings of an object's spec that hold values, each with its chart."""
-    match group, kind:
-        case "helm.toolkit.fluxcd.io", "HelmRelease":
-            yield at(spec, "chart", "spec", "chart"), spec
-        case "helm.cattle.io", "HelmChart" | "HelmChartConfig":
-            yield at(spec, "chart"), spec
-        case "argoproj.io", "Application":
-            yield from _helm(spec)
-        case "argoproj.io", "ApplicationSet":
-            yield from _helm(at(spec, "template", "spec"))
-
-
-def _helm(spec: object) -> Iterator[tuple[object, object]]:
-    sources = at(spec, "sources")
-    for source in (at(spec, "source"), *(sources if isinstance(sources, list) else ())):
-        yield at(source, "chart"), at(source, "helm")
-
-
-def _document(text: str) -> object:
-    """Return the first document of a text; None if it cannot be read."""
-    found = next(documents("", text.encode(errors="replace")), None)
-    return found.value if isinstance(found, Document) else None

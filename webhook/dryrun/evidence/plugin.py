@@ -1,8 +1,6 @@
 """Configurations of the device plugin among the objects of a run: in ConfigMaps, and in values of charts.
 
-The charts are that of the plugin (NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin/values.yaml) and that
-of the GPU operator (NVIDIA/gpu-operator deployments/gpu-operator/values.yaml), whose section `devicePlugin` a
-ClusterPolicy has as well. Each stands alone, or below its name in the values of a chart of charts.
+A ClusterPolicy of the GPU operator has the section `devicePlugin` of its chart as well.
 """
 
 from __future__ import annotations
@@ -13,7 +11,8 @@ from typing import Any, NamedTuple
 
 from webhook.cluster.device_plugin import MOST_CONFIGS, DefaultRule, Texts, device_plugin, parse_config_map
 from webhook.cluster.plugin_config import PluginConfigError, parse
-from webhook.dryrun.evidence.objects import Values, at, decoded
+from webhook.dryrun.charts import CHARTS, PLUGIN_CHART, Values, at
+from webhook.dryrun.evidence.objects import decoded
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin
 from webhook.policy.settings.elements import DevicePluginSource
@@ -21,9 +20,10 @@ from webhook.policy.settings.settings import Settings
 from webhook.report.evidence import MOST_PLACES, Place, Read, Refused
 
 _PART = "devicePlugin"
-_PLUGIN_CHART = "nvidia-device-plugin"
-_CHARTS = (_PLUGIN_CHART, "gpu-operator")
 _WORDS = {"mps": "MPS", "time-slicing": "time-slicing", "none": "whole cards"}
+
+_FILE = "config"
+"""The name of a configuration that has a file of its own."""
 
 MOST_SOURCES = 100
 """ConfigMaps and values with a configuration that are compared. Each may hold a mebibyte."""
@@ -59,6 +59,8 @@ class PluginEvidence:
         self._sources: list[_Source] = []
         self._choices: dict[_Choice, Place] = {}
         self._refused: Refused | None = None
+        self.refused: frozenset[str] = frozenset()
+        """The names of the configurations that the plugin refuses, beside others that show how nodes share cards."""
 
     @property
     def is_refused(self) -> bool:
@@ -72,6 +74,12 @@ class PluginEvidence:
             namespace = at(value, "metadata", "namespace")
             self._add(_Source(namespace if isinstance(namespace, str) else "", *found, place()))
 
+    def add_file(self, text: bytes, place: Callable[[], Place]) -> None:
+        """Add a file with a configuration if it shares GPUs."""
+        texts = {_FILE: text}
+        if _shares(texts):
+            self._add(_Source("", "", texts, place()))
+
     def add_policy(self, value: dict[str, Any], place: Callable[[], Place]) -> None:
         """Add a ClusterPolicy of the GPU operator, which names the ConfigMap and the default."""
         self._add_operator(at(value, "spec", "devicePlugin"), place)
@@ -79,7 +87,7 @@ class PluginEvidence:
     def add_values(self, found: Values, place: Callable[[], Place]) -> None:
         """Add the values of a chart if they hold a configuration that shares GPUs, or name its ConfigMap."""
         self._add_charts(found.chart, found.values, place)
-        for chart in _CHARTS:
+        for chart in CHARTS:
             held = at(found.values, chart)
             if at(held, "enabled") is not False:
                 self._add_charts(chart, held, place)
@@ -96,7 +104,7 @@ class PluginEvidence:
         """Add the section `config` of the plugin's own chart. Other charts have a `config` with a `name`, too."""
         name, default, fallbacks = (at(section, key) for key in ("name", "default", "fallbackStrategies"))
         name = name if isinstance(name, str) else ""
-        is_of_plugin = chart == _PLUGIN_CHART or isinstance(default, str) or isinstance(fallbacks, list)
+        is_of_plugin = chart == PLUGIN_CHART or isinstance(default, str) or isinstance(fallbacks, list)
         if not self._add_texts(at(section, "map"), name, place) and not (name and is_of_plugin):
             return
         rule = DefaultRule()
@@ -135,7 +143,7 @@ class PluginEvidence:
         else:
             self._refused = Refused(_PART, f"more than {MOST_SOURCES} configurations")
 
-    def read(self) -> tuple[DevicePlugin | None, Read | Refused | None]:
+    def read(self) -> tuple[DevicePlugin | None, list[Read | Refused]]:
         """Return the device plugin as its configurations describe it, None unless they agree, and what to report."""
         chosen = self._chosen()
         if self._refused is None and self._sources:
@@ -145,11 +153,12 @@ class PluginEvidence:
                 why = "settings, values or a ClusterPolicy name another ConfigMap"
                 self._refused = Refused(_PART, why, (self._sources[0].place,))
         plugin = self._agreed(chosen) if chosen and self._refused is None else None
-        if plugin is None or self._refused is not None:
-            return None, self._refused
+        said: list[Read | Refused] = [] if self._refused is None else [self._refused]
+        if plugin is None:
+            return None, said
         words = ", ".join(sorted({_WORDS[config.strategy] for config in plugin.configs or ()}))
         places = tuple(source.place for source in chosen[:MOST_PLACES])
-        return plugin, Read(_PART, f"device plugin: {words}", places, len(chosen))
+        return plugin, [Read(_PART, f"device plugin: {words}", places, len(chosen)), *said]
 
     def _chosen(self) -> list[_Source]:
         """The sources that the settings name, or else a ClusterPolicy or values name; all of them without a name."""
@@ -164,19 +173,23 @@ class PluginEvidence:
         for other in others:
             if other.texts != first.texts and self._parsed(other) != plugin:
                 self._refused = self._refused or Refused(_PART, "two configurations differ", (first.place, other.place))
+                return None
         return plugin
 
     def _parsed(self, source: _Source) -> DevicePlugin | None:
-        """The facts of one source; None for one that the plugin would reject in part."""
+        """The facts of one source; None if the plugin refuses all its configurations."""
         where = source.where
         named = DevicePluginSource((where,), None, self._version)
         plugin, problems = device_plugin(named, {where: {source.name: source.texts}}, None)
         if problems:
             self._refused = Refused(_PART, printable(problems[0]), (source.place,))
-            return None
-        names = [config.name for config in plugin.configs or ()]
+            known = {config.name for config in plugin.configs or ()}
+            if not known:
+                return None
+            self.refused |= source.texts.keys() - known
+            plugin = replace(plugin, version=None)  # lifts no limit, which a corrected configuration may set
         for choice in self._choices:
-            plugin = replace(plugin, default_config=choice.default.choose(names))
+            plugin = replace(plugin, default_config=choice.default.choose(source.texts.keys()))
         return plugin
 
 

@@ -29,10 +29,15 @@ from webhook.policy.checks import (
     gps023_unchecked,
     gps024_memory,
     gps025_namespace,
+    gps030_refused,
+    gps031_without_effect,
     gps032_quota,
+    gps033_config_names,
 )
 from webhook.policy.checks.check import Check
 from webhook.policy.context import NamespaceLimits, ObjectContext, PodContext
+from webhook.policy.sharing.context import SharingConfig
+from webhook.policy.sharing.names import ConfigNames
 
 POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps001_container_limit.CHECK,
@@ -67,10 +72,16 @@ OBJECT_CHECKS: tuple[Check[ObjectContext], ...] = (gps023_unchecked.CHECK,)
 LIMIT_CHECKS: tuple[Check[NamespaceLimits], ...] = (gps032_quota.CHECK,)
 """The checks of objects that limit the pods of a namespace, on the command line."""
 
+CONFIG_CHECKS: tuple[Check[SharingConfig], ...] = (gps030_refused.CHECK, gps031_without_effect.CHECK)
+"""The checks of configurations of the device plugin, on the command line."""
+
+NAME_CHECKS: tuple[Check[ConfigNames], ...] = (gps033_config_names.CHECK,)
+"""The checks of objects that name such a configuration, on the command line."""
+
 LIMITING = frozenset({("", "LimitRange"), ("", "ResourceQuota")})
 """The kinds of these objects."""
 
 CHECKS: tuple[Check[Any], ...] = tuple(
-    sorted((*POD_CHECKS, *OBJECT_CHECKS, *LIMIT_CHECKS), key=lambda check: check.code)
+    sorted((*POD_CHECKS, *OBJECT_CHECKS, *CONFIG_CHECKS, *LIMIT_CHECKS, *NAME_CHECKS), key=lambda check: check.code)
 )
 """All checks."""

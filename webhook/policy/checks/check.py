@@ -27,6 +27,8 @@ class Scope(Enum):
     EPHEMERAL = "every pod, and ephemeral containers when they are added to it"
     EXPECTS_EDITS = "pods that reach `/validate` on CREATE"
     OFFLINE = "every object, on the command line"
+    SHARING_CONFIG = "configurations of the device plugin, on the command line"
+    CONFIG_NAMES = "Nodes, ClusterPolicies and values of charts, on the command line"
     NAMESPACE_LIMITS = "ResourceQuotas and LimitRanges, on the command line"
 
     def includes(self, context: PodContext) -> bool:
@@ -40,8 +42,10 @@ class Scope(Enum):
             return bool(context.requests.named or context.requests.of_pod)
         if self is Scope.EXPECTS_EDITS:
             return context.expects_edits
-        return self not in (Scope.OFFLINE, Scope.NAMESPACE_LIMITS)
+        return self not in _OF_OBJECTS
 
+
+_OF_OBJECTS = (Scope.OFFLINE, Scope.SHARING_CONFIG, Scope.CONFIG_NAMES, Scope.NAMESPACE_LIMITS)
 
 Context = TypeVar("Context")
 """The input of a check: the context of a pod, or of an object."""

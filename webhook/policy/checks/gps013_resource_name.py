@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope, about
 from webhook.policy.context import PodContext
+from webhook.policy.messages import printable
+from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
@@ -20,11 +22,15 @@ def run(context: PodContext) -> Iterator[Violation]:
         if container.limits or container.requests:
             yield from _of_container(context, container)
     nodes = context.rules.nodes
-    for request in context.requests.positive if nodes.known else ():
+    configs = nodes.classes.configs
+    for request in context.requests.positive if nodes.known or (configs.have_names and not nodes.refused) else ():
         name = request.resource.name
         # No known node and no declared group offers the resource.
         if name not in nodes.index.offered and name not in nodes.dynamic and request.billionths >= NANO:
-            yield _not_offered(request.container, request.name_path, name)
+            if nodes.known:
+                yield _not_offered(request.container, request.name_path, name)
+            elif (offering := configs.offering(name)) is not None and not offering:
+                yield _renamed(request.container, request.name_path, name)
 
 
 def _of_container(context: PodContext, container: Container) -> Iterator[Violation]:
@@ -52,6 +58,19 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
 def _not_offered(container: Container, path: Path, name: str) -> Violation:
     problem = about(container, "asks for {}, which no node offers", name)
     return Violation(path, problem, "correct the name, or find out why the device plugin does not advertise it")
+
+
+def _renamed(container: Container, path: Path, name: str) -> Violation:
+    """A warning at most: nodes that nothing describes may have other configurations."""
+    if name.endswith(RENAMED):
+        base = name.removesuffix(RENAMED)
+        problem = about(container, "asks for {}, which no configuration of the device plugin makes", name)
+        remedy = f"ask for {printable(base)}, or set renameByDefault: true in the configuration"
+    else:
+        problem = about(container, "asks for {}, which the device plugin's configuration renames", name)
+        whole = "give nodes with whole cards a configuration without renameByDefault"
+        remedy = f"ask for {printable(name)}{RENAMED}, or {whole}"
+    return Violation(path, problem, remedy, Severity.WARN)
 
 
 def _is_some(amount: object) -> bool:

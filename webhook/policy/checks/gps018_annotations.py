@@ -74,6 +74,11 @@ def _memory(size: MemorySize | None, path: Path) -> Violation | None:
     obstacle = size.obstacle
     if obstacle is None:
         return None
+    asked, largest = written(size.mebibytes), written(size.largest)
+    if obstacle is MemoryObstacle.NODES_UNKNOWN and size.largest:
+        known = f"the largest known share of {{}} is {largest}"
+        problem = message(f"the pod asks for {asked} per replica; {known}", size.resource)
+        return Violation(path, problem, f"ask for at most {largest}, or share cards among fewer pods", Severity.WARN)
     if not obstacle.rejects:
         problem = message(f"annotation {{}} cannot place the pod: {obstacle.value}", ANNOTATION)
         return Violation(path, problem, _KNOWLEDGE[obstacle], Severity.WARN)
@@ -82,7 +87,6 @@ def _memory(size: MemorySize | None, path: Path) -> Violation | None:
         problem = message(f"the node affinity for {{}} would have {too_many}", ANNOTATION)
         return Violation(path, problem, "use fewer or shorter terms in the required node affinity")
     where, larger = _TOO_SMALL[obstacle]
-    asked, largest = written(size.mebibytes), written(size.largest)
     problem = message(f"the pod asks for {asked} per replica; {where} is {largest}", size.resource)
     return Violation(path, problem, f"ask for at most {largest}, or {larger}")
 

@@ -33,7 +33,7 @@ class ClusterNodes:
     """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
 
     `decide`: the nodes of the index that could take a pod show how it may share a card, even if others are not known.
-    `are_shown`: objects show how nodes share their cards.
+    `are_shown`: objects show how nodes share their cards. `refused`: the configurations that the plugin refuses.
     `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
     that a DeviceClass serves (KEP-5004), on nodes that are not in the index. `taint_keys`: those of all taints and of
     configured tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
@@ -48,6 +48,7 @@ class ClusterNodes:
         self.known = facts.nodes is not None or settings.placement.groups_are_complete
         self.decide = self.known or bool(shown.nodes)
         self._strategies = shown.strategies
+        self.refused = shown.refused
         self.are_shown = shown.strategies is not None or any(
             index.sharing(strategy, resource.name) & ~index.unknown
             for resource in (settings.resources if shown.nodes else ())

@@ -45,12 +45,14 @@ class Shown(NamedTuple):
     """What objects show of a cluster that they need not describe in full: others may exist, so absence proves nothing.
 
     The nodes decide about the pods that they could take, and are no reason to reject a pod that none of them takes.
-    `strategies`: how nodes share their cards of which nothing else is known; None: in any way.
+    `strategies`: how nodes share their cards of which nothing else is known; None: in any way. `refused`: the names of
+    configurations that the device plugin refuses. What they are meant to share is unknown.
     """
 
     nodes: tuple[Node, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
     strategies: frozenset[Strategy] | None = None
+    refused: frozenset[str] = frozenset()
 
 
 NOTHING_SHOWN = Shown()

@@ -276,8 +276,8 @@ class MemoryObstacle(Enum):
 class MemorySize(NamedTuple):
     """The size that a pod asks for, in MiB, of the first shared resource that it requests.
 
-    `obstacle` says why no affinity requires it; `largest` is the largest share in MiB where a smaller one is the
-    obstacle. `affinity` is None where there is an obstacle, or nothing to add.
+    `obstacle` says why no affinity requires it; `largest` is the largest share in MiB where that is too small, also
+    among some nodes while others are unknown. `affinity` is None where there is an obstacle, or nothing to add.
     """
 
     mebibytes: int
@@ -304,10 +304,12 @@ def memory_size(
     if resource is None:
         return None
     asked, known = MemorySize(mebibytes, resource), shares[resource]
-    obstacle = _unknown(placement, resource, known)
+    obstacle, sized = _unknown(placement, resource, known), known.of_size(mebibytes)
+    if obstacle is MemoryObstacle.NODES_UNKNOWN and known.kinds and known.is_complete:
+        # Some nodes may be declared, or shown by objects.
+        return asked._replace(obstacle=obstacle, largest=_too_small(pod, placement, known, sized)[1])
     if obstacle is not None:
         return asked._replace(obstacle=obstacle)
-    sized = known.of_size(mebibytes)
     obstacle, largest = _too_small(pod, placement, known, sized)
     if obstacle is not None or not extends or pod.text("nodeName"):
         return asked._replace(obstacle=obstacle, largest=largest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from webhook.policy.placement.facts import may_have
@@ -26,13 +26,14 @@ SHARING: Final[tuple[SharingStrategy, ...]] = ("mps", "time-slicing")
 class PluginConfigs:
     """The known configurations. Without any, every node's configuration is unknown."""
 
-    __slots__ = ("_by_name", "_default", "have_names", "plugin")
+    __slots__ = ("_by_name", "_default", "_offering", "have_names", "plugin")
 
     def __init__(self, plugin: DevicePlugin | None) -> None:
         self.plugin = plugin
         configs = () if plugin is None else plugin.configs or ()
         self._by_name = {config.name: config for config in reversed(configs)}
         self._default = None if plugin is None else plugin.default_config
+        self._offering: dict[str, Sequence[PluginConfig]] = {}
         self.have_names = plugin is not None and plugin.configs is not None
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
 
@@ -90,6 +91,38 @@ class PluginConfigs:
         found = [self.accept_several(config) for config in self._by_name.values() if config.strategy == strategy]
         return all(found) if found else None
 
+    def offering(self, resource: str) -> Sequence[PluginConfig] | None:
+        """The configurations with which nodes may offer a resource of NVIDIA's plugin; None without any that is known.
+
+        A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere.
+        """
+        if not self._by_name:
+            return None
+        if not self._offering:
+            self._offering = self._by_resource()
+        return self._offering.get(resource, () if resource.endswith(RENAMED) else self._offering[""])
+
+    def _by_resource(self) -> dict[str, Sequence[PluginConfig]]:
+        """The configurations by the resources that one of them renames, and by their new names; all of them by "".
+
+        Nodes without a label may have no configuration, unless there is a default.
+        """
+        from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
+
+        configs = [*self._by_name.values(), *(() if self._default else (NO_CONFIG,))]
+        renaming: dict[str, list[PluginConfig]] = {}
+        for config in configs:
+            for name in {shared.name for shared in config.resources if shared.name.endswith(RENAMED)}:
+                renaming.setdefault(name, []).append(config)
+        found: dict[str, Sequence[PluginConfig]] = {"": configs, **renaming}
+        for name, some in renaming.items():
+            names = {config.name for config in some}
+            found[name.removesuffix(RENAMED)] = [config for config in configs if config.name not in names]
+        return found
+
+
+RENAMED: Final = ".shared"
+"""What `renameByDefault` adds to the name of a resource (NVIDIA/k8s-device-plugin api/config/v1/replicas.go)."""
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
 REPLICAS = "nvidia.com/gpu.replicas"
@@ -97,8 +130,8 @@ PRODUCT = "nvidia.com/gpu.product"
 CAPABLE = "nvidia.com/mps.capable"
 
 # The product of a shared card has the suffix, unless the resource is renamed (k8s-device-plugin internal/lm).
-_SHARED = "-SHARED"
-_WHOLE = {REPLICAS: Constraint(("0", "1")), PRODUCT: Constraint(but_suffix=_SHARED)}
+SHARED: Final = "-SHARED"
+_WHOLE = {REPLICAS: Constraint(("0", "1")), PRODUCT: Constraint(but_suffix=SHARED)}
 """The labels that GPU feature discovery sets on a node with whole cards. The replicas are 0 where all cards use MIG."""
 
 _STRATEGIES = frozenset({"none", "mps", "time-slicing"})
@@ -130,7 +163,7 @@ class SharingClass:
         plugin = _is_set_by_plugin(labels)
         # GPU feature discovery sets these for the plugin's own sharing; the value is 1 for a card that is not shared.
         self.renamed = {**certain, **config, REPLICAS: Constraint(above=1, absent=False)} if plugin else certain
-        self.shared = {**self.renamed, PRODUCT: Constraint(suffix=_SHARED, absent=False)} if plugin else certain
+        self.shared = {**self.renamed, PRODUCT: Constraint(suffix=SHARED, absent=False)} if plugin else certain
         self.others = {key: Constraint(excluded=(value,)) for key, value in labels.items()}
 
     def marks(self, node: Node) -> bool:

@@ -82,6 +82,7 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "gpushare-webhook": ("Baseline", "CheckReport", "Facts", "Settings"),
         "kubescheduler.config.k8s.io": ("KubeSchedulerConfiguration",),
         "monitoring.coreos.com": ("PodMonitor", "PrometheusRule", "ServiceMonitor"),
+        "nvidia.com": ("ClusterPolicy",),
     },
     "it describes a network or rights": {
         "": ("Endpoints", "Event", "Namespace", "Service", "ServiceAccount"),

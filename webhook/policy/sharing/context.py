@@ -1,0 +1,31 @@
+"""The input of the checks of the plugin's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+KIND: Final = ("nvidia-device-plugin", "DevicePluginConfig")
+"""The API group and the kind, known to this project only, by which a configuration is checked as an object."""
+
+API_VERSION: Final = f"{KIND[0]}/v1"
+
+_HEADER: Final = frozenset(("apiVersion", "kind", "metadata"))
+
+
+class SharingConfig(NamedTuple):
+    """A configuration of the device plugin: the value of its document. `version`: that of the plugin, if known."""
+
+    value: Mapping[str, Any]
+    version: str | None
+
+
+def as_object(value: Mapping[str, Any], namespace: str = "", name: str = "", kind: str = KIND[1]) -> dict[str, Any]:
+    """A configuration, or values that name some, as an object with the name of the one that holds it."""
+    metadata = {"namespace": namespace, "name": name}
+    return {**value, "apiVersion": API_VERSION, "kind": kind, "metadata": metadata}
+
+
+def of_object(held: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration that such an object stands for."""
+    return {key: value for key, value in held.items() if key not in _HEADER}
