@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 RELEASE := build/release
 
 .PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
-.PHONY: docs constraints image-lock command-line-lock sbom clean crd-definitions bench-tools budget
+.PHONY: docs constraints image-lock command-line-lock sbom clean crd-definitions bench-tools budget plugin-loaders
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
 	@awk '/^##@ / {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {sub(/:.*## /, ":"); split($$0, one, ":"); \
@@ -53,7 +53,7 @@ SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 # traces no other test.
 COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
 LOAD     := tests/server/under_load
-WITH_GO  := tests/chart tests/crds tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
+WITH_GO  := tests/chart tests/crds tests/deviceplugin tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
@@ -61,7 +61,7 @@ unit: $(READY)
 	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(COVERING)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
-test-chart: $(READY) chart-tools bench-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
+test-chart: $(READY) chart-tools bench-tools crd-definitions plugin-loaders ## Run the tests that need Go: chart, custom kinds, plugin.
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
 
 test-load: $(READY) ## Run the tests of the server under load, one after the other, in a minute and a half.
@@ -89,6 +89,9 @@ bench-tools: $(READY)
 
 crd-definitions: $(READY) ## Download the resource definitions of the workload presets into the cache folder.
 	@$(BIN)/python -m tests.crds.published
+
+plugin-loaders: $(READY) ## Build NVIDIA's device plugin of each release, which says whether it starts with a configuration.
+	@$(BIN)/python -m tests.deviceplugin.loaders
 
 SECONDS ?= 600
 
