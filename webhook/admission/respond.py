@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from webhook.admission.configurations import by_key, configurations
 from webhook.admission.review import Hook, Request, read
 from webhook.admission.structure import BadReviewError
 from webhook.diagnostics import dotted
@@ -21,7 +22,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator, exemption
 from webhook.policy.messages import printable
 from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.reading import MalformedError
+from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import is_pod
@@ -156,6 +157,10 @@ def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
 
 def _validate(request: Request, evaluator: Evaluator) -> Outcome:
     outcome = Outcome(request)
+    if (request.kind.group, request.kind.kind) == _CONFIG_MAP:
+        outcome.verdict = _of_config_map(request, evaluator)
+        outcome.allowed = outcome.verdict.decision is not Decision.DENIED
+        return outcome
     if (request.kind.group, request.kind.kind) not in evaluator.kinds:
         return outcome
     added: frozenset[str] | None = None
@@ -177,15 +182,30 @@ def _validate(request: Request, evaluator: Evaluator) -> Outcome:
     return outcome
 
 
+_CONFIG_MAP = ("", "ConfigMap")
+
+
+def _of_config_map(request: Request, evaluator: Evaluator) -> Verdict:
+    """The verdict for the configurations of the device plugin that a request adds or changes."""
+    if request.subResource or request.operation not in ("CREATE", "UPDATE"):
+        return UNTOUCHED
+    before = _object(request, "oldObject") if request.operation == "UPDATE" else None
+    return by_key(evaluator.configurations(configurations(_object(request, "object"), before)))
+
+
 def _is_pod(request: Request) -> bool:
     return is_pod(request.kind.group, request.kind.kind)
 
 
 def _pods(request: Request, field: Literal["object", "oldObject"], evaluator: Evaluator) -> list[ExtractedPod]:
+    return evaluator.pods(_object(request, field), request.kind.group, request.kind.kind)
+
+
+def _object(request: Request, field: Literal["object", "oldObject"]) -> Members:
     manifest = request.object if field == "object" else request.oldObject
     if manifest is None:
         raise BadReviewError(f"the request to {request.operation} has no {field}")
-    return evaluator.pods(manifest, request.kind.group, request.kind.kind)  # type: ignore[arg-type]  # a dict at run time
+    return manifest  # type: ignore[return-value]  # a dict at run time
 
 
 def _changed(pods: list[ExtractedPod], before: list[ExtractedPod]) -> list[ExtractedPod]:

@@ -50,7 +50,7 @@ class ReceivedMetadata(TypedDict, total=False):
 class ReceivedObject(TypedDict, total=False):
     """An object without the fields that only the API server needs.
 
-    `template` is that of a PodTemplate, `inference` that of a Workspace of KAITO.
+    `template` is that of a PodTemplate, `inference` that of a Workspace of KAITO, `data` that of a ConfigMap.
     """
 
     apiVersion: Any
@@ -59,6 +59,7 @@ class ReceivedObject(TypedDict, total=False):
     spec: Any
     template: Any
     inference: Any
+    data: Any
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -18,13 +18,10 @@ from webhook.manifests.embedded import LARGEST, embedded
 from webhook.manifests.objects import MOST_ERRORS, items_of, reviewed
 from webhook.manifests.recognition import is_review
 from webhook.policy.sharing.context import as_object
-from webhook.policy.sharing.fields import is_configuration
+from webhook.policy.sharing.fields import is_configuration, may_be_configuration
 from webhook.policy.sharing.names import VALUES, sections
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import group_of
-
-_WORDS: Final = ("sharing", "timeslicing", "mps", "flags")
-"""Words of which a configuration has at least one, in any case."""
 
 
 def claim(document: Document) -> Reason | bool:
@@ -98,7 +95,7 @@ def _of_values(values: Manifest, namespace: str, name: str) -> Iterator[Manifest
 def _of_text(manifest: Manifest, path: Path, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
     """Yield the configuration that a text of an object is, or why it cannot be read."""
     text = manifest.at(path)
-    if not isinstance(text, str) or not any(word in text.casefold() for word in _WORDS):
+    if not isinstance(text, str) or not may_be_configuration(text):
         return
     if len(text) > LARGEST and _SEEMS_TO_SHARE.search(text):
         yield manifest.diagnostic(path, f"a configuration of more than {LARGEST} characters is not checked")

@@ -177,11 +177,34 @@ class Evaluator:
 
     def _of_configuration(self, manifest: Members) -> Verdict:
         """The verdict for a configuration of the device plugin. It applies to nodes, and so in no namespace."""
-        rules, verdict = self.ruleset.of(""), VerdictBuilder()
-        plugin, source = self.ruleset.facts.device_plugin, self.ruleset.settings.facts.device_plugin
-        version = (None if source is None else source.version) or (None if plugin is None else plugin.version)
-        _run_checks(CONFIG_CHECKS, sharing.SharingConfig(sharing.of_object(manifest), version), rules, verdict)
+        verdict = VerdictBuilder()
+        context = sharing.SharingConfig(sharing.of_object(manifest), self._plugin_version())
+        _run_checks(CONFIG_CHECKS, context, self.ruleset.of(""), verdict)
         return verdict.build()
+
+    def configurations(self, texts: Iterable[sharing.ConfigText]) -> Verdict:
+        """The verdict for these configurations in a ConfigMap of a request. The paths of findings lead into the texts.
+
+        It is a warning at most unless `severities` names the check: a denial can keep administrators from a repair.
+        """
+        rules, version, verdict = self.ruleset.of(""), self._plugin_version(), VerdictBuilder()
+        named = self.ruleset.settings.severities
+        checks = [
+            (check, min(rules.severities[check.code], Severity.DENY if check.code in named else Severity.WARN))
+            for check in CONFIG_CHECKS
+            if check.code in rules.active
+        ]
+        for text in texts:
+            context = sharing.SharingConfig(text.value, version, text.unread)
+            for check, severity in checks:
+                for violation in check.run(context):
+                    found = violation._replace(path=(*text.path, *violation.path))
+                    verdict.add(check.code, min(severity, violation.cap), found)
+        return verdict.build()
+
+    def _plugin_version(self) -> str | None:
+        plugin, source = self.ruleset.facts.device_plugin, self.ruleset.settings.facts.device_plugin
+        return (None if source is None else source.version) or (None if plugin is None else plugin.version)
 
     def _names_of_gpus(self) -> GpuNames:
         if self._names is None:

@@ -11,6 +11,8 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
+import webhook.manifests.compose
+import webhook.manifests.jsontext
 import webhook.policy.launchers.programs
 import webhook.policy.placement.nearest  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond

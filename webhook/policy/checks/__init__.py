@@ -73,7 +73,7 @@ LIMIT_CHECKS: tuple[Check[NamespaceLimits], ...] = (gps032_quota.CHECK,)
 """The checks of objects that limit the pods of a namespace, on the command line."""
 
 CONFIG_CHECKS: tuple[Check[SharingConfig], ...] = (gps030_refused.CHECK, gps031_without_effect.CHECK)
-"""The checks of configurations of the device plugin, on the command line."""
+"""The checks of configurations of the device plugin, on the command line and in ConfigMaps that the chart guards."""
 
 NAME_CHECKS: tuple[Check[ConfigNames], ...] = (gps033_config_names.CHECK,)
 """The checks of objects that name such a configuration, on the command line."""

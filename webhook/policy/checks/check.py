@@ -27,7 +27,7 @@ class Scope(Enum):
     EPHEMERAL = "every pod, and ephemeral containers when they are added to it"
     EXPECTS_EDITS = "pods that reach `/validate` on CREATE"
     OFFLINE = "every object, on the command line"
-    SHARING_CONFIG = "configurations of the device plugin, on the command line"
+    SHARING_CONFIG = "configurations of the device plugin, on the command line and in ConfigMaps that the chart guards"
     CONFIG_NAMES = "Nodes, ClusterPolicies and values of charts, on the command line"
     NAMESPACE_LIMITS = "ResourceQuotas and LimitRanges, on the command line"
 

@@ -13,6 +13,9 @@ from webhook.policy.verdict import Severity, Violation
 
 def run(context: SharingConfig) -> Iterator[Violation]:
     """The first value that the plugin refuses. It only warns where some releases alone refuse it."""
+    if context.unread is not None:
+        yield context.unread
+        return
     found = refusals(context.value, context.version)
     if found is not None:
         plugin = f"the device plugin {found.releases}" if found.releases else "the device plugin"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from webhook.policy.verdict import Path, Violation
+
 KIND: Final = ("nvidia-device-plugin", "DevicePluginConfig")
 """The API group and the kind, known to this project only, by which a configuration is checked as an object."""
 
@@ -13,11 +15,26 @@ API_VERSION: Final = f"{KIND[0]}/v1"
 _HEADER: Final = frozenset(("apiVersion", "kind", "metadata"))
 
 
+class ConfigText(NamedTuple):
+    """A text of a ConfigMap that is a configuration: where it is, and the value of its document.
+
+    `unread` says why the text is not read; its value is empty then.
+    """
+
+    path: Path
+    value: Mapping[str, Any]
+    unread: Violation | None = None
+
+
 class SharingConfig(NamedTuple):
-    """A configuration of the device plugin: the value of its document. `version`: that of the plugin, if known."""
+    """A configuration of the device plugin: the value of its document. `version`: that of the plugin, if known.
+
+    `unread` says why its text is not read; the value is empty then.
+    """
 
     value: Mapping[str, Any]
     version: str | None
+    unread: Violation | None = None
 
 
 def as_object(value: Mapping[str, Any], namespace: str = "", name: str = "", kind: str = KIND[1]) -> dict[str, Any]:

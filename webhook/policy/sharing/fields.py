@@ -70,6 +70,16 @@ def member(held: object, name: str) -> tuple[str, Any] | None:
     return (max(keys), held[max(keys)]) if isinstance(held, dict) and keys else None
 
 
+_WORDS: Final = ("sharing", "timeslicing", "mps", "flags")
+"""Words of which a configuration has at least one, in any case."""
+
+
+def may_be_configuration(text: str) -> bool:
+    """Whether a text holds a word that every configuration has."""
+    folded = text.casefold()
+    return any(word in folded for word in _WORDS)
+
+
 def is_configuration(value: object) -> bool:
     """Whether a document is a configuration of the plugin, as its content shows."""
     if not isinstance(value, dict) or "kind" in value or "apiVersion" in value:
