@@ -111,6 +111,11 @@ gpushare-webhook annotations (GPS018), or too many annotations to read in CEL. T
 {{ $runtime }} != null && ({{ $runtime }}.startsWith('nvidia') || {{ $runtime }} == '{{ $class }}') || [{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ $annotations }}.size() > 500 || {{ $annotations }}.exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
+{{/* Whether a ConfigMap is one of those that the values name, as a list in CEL. A new one may have no name yet. */}}
+{{- define "gpushare-webhook.cel.holdsPluginConfig" -}}
+request.namespace + '/' + object.metadata.?name.orValue('') in ['{{ .Values.webhooks.devicePluginConfigMaps | join "', '" }}']
+{{- end -}}
+
 {{/* The kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes. */}}
 {{- define "gpushare-webhook.cel.noMirror" -}}
 !('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}) && 'system:nodes' in request.userInfo.?groups.orValue([]))

@@ -2,11 +2,12 @@
 One entry of a configuration. Names of entries never change: the owner of a list's entry is known by its name.
 
 Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy` (where it is not the hook's), `rules`,
-`conditions` (expressions by name, in their order; `isLong`: several lines) and `levels` (an expression on Pod Security's
-label).
+`conditions` (expressions by name, in their order; `isLong`: several lines), `levels` (an expression on Pod Security's
+label) and `namespaces` (the only ones of an entry whose conditions name its objects; no selector of the values applies).
 */}}
 {{- define "gpushare-webhook.entry" -}}
 {{- $webhooks := .root.Values.webhooks -}}
+{{- if .namespaces }}{{ $webhooks = pick $webhooks "url" }}{{ end -}}
 {{- $selector := $webhooks.namespaceSelector | default dict -}}
 - name: {{ .name }}.gpushare-webhook.io
   admissionReviewVersions: [v1]
@@ -44,7 +45,11 @@ label).
       {{- toYaml . | nindent 6 }}
     {{- end }}
     matchExpressions:
+      {{- if .namespaces }}
+      - {key: kubernetes.io/metadata.name, operator: In, values: {{ toJson .namespaces }}}
+      {{- else }}
       {{- include "gpushare-webhook.exclusions" .root | nindent 6 }}
+      {{- end }}
       {{- with .levels }}
       - {key: pod-security.kubernetes.io/enforce, operator: {{ .operator }}, values: {{ toJson .values }}}
       {{- end }}
