@@ -483,6 +483,7 @@ def test_place_that_settings_cannot_name_has_another_remedy(path: Path) -> None:
         ("ray.io", "RayCluster", {}, "skipped: it requests no GPU resource"),
         ("apps", "Deployment", {}, "skipped: it holds no pod template"),
         ("", "ResourceQuota", {"hard": {"pods": 4}}, "skipped: it limits the pods of a namespace and runs no pods"),
+        ("nvidia.com", "GPUCluster", {}, "skipped: it configures the GPU operator and runs no pods"),
         (
             "apps",
             "Deploymnt",

@@ -155,8 +155,6 @@ def test_kind_without_pods_may_name_an_amount(group: str, kind: str) -> None:
         ("apps.nvidia.com", "NIMPipeline", "the NIM operator asks for the GPUs of the model's profile"),
         ("kaito.sh", "Workspace", "KAITO asks for the GPUs of the instance type or of the nodes"),
         ("kubeai.org", "Model", "KubeAI asks for what the resource profile names"),
-        ("nvidia.com", "ClusterPolicy", "it configures the GPU operator"),
-        ("nvidia.com", "GPUCluster", "it configures the GPU operator"),
     ],
 )
 def test_kind_of_an_operator_says_who_decides_on_its_gpus(group: str, kind: str, reason: str) -> None:

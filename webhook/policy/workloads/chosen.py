@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _KAITO = "KAITO asks for the GPUs of the instance type or of the nodes"
-_GPU_OPERATOR = "it configures the GPU operator"
 _NIM = "the NIM operator asks for the GPUs of the model's profile"
 
 _CHOSEN: Mapping[tuple[str, str], str] = {
@@ -19,10 +18,6 @@ _CHOSEN: Mapping[tuple[str, str], str] = {
     ("kaito.sh", "MultiRoleInference"): _KAITO,
     ("kaito.sh", "RAGEngine"): _KAITO,
     ("kaito.sh", "Workspace"): _KAITO,
-    # NVIDIA/gpu-operator, api/nvidia: they describe what the operator installs on nodes.
-    ("nvidia.com", "ClusterPolicy"): _GPU_OPERATOR,
-    ("nvidia.com", "GPUCluster"): _GPU_OPERATOR,
-    ("nvidia.com", "NVIDIADriver"): _GPU_OPERATOR,
     # substratusai/kubeai at 2f32ef4, docs/concepts/resource-profiles.md.
     ("kubeai.org", "Model"): "KubeAI asks for what the resource profile names",
 }

@@ -82,8 +82,9 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "gpushare-webhook": ("Baseline", "CheckReport", "Facts", "Settings"),
         "kubescheduler.config.k8s.io": ("KubeSchedulerConfiguration",),
         "monitoring.coreos.com": ("PodMonitor", "PrometheusRule", "ServiceMonitor"),
-        "nvidia.com": ("ClusterPolicy",),
     },
+    # NVIDIA/gpu-operator, api/nvidia: they describe what the operator installs on nodes.
+    "it configures the GPU operator": {"nvidia.com": ("ClusterPolicy", "GPUCluster", "NVIDIADriver")},
     "it describes a network or rights": {
         "": ("Endpoints", "Event", "Namespace", "Service", "ServiceAccount"),
         "networking.k8s.io": ("Ingress", "NetworkPolicy"),
