@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webhook.policy.checks.gps031_without_effect import run
 from webhook.policy.sharing.config import RefusedError, parse, refusals
+from webhook.policy.sharing.context import SharingConfig
 from webhook.policy.sharing.problems import FIRST, NEWEST, release_of
 from webhook.policy.sharing.schema import Held, read
 
@@ -143,3 +145,20 @@ def test_facts_hold_what_some_release_accepts(value: Any) -> None:
     with pytest.raises(RefusedError) as refused:
         parse("a", value)
     assert (refused.value.path, str(refused.value)) == (refusal.path, refusal.problem)
+
+
+CASED = st.sampled_from(["resources", "Resources", "resource\u017f", "renameByDefault", "RENAMEBYDEFAULT"])
+RESOURCE = st.fixed_dictionaries({"name": st.just("gpu"), "replicas": st.integers(2, 99)})
+BLOCKS = st.builds(
+    lambda others, resources: {**others, "resources": resources},
+    st.dictionaries(CASED, VALUES, max_size=3),
+    st.lists(RESOURCE, min_size=1, max_size=2),
+)
+SHARING = st.dictionaries(st.sampled_from(["mps", "MPS", "mp\u017f", "timeSlicing", "TimeSlicing"]), BLOCKS | VALUES)
+
+
+@given(VALUES, SHARING, st.sampled_from([None, "v0.15.0", "v0.20.0"]))
+def test_parts_of_any_configuration_are_looked_at(flags: Any, sharing: Any, version: str | None) -> None:
+    """GPS031 relies on what the plugin accepts."""
+    found = list(run(SharingConfig({"flags": flags, "Sharing": sharing}, version)))
+    assert all(one.path[0] in ("flags", "Sharing") for one in found)

@@ -53,6 +53,11 @@ def _at(held: object, path: Path, name: str) -> tuple[Path, Any]:
     return (*path, key), value
 
 
+def _of(block: object, path: Path, name: str) -> tuple[Path, Any]:
+    """The path and the value of a member of a block, whose names match exactly; None where it is absent."""
+    return (*path, name), block.get(name) if isinstance(block, dict) else None
+
+
 def _patterns(value: object) -> Iterator[Violation]:
     """A violation for patterns that name resources (api/config/v1/config.go, `DisableResourceNamingInConfig`)."""
     path, held = _at(value, (), "resources")
@@ -71,8 +76,8 @@ def _mps_root(path: Path, flags: object) -> Iterator[Violation]:
 
 def _of_block(path: Path, block: object, why_no_mig: str) -> Iterator[Violation]:
     """The violations of resources that a block names. `why_no_mig`: why it shares no MIG device; empty if it may."""
-    where, resources = _at(block, path, "resources")
-    renames = _at(block, path, "renameByDefault")[1] is True
+    where, resources = _of(block, path, "resources")
+    renames = _of(block, path, "renameByDefault")[1] is True
     names = set()
     for index, one in enumerate(resources or ()):
         here = (*where, index)
@@ -106,11 +111,11 @@ def _ignored_in(one: dict[str, Any], path: Path, renamed: str | None) -> Iterato
 
 
 def _of_mps(path: Path, block: object, version: str | None) -> Iterator[Violation]:
-    where, fails = _at(block, path, "failRequestsGreaterThanOne")
+    where, fails = _of(block, path, "failRequestsGreaterThanOne")
     if fails is False and not DevicePlugin(version=version).honours_option_for_mps:
         problem = message("before v0.20 the device plugin ignores this, and rejects requests for more than one replica")
         yield Violation(where, problem, "remove it, or run v0.20 or newer (facts.devicePlugin.version)")
-    where, resources = _at(block, path, "resources")
+    where, resources = _of(block, path, "resources")
     for index, one in enumerate(resources or ()):
         if one["replicas"] > MOST_CLIENTS:
             problem = message(
