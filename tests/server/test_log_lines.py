@@ -69,7 +69,7 @@ def without_time(form: str, text: str) -> str:
         return text.partition(" ")[2]
     event = json.loads(text)
     assert list(event)[:3] == list(HEAD)
-    assert len(event.pop("time")) == len("2026-01-01T00:00:00.000Z")
+    assert datetime.fromisoformat(event.pop("time")).tzinfo is UTC
     return json.dumps(event)
 
 
@@ -116,5 +116,5 @@ def test_time_is_that_of_the_clock(tmp_path: Path) -> None:
     os.close(descriptor)
     times = [datetime.fromisoformat(json.loads(line)["time"]) for line in (tmp_path / "log").read_text().splitlines()]
     assert times == sorted(times)
-    assert before - timedelta(milliseconds=1) <= times[0] <= times[-1] <= after
+    assert before <= times[0] <= times[-1] <= after
     assert times[-1] - times[0] >= timedelta(seconds=0.9)

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
-from time import monotonic, time
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -59,7 +59,7 @@ _GONE = (errno.EPIPE, errno.EBADF)
 class ReviewLine(msgspec.Struct, kw_only=True):
     """The line about a review: its fields in their order."""
 
-    time: str = ""
+    time: datetime | None = None
     level: str = "info"
     event: str = "review"
     hook: str
@@ -83,7 +83,6 @@ class EventLog:
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
         self.on_drop: Callable[[], None] = lambda: None
         self._encode: Callable[[dict[str, Any] | ReviewLine], bytes] = _FORMS[form]
-        self._second = (0, "")
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()
@@ -102,7 +101,7 @@ class EventLog:
         Texts are made printable and cut, as is the line: no field is kept whole, whatever a client puts into it.
         """
         if self.is_logged(level):
-            self._append(self._line({"time": self._time(), "level": level, "event": event}, fields))
+            self._append(self._line({"time": datetime.now(UTC), "level": level, "event": event}, fields))
 
     def is_logged(self, level: str) -> bool:
         """Whether events of this level are written."""
@@ -114,21 +113,12 @@ class EventLog:
             return
         texts = f"{line.uid} {line.namespace} {line.name} {line.kind} {line.operation}"
         if len(texts) <= _TEXT and is_plain(texts):
-            line.time = self._time()
+            line.time = datetime.now(UTC)
             self._append(self._encode(line))
         else:
             fields = msgspec.structs.asdict(line)
             del fields["time"]
             self.event(fields.pop("level"), fields.pop("event"), **fields)
-
-    def _time(self) -> str:
-        """The time to the millisecond. The text of a second is kept while it lasts."""
-        now = time()
-        second, text = self._second
-        if int(now) != second:
-            second, text = int(now), datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%S")
-            self._second = (second, text)
-        return f"{text}.{int(now % 1 * 1000):03}Z"
 
     def _append(self, line: bytes) -> None:
         with self._counting:
@@ -205,7 +195,7 @@ def _as_json(event: dict[str, Any] | ReviewLine) -> bytes:
 
 
 def _as_text(event: dict[str, Any] | ReviewLine) -> bytes:
-    fields = msgspec.structs.asdict(event) if isinstance(event, ReviewLine) else event
+    fields = msgspec.to_builtins(event)
     head = f"{fields.pop('time')} {fields.pop('level'):7} {fields.pop('event')}"
     return " ".join([head, *(f"{name}={_plain(value)}" for name, value in fields.items())]).encode() + b"\n"
 
