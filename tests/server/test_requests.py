@@ -7,11 +7,13 @@ import json
 import socket
 import ssl
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.server.certificates import Certificates
 from tests.server.client import JSON, Client, Reply, reply, request
-from tests.server.process import Serve
+from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
 from webhook.server.reviews import target
 
@@ -157,6 +159,15 @@ def test_large_body_gets_413(client: Client) -> None:
 def test_large_chunked_body_gets_413(client: Client) -> None:
     refused = client.say(chunked(*[b" " * 2**20] * 29))
     assert_refused(refused, 413, f"a review has at most {LIMIT} bytes")
+
+
+def test_small_limit_holds_for_a_body_that_arrives_at_once(certificates: Certificates, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(f"server: {{shutdownDelay: 0s, bodyLimit: {len(GOOD)}}}\n")
+    with serve(certificates, "--config", str(settings)) as server:
+        assert server.client.post("/mutate", GOOD).status == 200
+        refused = server.client.post("/mutate", GOOD + b" ")
+    assert_refused(refused, 413, f"a review has at most {len(GOOD)} bytes")
 
 
 def test_body_of_the_limit(client: Client) -> None:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from time import monotonic, perf_counter
+from time import monotonic
 from urllib.parse import parse_qs
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 import webhook.manifests.compose
 import webhook.manifests.jsontext
@@ -69,7 +69,9 @@ class Reviews:
     async def _review(self, request: web.BaseRequest) -> web.Response:
         exchange = request[EXCHANGE]
         arrived, route = exchange.arrived, _route(request, exchange)
-        body = await self._bodies.read(request, route.budget)
+        body: bytes | bytearray = exchange.body
+        if not 0 < len(body) <= self._bodies.limit:
+            body = await self._bodies.read(request, route.budget)
         size = len(body)
         try:
             if size > LARGE:
@@ -88,7 +90,7 @@ class Reviews:
 
     def _answer(self, body: bytes | bytearray, hook: Hook, arrived: float) -> bytes:
         """The answer to a review, on the event loop or on the thread of large reviews. Raises RequestError."""
-        started = perf_counter()
+        started = monotonic()
         try:
             outcome = respond(body, hook, self._live.evaluator)
         except TooComplexError as error:
@@ -96,8 +98,9 @@ class Reviews:
         except BadReviewError as error:
             raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
         answered = outcome.body()
-        self._metrics.observe(hook, outcome, monotonic() - arrived)
-        self._record(hook, outcome, perf_counter() - started)
+        ended = monotonic()
+        self._metrics.observe(hook, outcome, ended - arrived)
+        self._record(hook, outcome, ended - started)
         return answered
 
     def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
@@ -143,11 +146,11 @@ def _route(request: web.BaseRequest, exchange: Exchange) -> Route:
             HTTPStatus.FORBIDDEN, "the common name of the client certificate is not in tls.clientSubjects", closes=True
         )
     headers = request.headers
-    if headers.get("Content-Type") != _JSON and request.content_type != _JSON:
+    if headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type != _JSON:
         raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the content type of a review is {_JSON}")
-    if headers.get("Content-Encoding", "identity") != "identity":
+    if headers.get(hdrs.CONTENT_ENCODING, "identity") != "identity":
         raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "reviews are not compressed")
-    if "Expect" in headers and headers["Expect"].lower() != _CONTINUE:
+    if hdrs.EXPECT in headers and headers[hdrs.EXPECT].lower() != _CONTINUE:
         message = f"the only expectation that this server meets is {_CONTINUE}"
         raise RequestError(HTTPStatus.EXPECTATION_FAILED, message, closes=True)
     return route

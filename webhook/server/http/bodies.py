@@ -9,10 +9,8 @@ from aiohttp import StreamReader, web
 
 from webhook.server.errors import OverloadedError, RequestError
 from webhook.server.http.load import LARGE
+from webhook.server.http.protocol import SMALL
 from webhook.server.limits import SMALL_BODIES, Bounds
-
-_UNCOUNTED = 16 * 1024
-"""Bytes of each body that are not counted: more than the review of almost any pod."""
 
 _CHUNKS = 256
 """Chunks that a body of any size may have."""
@@ -28,28 +26,24 @@ class Bodies:
     """
 
     def __init__(self, bounds: Bounds, seconds: float) -> None:
-        self._limit = bounds.body
+        self.limit = bounds.body
         self._seconds = seconds
         self._memory = bounds.bodies
         self.held = 0
         """Bytes of large bodies that are in memory."""
 
-    async def read(self, request: web.BaseRequest, budget: float) -> bytes | bytearray:
+    async def read(self, request: web.BaseRequest, budget: float) -> bytearray:
         """Return the body, whose memory is to be released by `release`. Raises RequestError.
 
         `budget` is the seconds that the client waits for the answer. Half of them are left to a retry, as in load
         shedding: the network, or a stalled server, may have delayed a body that arrives at once the next time.
         """
         content, length = request.content, request.content_length
-        if length is not None and length > self._limit:
+        if length is not None and length > self.limit:
             raise self._too_large()
         try:
-            if length is not None and content.is_eof():
-                body: bytes | bytearray = content.read_nowait()
-                self._reserve(0, len(body))
-            else:
-                _continue(request)
-                body = await self._arrival(content, min(self._seconds, budget / 2))
+            _continue(request)
+            body = await self._arrival(content, min(self._seconds, budget / 2))
         except TimeoutError:
             raise self._not_arrived(budget / 2, length is None) from None
         except (web.RequestPayloadError, ConnectionError) as error:
@@ -80,9 +74,9 @@ class Bodies:
         return body
 
     def _reserve(self, before: int, after: int) -> None:
-        if after > self._limit:
+        if after > self.limit:
             raise self._too_large()
-        if after <= _UNCOUNTED:
+        if after <= SMALL:
             return
         wanted = _counted(after) - _counted(before)
         allowed = self._memory if after > LARGE else self._memory + SMALL_BODIES
@@ -98,7 +92,7 @@ class Bodies:
         return RequestError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True)
 
     def _too_large(self) -> RequestError:
-        message = f"a review has at most {self._limit} bytes"
+        message = f"a review has at most {self.limit} bytes"
         return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, closes=True)
 
 
@@ -117,4 +111,4 @@ def _check_chunks(count: int, size: int) -> None:
 
 
 def _counted(size: int) -> int:
-    return size - _UNCOUNTED if size > _UNCOUNTED else 0
+    return size - SMALL if size > SMALL else 0

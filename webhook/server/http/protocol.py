@@ -12,7 +12,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from aiohttp import StreamReader, web
+from aiohttp import StreamReader, hdrs, web
 from aiohttp.http import RawRequestMessage
 
 from webhook.server.errors import OverloadedError
@@ -35,17 +35,22 @@ The API server does not repeat a request that it sent into a connection which wa
 """
 
 
+SMALL = 16 * 1024
+"""Bytes of a small body, more than the review of almost any pod. What aiohttp holds of it belongs to its connection."""
+
+
 @dataclass(slots=True)
 class Exchange:
     """What a connection knows about a request that has begun.
 
     `arrived` is when the API server began to wait for its answer, on the monotonic clock; `is_authorized`, whether its
-    client may call; `ends_connection`, whether the answer has to be the last one. Call `answered` when the answer is
-    written, with whether it is the last one.
+    client may call; `body`, all of its body where that is small and has arrived, else empty; `ends_connection`, whether
+    the answer has to be the last one. Call `answered` when the answer is written, with whether it is the last one.
     """
 
     arrived: float
     is_authorized: bool
+    body: bytes
     ends_connection: bool
     answered: Callable[[bool], None]
 
@@ -190,11 +195,12 @@ class GuardedConnection(asyncio.Protocol):
 
     def begin(self, message: RawRequestMessage, payload: StreamReader) -> Exchange:
         """A request begins: aiohttp has parsed its header, and is about to call the handler."""
-        length = int(message.headers.get("Content-Length", 0))
-        body = self._framing.begin(None if message.chunked else length)
+        length = None if message.chunked else int(message.headers.get(hdrs.CONTENT_LENGTH, 0))
+        body = self._framing.begin(length)
         self._payload = payload
         is_last = self._framing.is_lost or message.upgrade
-        self._exchange = Exchange(self._began(), self._authorized, is_last, self.answered)
+        whole = body if length == len(body) <= SMALL else b""
+        self._exchange = Exchange(self._began(), self._authorized, whole, is_last, self.answered)
         self._used = True
         if body:
             self.http.data_received(body)
@@ -207,7 +213,9 @@ class GuardedConnection(asyncio.Protocol):
     def answered(self, is_last: bool) -> None:
         """The answer of the request is written, although its body may still be arriving."""
         self.active = monotonic()
-        self._exchange = None
+        if self._exchange is not None:
+            self._exchange.body = b""  # aiohttp keeps the request until the next one
+            self._exchange = None
         if is_last:
             self._abandon_body()
         following = self._framing.finish()
