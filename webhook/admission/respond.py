@@ -229,11 +229,11 @@ def _ephemeral_containers(pods: list[ExtractedPod]) -> frozenset[str]:
 def _origin(request: Request, hook: Hook, added_containers: frozenset[str] | None = None) -> Origin:
     return Origin(
         request.namespace,
-        is_final_hook=not hook.mutates,
-        is_update=request.operation == "UPDATE",
-        added_containers=added_containers,
-        hostpath=hook.hostpath,
-        groups=tuple(request.userInfo.groups or ()),
+        not hook.mutates,
+        request.operation == "UPDATE",
+        added_containers,
+        hook.hostpath,
+        tuple(request.userInfo.groups or ()),
     )
 
 

@@ -19,18 +19,16 @@ from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import QUEUE_LABEL
 
 
-class GroupVersionKind(msgspec.Struct, frozen=True):
-    """A group, version and kind."""
+class GroupKind(msgspec.Struct, frozen=True):
+    """A group and kind."""
 
     kind: str
     group: str = ""
-    version: str = ""
 
 
 class User(msgspec.Struct, frozen=True):
     """The user who sends the request to the API server."""
 
-    username: str = ""
     groups: list[str] | None = None
 
 
@@ -66,7 +64,7 @@ class Request(msgspec.Struct, frozen=True):
     """The request of a review."""
 
     uid: str
-    kind: GroupVersionKind
+    kind: GroupKind
     operation: str
     object: ReceivedObject | None = None
     oldObject: ReceivedObject | None = None  # noqa: N815 - the API's own name
@@ -174,7 +172,4 @@ class Hook(Enum):
         self.path = path
         self.label = label
         self.hostpath = hostpath
-
-    @property
-    def mutates(self) -> bool:
-        return self is not Hook.VALIDATE
+        self.mutates = label == "mutate"

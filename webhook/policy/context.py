@@ -44,7 +44,6 @@ class Origin:
     def __init__(
         self,
         namespace: str,
-        *,
         is_final_hook: bool = False,
         is_update: bool = False,
         added_containers: frozenset[str] | None = None,

@@ -135,9 +135,9 @@ class Evaluator:
             checked.append(context)
             if context.deferral is not None:
                 verdict.reason = context.deferral.value
-            if origin.added_containers is None:
-                context.edits = _inject(context, verdict.withheld)
-                verdict.add_edits(context.edits)
+            if origin.added_containers is None and (edits := _inject(context, verdict.withheld)):
+                context.edits = edits
+                verdict.add_edits(edits)
             self._run(context, verdict)
             if origin.is_offline and gps008_users.CHECK.code not in suppressed_codes(context):
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])

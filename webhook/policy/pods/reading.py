@@ -71,13 +71,10 @@ def elements(holder: Members, field: str, path: Path) -> list[Members]:
         return []
     if not isinstance(value, list):
         raise MalformedError((*path, field), "a list", value)
-    if not _ONLY_MAPPINGS.issuperset(map(type, value)):
-        for index, element in enumerate(value):
-            mapping(element, (*path, field, index))
+    for element in value:
+        if not isinstance(element, dict):
+            raise MalformedError((*path, field, value.index(element)), "a mapping", element)
     return value
-
-
-_ONLY_MAPPINGS = frozenset({dict})
 
 
 def text(holder: Members, field: str, path: Path) -> str:

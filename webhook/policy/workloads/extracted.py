@@ -59,7 +59,7 @@ class ExtractedPod:
     __slots__ = ("__weakref__", "_launches", "deferral", "group", "is_pod", "manifest", "path", "place", "pod", "raw")
 
     def __init__(
-        self, path: Path, raw: Members, place: PodPath, manifest: Members, *, is_pod: bool, deferral: Deferral | None
+        self, path: Path, raw: Members, place: PodPath, manifest: Members, is_pod: bool, deferral: Deferral | None
     ) -> None:
         self.path = path
         self.raw = raw

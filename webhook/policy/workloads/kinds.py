@@ -161,7 +161,7 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
         for path, raw in walk(manifest, place.steps) if place.steps else (((), manifest),):
             if len(found) == MOST_PODS:
                 raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
-            found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
+            found.append(ExtractedPod(path, raw, place, manifest, is_itself, deferral))
     if not is_itself:
         assign_groups(found)
     if len(found) > 1:
