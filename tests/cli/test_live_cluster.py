@@ -196,6 +196,13 @@ def test_default_queue_of_cluster_queues_jobs(
     assert decisions(without) == ["denied"]
 
 
+def test_unknown_api_group_of_queues_is_an_error(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    cluster.refused[KUEUE] = 503
+    ended = run("check", "-f", "-", *prod, stdin=JOB.encode())
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("context prod: defaultQueues: GET /apis/kueue.x-k8s.io: 503")
+
+
 def test_forbidden_queues_are_an_error_where_kueue_is_installed(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     cluster.refused[QUEUES] = 403
     assert run("check", "-f", "-", *prod, stdin=JOB.encode()).err == ""

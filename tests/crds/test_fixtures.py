@@ -50,13 +50,14 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def objects() -> Iterator[tuple[str, Json]]:
-    """The objects of kinds of presets, each with its name."""
+    """The objects of fixtures and examples, each with its name. A configuration of the device plugin is no object."""
     for fixture in load_all():
         yield fixture.name, fixture.object
     for check in CHECKS:
         for number, example in enumerate(examples(explanation(check))):
             for text in (example.wrong, example.right):
-                yield from ((f"{check.code} {number}", each) for each in yaml.load_all(text, yaml.CSafeLoader) if each)
+                found = (each for each in yaml.load_all(text, yaml.CSafeLoader) if each and "apiVersion" in each)
+                yield from ((f"{check.code} {number}", each) for each in found)
 
 
 def is_of_preset(manifest: Json) -> bool:

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.readers import Collection
+from webhook.cluster.watch import ReadError
 from webhook.policy.workloads.paths import at
 
 _GROUP: Final = "kueue.x-k8s.io"
@@ -39,9 +40,11 @@ async def default_queues(api: ApiServer) -> tuple[str, ...] | None:
     missing there.
     """
     status, group = await api.request("GET", f"/apis/{_GROUP}")
+    if status == 404:
+        return None
     version = at(group, ("preferredVersion", "version"))
     if status != 200 or not isinstance(version, str):
-        return None
+        raise ReadError(f"GET /apis/{_GROUP}: {status}, and no version of the API group")
     queues = Collection(api, (f"/apis/{_GROUP}/{version}/localqueues",), _namespace, _RULE)
     return tuple(sorted((await queues.start()).objects))
 

@@ -14,6 +14,7 @@ from aiohttp import hdrs, web
 import webhook.manifests.compose
 import webhook.manifests.jsontext
 import webhook.policy.launchers.programs
+import webhook.policy.placement.configured
 import webhook.policy.placement.nearest  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
 from webhook.policy.memo import memo

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from webhook.policy.workloads import paths
-
 Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
 """Reads an object as the API server writes it: its name, and the facts about it. Raises msgspec.MsgspecError."""
 
@@ -51,8 +49,3 @@ def _quantity(value: object) -> object:
     if value is None:
         return "0"
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def at(value: object, *path: str) -> Any:
-    """Return the value at a path of keys; None where there is none."""
-    return paths.at(value, path)

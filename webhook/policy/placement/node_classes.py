@@ -96,7 +96,7 @@ class PluginConfigs:
 
         A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere.
         """
-        if not self._by_name:
+        if not self._by_name or not resource.startswith(_DOMAIN):
             return None
         if not self._offering:
             self._offering = self._by_resource()
@@ -120,6 +120,9 @@ class PluginConfigs:
             found[name.removesuffix(RENAMED)] = [config for config in configs if config.name not in names]
         return found
 
+
+_DOMAIN: Final = "nvidia.com/"
+"""The domain of the resources that the plugin makes."""
 
 RENAMED: Final = ".shared"
 """What `renameByDefault` adds to the name of a resource (NVIDIA/k8s-device-plugin api/config/v1/replicas.go)."""
