@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from webhook.cluster.device_plugin import NO_CONFIG, DefaultRule, PluginDaemonSet, parse_daemon_set, version_of
+from webhook.cluster.device_plugin import PluginDaemonSet, parse_daemon_set, version_of
+from webhook.policy.sharing.defaults import DefaultRule
 
 
 @pytest.mark.parametrize(
@@ -108,25 +109,3 @@ def test_default_from_elsewhere_is_unknown() -> None:
 
 def test_daemon_set_without_containers() -> None:
     assert found([]) == PluginDaemonSet(None, None)
-
-
-@pytest.mark.parametrize(
-    ("rule", "names", "chosen"),
-    [
-        (DefaultRule("a"), ["a", "default"], "a"),
-        (DefaultRule("gone"), ["a", "default"], None),
-        (DefaultRule(), ["a", "default"], "default"),
-        (DefaultRule(), ["a"], "a"),
-        (DefaultRule(), ["a", "b"], None),
-        (DefaultRule("", ("single", "named")), ["default", "b"], "default"),
-        (DefaultRule("", ("single",)), ["default", "b"], None),
-        (DefaultRule("", ("empty",)), ["default"], NO_CONFIG),
-        (DefaultRule("", ("named", "single", "empty")), ["a", "b"], NO_CONFIG),
-        (DefaultRule("", ("unheard", "named")), ["default"], None),
-        (DefaultRule("", ()), ["default"], None),
-        (DefaultRule("", ("empty",)), [], None),
-    ],
-)
-def test_default_configuration(rule: DefaultRule, names: list[str], chosen: str | None) -> None:
-    """The order of `updateConfigName` in NVIDIA/k8s-device-plugin cmd/config-manager/main.go."""
-    assert rule.choose(names) == chosen

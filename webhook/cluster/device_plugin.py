@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
@@ -21,6 +21,7 @@ from webhook.cluster.api_server import Metadata
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig
 from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.sharing.defaults import NO_CONFIG, DefaultRule
 
 MOST_CONFIGS: Final = 1024
 """Configurations in one ConfigMap, which may have one for each node. A ConfigMap of 1 MiB has room for 100,000."""
@@ -132,46 +133,12 @@ def _daemon_set_and_default(
 
 # The DaemonSet.
 
-NO_CONFIG: Final = ""
-"""Stands for the empty configuration: the node shares nothing."""
-
 _PLUGIN: Final = ("nvidia-device-plugin-ctr", "nvidia-device-plugin")
 _MANAGER: Final = "config-manager"
 _IMAGE: Final = "k8s-device-plugin"
 _TAG: Final = re.compile(r"v?0\.[0-9]{1,9}\.[0-9]{1,9}(?:[-+.][-0-9A-Za-z.+]{1,40})?")
 """A version of the plugin, such as v0.17.4-ubi9. Tags such as v25.3.0 are those of other components, and 1.0.0-beta6
 is older than 0.5, so that only versions before 1 are understood."""
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultRule:
-    """How the plugin's config-manager chooses the configuration of a node without a label."""
-
-    name: str = ""
-    fallbacks: tuple[str, ...] = ("named", "single")
-
-    def choose(self, names: Collection[str]) -> str | None:
-        """Return the name of the configuration, or NO_CONFIG. None: the config-manager fails.
-
-        The rules are those of `updateConfigName` in NVIDIA/k8s-device-plugin cmd/config-manager/main.go.
-        """
-        if not names:
-            return None
-        if self.name:
-            return self.name if self.name in names else None
-        for fallback in self.fallbacks:
-            match fallback:
-                case "named" if "default" in names:
-                    return "default"
-                case "single" if len(names) == 1:
-                    return next(iter(names))
-                case "empty":
-                    return NO_CONFIG
-                case "named" | "single":
-                    continue
-                case _:
-                    return None
-        return None
 
 
 @dataclass(frozen=True, slots=True)
