@@ -39,8 +39,9 @@ def made(version: str, kind: str, **fields: Any) -> dict[str, Any]:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "team"}, **fields}
 
 
-def release(values: Any) -> dict[str, Any]:
-    return made("helm.toolkit.fluxcd.io/v2", "HelmRelease", spec={"values": values})
+def release(values: Any, chart: str | None = None) -> dict[str, Any]:
+    named = {} if chart is None else {"chart": {"spec": {"chart": chart}}}
+    return made("helm.toolkit.fluxcd.io/v2", "HelmRelease", spec={**named, "values": values})
 
 
 def application(**source: Any) -> dict[str, Any]:
@@ -226,3 +227,72 @@ def test_configurations_under_the_key_of_the_other_chart_are_found(here: Path) -
     report = run("check", "values.yaml", "-o", "json").json()
     assert sorted(code for _, code, *_ in found(report)) == ["GPS030", "GPS033"]
     assert report["errors"] == []
+
+
+def codes_of(value: Any, here: Path) -> tuple[list[str], list[Any]]:
+    """The codes of the findings of a file, sorted, and the errors."""
+    (here / "a.yaml").write_text(dumped(value))
+    report = run("check", "a.yaml", "-o", "json").json()
+    return sorted(code for _, code, *_ in found(report)), report["errors"]
+
+
+OF_OTHERS = [
+    ({"config": {"default": "x", "map": {"page": "file sharing: on"}}}, "my-web"),
+    ({"config": {"default": "x", "map": {"a": FOUR}}}, "my-web"),
+    ({"config": {"default": "info", "logLevel": "x", "map": {"sharing-panel": "Enables sharing of boards"}}}, None),
+    ({"config": {"default": "info", "map": {"panel": "sharing: {boards: true}"}}}, None),
+    ({"config": {"default": "x", "data": {"a": FOUR}}}, "gpu-operator"),
+    ({"devicePlugin": {"config": {"name": "shared", "default": "x", "sharedDevNum": 4}}}, "intel-gpu"),
+    ({"devicePlugin": {"config": {"name": "shared", "default": "x", "sharedDevNum": 4}}}, None),
+    ({"devicePlugin": {"config": {"create": True, "map": {"a": FOUR}}}}, "nvidia-device-plugin"),
+]
+
+
+@pytest.mark.parametrize(("values", "chart"), OF_OTHERS)
+def test_section_of_another_chart_is_left_alone(here: Path, values: Any, chart: str | None) -> None:
+    assert codes_of(release(values, chart), here) == ([], [])
+
+
+@pytest.mark.parametrize("values", [values for values, chart in OF_OTHERS if chart is None])
+def test_values_of_another_chart_are_not_claimed(here: Path, values: Any) -> None:
+    codes, errors = codes_of(values, here)
+    assert (codes, len(errors)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        "nvidia-device-plugin",
+        "charts/nvidia-device-plugin",
+        "../nvidia-device-plugin-0.17.0-rc.1.tgz",
+        "{{chart}}",
+        None,
+    ],
+)
+def test_data_in_place_of_map_is_found(here: Path, chart: str | None) -> None:
+    values = {"config": {"data": {"one": ONE}}}
+    assert codes_of(release(values, chart), here) == (["GPS030", "GPS033"], [])
+    assert codes_of(values, here) == (["GPS030", "GPS033"], [])
+
+
+def test_known_chart_needs_no_text_that_is_a_configuration(here: Path) -> None:
+    values = {"config": {"data": {"one": "version: v1"}, "default": "two"}}
+    assert codes_of(release(values, "nvidia-device-plugin"), here) == (["GPS033", "GPS033"], [])
+    assert codes_of(release(values, "my-web"), here) == ([], [])
+    assert codes_of(release({"nvidia-device-plugin": values}, "my-web"), here) == (["GPS033", "GPS033"], [])
+
+
+@pytest.mark.parametrize(
+    ("config", "lines"),
+    [
+        ({"fallbackStrategies": ["nmaed"]}, [3]),
+        ({"fallbackStrategies": ["named", "single"]}, [2]),
+        ({"fallbackStrategies": ["named", "empty"]}, []),
+        ({"default": "b"}, []),
+    ],
+)
+def test_nodes_without_a_label_need_a_configuration(here: Path, config: Any, lines: list[int]) -> None:
+    values = {"config": {**config, "map": {"a": FOUR, "b": FOUR}}}
+    (here / "a.yaml").write_text(dumped(values))
+    report = run("check", "a.yaml", "-o", "json").json()
+    assert [(code, line) for _, code, _, _, line in found(report)] == [("GPS033", line) for line in lines]

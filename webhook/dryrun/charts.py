@@ -1,22 +1,16 @@
-"""Values of charts inside objects, which a controller renders, and of the charts that deploy the device plugin.
-
-These are NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin and NVIDIA/gpu-operator
-deployments/gpu-operator. Each stands alone, or below its name in the values of a chart of charts.
-"""
+"""Values of charts inside objects, which a controller renders."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.manifests import Document, Manifest
 from webhook.manifests.embedded import embedded
 from webhook.policy.verdict import Path
 from webhook.policy.workloads import paths
 from webhook.policy.workloads.kinds import group_of
-
-PLUGIN_CHART: Final = "nvidia-device-plugin"
-CHARTS: Final = (PLUGIN_CHART, "gpu-operator")
 
 _VALUES = ("valuesObject", "values", "valuesContent")
 """Where objects hold values of charts: as a mapping, or as text with YAML."""
@@ -53,11 +47,22 @@ def values_of(manifest: Manifest) -> Iterator[Values]:
     """Yield the values of charts that an object holds, which a controller renders."""
     value = manifest.value
     for chart, holder in _holders(group_of(value["apiVersion"]), value["kind"], at(value, "spec")):
-        name = chart.rpartition("/")[2] if isinstance(chart, str) else ""
+        name = _name_of(chart) if isinstance(chart, str) else ""
         for key in _VALUES:
             found = below(manifest, ("spec", *holder, key))
             if found is not None:
                 yield Values(name, found)
+
+
+_VERSION = re.compile(r"-v?[0-9]+\.")
+
+
+def _name_of(chart: str) -> str:
+    """Return the name of a chart, which may stand at the end of an address; empty for that of a template."""
+    name = chart.rpartition("/")[2]
+    if "{" in name:
+        return ""
+    return _VERSION.split(name, maxsplit=1)[0] if name.endswith(".tgz") else name
 
 
 def _holders(group: str, kind: str, spec: object) -> Iterator[tuple[object, Path]]:
@@ -78,15 +83,3 @@ def _sources(spec: object, path: Path) -> Iterator[tuple[object, Path]]:
     sources = at(spec, "sources")
     for index in range(len(sources) if isinstance(sources, list) else 0):
         yield at(sources[index], "chart"), (*path, "sources", index, "helm")
-
-
-_TEXTS: Final = [(*section, key) for section in (("config",), ("devicePlugin", "config")) for key in ("map", "data")]
-"""Where the values of both charts hold configurations of the plugin by name, also under the key of the other chart."""
-
-
-def texts_of(values: Manifest) -> Iterator[Path]:
-    """Yield the paths to the texts of values that may be configurations of the plugin."""
-    for chart in ((), *((name,) for name in CHARTS)):
-        for path in _TEXTS:
-            held = values.at((*chart, *path))
-            yield from ((*chart, *path, key) for key in held if isinstance(key, str)) if isinstance(held, dict) else ()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.dryrun.charts import at, texts_of, values_of
+from webhook.dryrun.charts import Values, at, values_of
 from webhook.dryrun.evidence.first_pass import chart_values, may_configure_plugin
 from webhook.manifests import Document, Manifest, Reason, Source, documents
 from webhook.manifests.embedded import LARGEST, embedded
@@ -19,7 +19,7 @@ from webhook.manifests.objects import MOST_ERRORS, items_of, reviewed
 from webhook.manifests.recognition import is_review
 from webhook.policy.sharing.context import as_object
 from webhook.policy.sharing.fields import is_configuration, may_be_configuration
-from webhook.policy.sharing.names import VALUES, sections
+from webhook.policy.sharing.names import VALUES, Section, sections, values_with
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import group_of
 
@@ -29,7 +29,10 @@ def claim(document: Document) -> Reason | bool:
     value = document.value
     if is_configuration(value):
         return True
-    return Reason.CHART if isinstance(value, dict) and any(sections(value, *VALUES)) else False
+    if not isinstance(value, dict):
+        return False
+    values = Values("", Manifest("", document, (), value))
+    return Reason.CHART if next(_of_values(values, "", ""), None) is not None else False
 
 
 def read_values(unread: Unread) -> Source | Unread:
@@ -65,7 +68,7 @@ def configurations(source: Source) -> Iterator[Manifest | Diagnostic]:
         elif is_configuration(value):
             yield Manifest(file, document, (), as_object(value))
         else:
-            yield from _of_values(manifest, "", "")
+            yield from _of_values(Values("", manifest), "", "")
 
 
 def _of_object(manifest: Manifest) -> Iterator[Manifest | Diagnostic]:
@@ -80,16 +83,21 @@ def _of_object(manifest: Manifest) -> Iterator[Manifest | Diagnostic]:
             yield from _of_text(manifest, ("data", key), namespace, name)
     else:
         for values in values_of(manifest):
-            yield from _of_values(values.manifest, namespace, name)
+            yield from _of_values(values, namespace, name)
 
 
-def _of_values(values: Manifest, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
-    """Yield what values of a chart name, and the configurations that they hold."""
-    if any(sections(values.value, *VALUES)):
-        named = as_object(values.value, namespace, name, VALUES[1])
-        yield Manifest(values.file, values.within, values.path, named)
-    for path in texts_of(values):
-        yield from _of_text(values, path, namespace, name)
+def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
+    """Yield the sections of the plugin in values of a chart, as one object, and the configurations that they hold."""
+    held, own = values.manifest, list[Section]()
+    configured: list[Manifest | Diagnostic] = []
+    for section in sections(values.values, *VALUES):
+        found = [one for path in section.texts() for one in _of_text(held, path, namespace, name)]
+        configured += found
+        if section.is_of(values.chart, bool(found)):
+            own.append(section)
+    if own:
+        yield Manifest(held.file, held.within, held.path, as_object(values_with(own), namespace, name, VALUES[1]))
+    yield from configured
 
 
 def _of_text(manifest: Manifest, path: Path, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:

@@ -56,6 +56,11 @@ def matched(root: Json, finding: Finding, found: re.Match[str]) -> None:
         held[finding.path[-1]] = found[1]
 
 
+def named(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Set the name that the remedy gives, also as an element of a list."""
+    at(root, finding.path[:-1])[finding.path[-1]] = found[1]
+
+
 def amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
     set_amount(root, finding, int(found[1]))
 
@@ -546,7 +551,8 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS031", r"set at most 48", (assign(48),)),
     ("GPS031", r"move it below (\S+).*", (move_below,)),
     ("GPS031", r"write (\w+)", (rename_member,)),
-    ("GPS033", r"use (?:one of )?([^, ]+).*", (matched,)),
+    ("GPS033", r'use (?:one of )?"([^"]+)".*', (named,)),
+    ("GPS033", r'set (default) to (?:one of )?"([^"]+)".*', (add_member,)),
     ("GPS033", r"remove it", (delete,)),
     ("GPS033", r"write (\w+)", (rename_member,)),
     ("GPS033", r"set (create): (true) beside it", (add_beside,)),

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from webhook.cluster.device_plugin import MOST_CONFIGS, Texts, device_plugin, parse_config_map
 from webhook.cluster.plugin_config import PluginConfigError, parse
-from webhook.dryrun.charts import CHARTS, PLUGIN_CHART, Values, at
+from webhook.dryrun.charts import Values, at
 from webhook.dryrun.evidence.objects import decoded
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.defaults import DefaultRule
+from webhook.policy.sharing.names import CHARTS, PLUGIN_CHART
 from webhook.report.evidence import MOST_PLACES, Place, Read, Refused
 
 _PART = "devicePlugin"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.messages import message, printable
-from webhook.policy.sharing.names import ConfigNames, Section, named_configs, sections
+from webhook.policy.sharing.names import TEXTS, ConfigNames, Section, named_configs, sections
 from webhook.policy.verdict import Severity, Violation
 
 _SHOWN: Final = 4
@@ -23,25 +23,48 @@ def run(context: ConfigNames) -> Iterator[Violation]:
             yield Violation(path, problem, _remedy(names))
     for section in sections(context.value, context.group, context.kind):
         yield from _without_effect(section)
+        if "fallbackStrategies" in section.shape.keys:
+            yield from _without_label(section, context.known)
 
 
 def _without_effect(section: Section) -> Iterator[Violation]:
     for key in section.held:
-        if key not in section.keys:
-            remedy = f"write {section.texts}" if key in ("map", "data") and section.texts else "remove it"
+        if key not in section.shape.keys:
+            remedy = f"write {section.shape.texts}" if key in TEXTS and section.shape.texts else "remove it"
             yield Violation((*section.path, key), message("nothing reads the key {} here", key), remedy)
-    if section.texts == "data" and section.held.get("data") and section.held.get("create") is not True:
+    if section.shape.texts == "data" and section.held.get("data") and section.held.get("create") is not True:
         problem = message("the chart makes no ConfigMap of these configurations without create: true")
         yield Violation((*section.path, "data"), problem, "set create: true beside it")
 
 
+def _without_label(section: Section, known: Collection[str] | None) -> Iterator[Violation]:
+    """The strategies that do not exist, or else the section if it chooses nothing for nodes without a label."""
+    from webhook.policy.sharing.defaults import STRATEGIES, DefaultRule  # few inputs have a section of the plugin
+
+    fallbacks = section.held.get("fallbackStrategies", DefaultRule().fallbacks) or ()
+    if not isinstance(fallbacks, list | tuple):
+        return
+    unknown = [index for index, one in enumerate(fallbacks) if one not in STRATEGIES]
+    for index in unknown:
+        problem = message("the device plugin knows no fallback strategy {}", fallbacks[index])
+        yield Violation((*section.path, "fallbackStrategies", index), problem, f"use {_one_of(STRATEGIES)}")
+    names = section.names or (known if section.held.get("name") else ())
+    is_chosen = section.held.get("default") or DefaultRule("", tuple(fallbacks)).choose(names or ()) is not None
+    if names and not unknown and not is_chosen:
+        problem = message("neither default nor fallbackStrategies choose a configuration for nodes without a label")
+        yield Violation(section.path, problem, f"set default to {_one_of(sorted(names))}")
+
+
 def _remedy(names: Collection[str]) -> str:
     """The remedy that lists the first names."""
-    if not names:
-        return "add one with this name"
-    shown = [printable(name, _LONGEST) for name in sorted(names)[:_SHOWN]]
+    return f"use {_one_of(sorted(names))}" if names else "add one with this name"
+
+
+def _one_of(names: Sequence[str]) -> str:
+    """The first names, in quotes."""
+    shown = ", ".join(f'"{printable(name, _LONGEST)}"' for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"use {'one of ' if len(names) > 1 else ''}{', '.join(shown)}{more}"
+    return f"{'one of ' if len(names) > 1 else ''}{shown}{more}"
 
 
 CHECK = Check(

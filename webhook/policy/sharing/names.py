@@ -6,9 +6,10 @@ NVIDIA/gpu-operator deployments/gpu-operator/values.yaml (`devicePlugin.config`)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from webhook.policy.placement.node_classes import CONFIG_LABEL
 from webhook.policy.sharing.context import KIND
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.paths import at
@@ -19,29 +20,77 @@ VALUES: Final = (KIND[0], "DevicePluginValues")
 NAMING: Final = frozenset((("", "Node"), ("nvidia.com", "ClusterPolicy")))
 """The kinds of objects that name a configuration."""
 
-LABEL: Final = "nvidia.com/device-plugin.config"
-"""The label by which a node chooses its configuration (cmd/config-manager/main.go)."""
+PLUGIN_CHART: Final = "nvidia-device-plugin"
+CHARTS: Final = (PLUGIN_CHART, "gpu-operator")
+"""The charts that deploy the device plugin. In the values of a chart of charts, each has a section of its name."""
 
-CHARTS: Final = ("nvidia-device-plugin", "gpu-operator")
+
+class Shape(NamedTuple):
+    """Where the values of a chart, or a ClusterPolicy, say which configurations the plugin has.
+
+    `texts` is the key of the configurations that the section itself holds; empty where it holds none. `keys` are those
+    that the chart reads, and `marks` those that show, together, the section in values of an unknown chart.
+    """
+
+    chart: str
+    path: Path
+    texts: str
+    keys: frozenset[str]
+    marks: frozenset[str] = frozenset()
+
+
+_PLUGIN: Final = Shape(
+    CHARTS[0],
+    ("config",),
+    "map",
+    frozenset(("name", "map", "default", "fallbackStrategies")),
+    frozenset(("fallbackStrategies",)),
+)
+_OPERATOR: Final = Shape(
+    CHARTS[1],
+    ("devicePlugin", "config"),
+    "data",
+    frozenset(("create", "name", "default", "data")),
+    frozenset(("name", "default")),
+)
+_POLICY: Final = Shape("", ("spec", "devicePlugin", "config"), "", frozenset(("name", "default")))
+
+TEXTS: Final = (_PLUGIN.texts, _OPERATOR.texts)
+"""The keys of configurations. Users of one chart write that of the other."""
 
 
 class Section(NamedTuple):
-    """What the values of a chart, or a ClusterPolicy, say about configurations.
-
-    `texts` is the key of the configurations that the section itself holds; empty where it holds none. `keys` are those
-    that the chart reads.
-    """
+    """What the values of a chart, or a ClusterPolicy, say about configurations."""
 
     path: Path
     held: Mapping[str, Any]
-    texts: str
-    keys: Collection[str]
+    shape: Shape
 
     @property
     def names(self) -> Collection[str] | None:
-        """The names of the configurations that the section itself holds; None where it holds none."""
-        held = self.held.get(self.texts)
-        return held.keys() if isinstance(held, dict) and held and self.held.get("create", True) is True else None
+        """The names of the configurations that the section itself holds, under either key; None if it holds none."""
+        if not self.shape.texts or self.held.get("create", True) is not True:
+            return None
+        found = (self.held.get(key) for key in (self.shape.texts, *TEXTS))
+        return next((held.keys() for held in found if isinstance(held, dict) and held), None)
+
+    def texts(self) -> Iterator[Path]:
+        """The paths to the texts that may be configurations, also under the key of the other chart."""
+        for key in TEXTS:
+            held = self.held.get(key)
+            for name in held if isinstance(held, dict) else ():
+                yield (*self.path, key, name)
+
+    def is_of(self, chart: str, has_configurations: bool) -> bool:
+        """Whether a section of values is that of a chart which deploys the plugin. Other charts have keys of its names.
+
+        `chart` is the name of the chart where it is known, and otherwise empty. Then the content of the section tells:
+        whether it has configurations of the plugin, or the keys of its chart and no other ones.
+        """
+        above = self.path[0] if self.path[0] in CHARTS else chart
+        if above:
+            return above == self.shape.chart
+        return has_configurations or self.shape.marks <= self.held.keys() <= _PLUGIN.keys | _OPERATOR.keys
 
 
 class ConfigNames(NamedTuple):
@@ -61,40 +110,34 @@ class NamedConfig(NamedTuple):
     names: Collection[str] | None
 
 
-_PLUGIN: Final = ("config",), "map", frozenset(("name", "map", "default", "fallbackStrategies"))
-_OPERATOR: Final = ("devicePlugin", "config"), "data", frozenset(("create", "name", "default", "data"))
-
-
 def sections(value: Mapping[str, Any], group: str, kind: str) -> Iterator[Section]:
-    """The sections of a ClusterPolicy, or of values."""
+    """The sections of a ClusterPolicy, or those of values that may be sections of the plugin."""
     if kind == "Node":
         return
-    if group == "nvidia.com":
-        path: Path = ("spec", "devicePlugin", "config")
-        held = at(value, path)
-        if isinstance(held, dict):
-            yield Section(path, held, "", frozenset(("name", "default")))
-        return
-    for chart in ((), *((name,) for name in CHARTS)):
-        for below, texts, keys in (_PLUGIN, _OPERATOR):
-            held = at(value, (*chart, *below))
-            if isinstance(held, dict) and (chart or _is_of_plugin(below, held)):
-                yield Section((*chart, *below), held, texts, keys)
+    shapes = (_POLICY,) if group == "nvidia.com" else (_PLUGIN, _OPERATOR)
+    for chart in ((),) if group == "nvidia.com" else ((), *((name,) for name in CHARTS)):
+        for shape in shapes:
+            path = (*chart, *shape.path)
+            held = at(value, path)
+            if isinstance(held, dict):
+                yield Section(path, held, shape)
 
 
-def _is_of_plugin(path: Path, held: Mapping[str, Any]) -> bool:
-    """Whether a section is one of the two charts, and not of another chart with a key of this name."""
-    if path != ("config",):
-        return not _OPERATOR[2].isdisjoint(held)
-    texts = held.get("map")
-    found = [text for text in texts.values() if isinstance(text, str)] if isinstance(texts, dict) else []
-    return any(word in text for text in found for word in ("sharing", "version: v1"))
+def values_with(found: Iterable[Section]) -> dict[str, Any]:
+    """Values that hold these sections alone."""
+    values: dict[str, Any] = {}
+    for section in found:
+        holder = values
+        for step in section.path[:-1]:
+            holder = holder.setdefault(str(step), {})
+        holder[str(section.path[-1])] = section.held
+    return values
 
 
 def named_configs(value: Mapping[str, Any], group: str, kind: str) -> Iterator[NamedConfig]:
     """The names of configurations in an object of a kind that names some. An empty name stands for none."""
     if kind == "Node":
-        path: Path = ("metadata", "labels", LABEL)
+        path: Path = ("metadata", "labels", CONFIG_LABEL)
         yield from _named(path, at(value, path), None)
     for section in sections(value, group, kind):
         yield from _named((*section.path, "default"), section.held.get("default"), section.names)
