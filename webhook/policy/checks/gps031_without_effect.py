@@ -8,14 +8,13 @@ from typing import Any, Final
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.messages import message
 from webhook.policy.placement.cluster_objects import DevicePlugin
+from webhook.policy.placement.node_classes import RENAMED
+from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.sharing.config import refusals
 from webhook.policy.sharing.context import SharingConfig
 from webhook.policy.sharing.fields import ignored, member
+from webhook.policy.sharing.values import PREFIX, full_name
 from webhook.policy.verdict import Path, Severity, Violation
-
-_GPU: Final = "nvidia.com/gpu"
-_MIG: Final = "nvidia.com/mig-"
-_PREFIX: Final = "nvidia.com/"
 
 MOST_CLIENTS: Final = 48
 """Clients of one card through MPS, 16 before compute capability 7.5 (cmd/mps-control-daemon/mps/device.go)."""
@@ -81,27 +80,27 @@ def _of_block(path: Path, block: object, why_no_mig: str) -> Iterator[Violation]
     names = set()
     for index, one in enumerate(resources or ()):
         here = (*where, index)
-        name = one["name"] if one["name"].startswith(_PREFIX) else _PREFIX + one["name"]
+        name = full_name(one["name"])
         if name in names:
             problem = message("{} is given more than once; the device plugin advertises the largest number", name)
             yield Violation((*here, "name"), problem, "remove one of them")
         names.add(name)
-        if name.startswith(_MIG) and why_no_mig:
+        if name.startswith(MIG) and why_no_mig:
             yield Violation(
-                (*here, "name"), message(f"this entry shares nothing: {why_no_mig}"), f"name {_GPU}, or remove it"
+                (*here, "name"), message(f"this entry shares nothing: {why_no_mig}"), f"name {CARD}, or remove it"
             )
-        elif name != _GPU and not name.startswith(_MIG):
+        elif name != CARD and not name.startswith(MIG):
             yield Violation(
-                (*here, "name"), message("no card has the name {}, and this entry shares nothing", name), f"name {_GPU}"
+                (*here, "name"), message("no card has the name {}, and this entry shares nothing", name), f"name {CARD}"
             )
-        yield from _ignored_in(one, here, f"{name}.shared" if renames else None)
+        yield from _ignored_in(one, here, name + RENAMED if renames else None)
 
 
 def _ignored_in(one: dict[str, Any], path: Path, renamed: str | None) -> Iterator[Violation]:
     """The violations of fields that the plugin resets (api/config/v1/replicas.go, `disableResoureRenaming`)."""
     rename = one.get("rename")
-    if rename is not None and rename not in (renamed, "" if renamed is None else renamed.removeprefix(_PREFIX)):
-        remedy = "remove it, or set renameByDefault: true, which adds .shared" if renamed is None else "remove it"
+    if rename is not None and rename not in (renamed, "" if renamed is None else renamed.removeprefix(PREFIX)):
+        remedy = f"remove it, or set renameByDefault: true, which adds {RENAMED}" if renamed is None else "remove it"
         yield Violation((*path, "rename"), message("the device plugin ignores this name"), remedy)
     if one.get("devices", "all") != "all":
         problem = message("the device plugin ignores the selection of devices, and shares all cards of the node")
@@ -119,7 +118,7 @@ def _of_mps(path: Path, block: object, version: str | None) -> Iterator[Violatio
     for index, one in enumerate(resources or ()):
         if one["replicas"] > MOST_CLIENTS:
             problem = message(
-                f"MPS serves at most {MOST_CLIENTS} clients of a card, 16 before Turing: it does not start"
+                f"MPS serves at most {MOST_CLIENTS} clients of a card, 16 before Turing: the MPS daemon does not start"
             )
             yield Violation((*where, index, "replicas"), problem, f"set at most {MOST_CLIENTS}")
 

@@ -8,10 +8,11 @@ v0.15 on). Nodes may also run without it: then these labels are absent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, RENAMED, REPLICAS, SHARED, STRATEGY
 from webhook.policy.placement.selector import Constraint, Expression, Term, alternatives
+from webhook.policy.pods.gpu_resources import CARD
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import PluginConfig
@@ -65,12 +66,9 @@ def _labels(configs: Sequence[PluginConfig]) -> Term:
     }
 
 
-_CARD: Final = "nvidia.com/gpu"
-
-
 def _card(config: PluginConfig) -> tuple[str, int, bool]:
     """How a configuration shares cards, into how many replicas, and whether the label of their product says so."""
     for shared in config.resources:
-        if shared.name in (_CARD, _CARD + RENAMED):
-            return config.strategy, shared.replicas, shared.name == _CARD
+        if shared.name in (CARD, CARD + RENAMED):
+            return config.strategy, shared.replicas, shared.name == CARD
     return "none", 1, False

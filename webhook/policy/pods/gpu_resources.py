@@ -33,21 +33,23 @@ class GpuResources:
 _FOREIGN = frozenset({"gpumem", "gpumem-percentage", "gpucores", "priority", "vgpu", "pgpu"})
 """Names that other software gives to GPUs (Project-HAMi/HAMi, kubevirt)."""
 
-_CARD = "nvidia.com/gpu"
+CARD = "nvidia.com/gpu"
+"""The name under which a device plugin offers cards."""
+
 _SHARE = "nvidia.com/gpu.shared"
 WRONG_NAMES: Mapping[str, str] = {
-    "gpu": _CARD,
-    "gpus": _CARD,
-    "nvidia-gpu": _CARD,
-    "nvidia/gpu": _CARD,
-    "nvidia.com.gpu": _CARD,  # NVIDIA/k8s-device-plugin#569
-    "alpha.kubernetes.io/nvidia-gpu": _CARD,  # Kubernetes until 1.10
-    "nvidia.com/nvidia-gpu": _CARD,
-    "nvidia.com/gpu-memory": _CARD,
-    "nvidia.com/gpu.memory": _CARD,
-    "nvidia.com/gpu-count": _CARD,
-    "nvidia.com/gpu.count": _CARD,
-    "nvidia.com/gpu.replicas": _CARD,
+    "gpu": CARD,
+    "gpus": CARD,
+    "nvidia-gpu": CARD,
+    "nvidia/gpu": CARD,
+    "nvidia.com.gpu": CARD,  # NVIDIA/k8s-device-plugin#569
+    "alpha.kubernetes.io/nvidia-gpu": CARD,  # Kubernetes until 1.10
+    "nvidia.com/nvidia-gpu": CARD,
+    "nvidia.com/gpu-memory": CARD,
+    "nvidia.com/gpu.memory": CARD,
+    "nvidia.com/gpu-count": CARD,
+    "nvidia.com/gpu.count": CARD,
+    "nvidia.com/gpu.replicas": CARD,
     "nvidia.com/shared-gpu": _SHARE,
     "nvidia.com/gpu-shared": _SHARE,
     "nvidia.com/gpushared": _SHARE,
@@ -89,7 +91,7 @@ class KnownNames:
         meant = WRONG_NAMES.get(folded)
         if meant in self._names:
             return meant
-        return _CARD if meant is not None and _CARD in self._names else None
+        return CARD if meant is not None and CARD in self._names else None
 
 
 def is_listed_by_nodes(name: str) -> bool:

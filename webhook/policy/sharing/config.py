@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
+from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.sharing.problems import Problem, Problems, release_of
 from webhook.policy.sharing.schema import Held, read
 from webhook.policy.sharing.values import as_text, full_name
@@ -72,7 +73,7 @@ def _shared(path: Path, block: Mapping[str, Any]) -> tuple[bool | None, tuple[Re
     """The option and the resources of a block. The plugin resets `rename` and `devices` (`disableResoureRenaming`)."""
     if len(block["resources"]) > MOST_RESOURCES:
         raise RefusedError((*path, "resources"), f"more than {MOST_RESOURCES} resources")
-    suffix = ".shared" if block.get("renameByDefault") else ""
+    suffix = RENAMED if block.get("renameByDefault") else ""
     replicas: dict[str, int] = {}
     for one in block["resources"]:
         name = full_name(one["name"]) + suffix
