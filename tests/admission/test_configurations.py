@@ -11,7 +11,7 @@ import pytest
 
 from tests.linear import assert_linear
 from webhook.admission import BadReviewError, Hook, respond
-from webhook.admission.configurations import CHARACTERS, VALUES
+from webhook.admission.configurations import CHARACTERS, MOST_VALUES
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import MESSAGE_LIMIT
 from webhook.policy.settings.elements import NamespaceRule
@@ -97,18 +97,59 @@ def test_part_without_effect_is_found_at_its_key() -> None:
     assert findings(review({"a": WITHOUT_EFFECT}), denying) == [("GPS031", "deny", "a")]
 
 
-def test_text_that_cannot_be_read_is_refused() -> None:
-    (warning,) = response(review({"a": BROKEN}))["warnings"]
-    assert warning.startswith('GPS030 "a": cannot be read, line 2: unexpected ":"; put text that holds ": " in quotes')
-    assert response(review({"a": BROKEN}), DENYING)["allowed"] is False
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BROKEN, 'line 2: unexpected ":"; put text that holds ": " in quotes'),
+        (f"version: v1\n{GOOD}", 'line 2: mapping key "version" is given twice, first on line 1'),
+        ("nothing: of this: x", 'line 1: unexpected ":"; put text that holds ": " in quotes'),
+    ],
+    ids=["sharing", "key twice", "no sharing"],
+)
+def test_text_that_cannot_be_read_is_never_denied(text: str, message: str) -> None:
+    answered = response(review({"a": text}), DENYING)
+    (warning,) = answered["warnings"]
+    assert warning.startswith(f'GPS030 "a": cannot be read, {message}')
+    assert answered["allowed"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("version: v2", 'version: the device plugin refuses this: must be v1, not "v2"'),
+        ("version: v1beta1\nflags: {migStrategy: mixd}", "version: the device plugin refuses this: must be v1, not"),
+        ("version: v1\nflags: {migStrategy: mixd}", "flags.migStrategy: the device plugin refuses this: must be none"),
+        ("version: v1\nsharing: []", "sharing: the device plugin refuses this: must be a mapping, not a list"),
+        ("sharing: time-slicing", "sharing: the device plugin refuses this: must be a mapping, not text"),
+        ("mps", "the device plugin refuses this: must be a mapping, not text"),
+        ("[mps]", "the device plugin refuses this: must be a mapping, not a list"),
+    ],
+)
+def test_every_text_is_a_configuration(text: str, problem: str) -> None:
+    answered = response(review({"a": text}), DENYING)
+    assert answered["allowed"] is False
+    separator = ", " if not problem.startswith("the ") else ": "
+    assert answered["status"]["message"].startswith(f'GPS030 "a"{separator}{problem}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sharing: {timeSlice: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}",
+        f"apiVersion: v1\n{GOOD.partition(chr(10))[2]}",
+        "mps: 1",
+    ],
+)
+def test_field_that_the_plugin_ignores_is_found_in_every_text(text: str) -> None:
+    assert findings(review({"a": text})) == [("GPS031", "warn", "a")]
 
 
 def test_only_the_first_document_of_a_text_counts() -> None:
     assert findings(review({"a": f"{GOOD}---\n{REFUSED}", "b": f"{REFUSED}---\n{GOOD}"})) == [("GPS030", "warn", "b")]
 
 
-@pytest.mark.parametrize("text", ["", "hello", "nothing: of this: x", "mps", "# mps", "mps: 1", "[mps]", 7, None])
-def test_text_without_configuration_is_left_alone(text: object) -> None:
+@pytest.mark.parametrize("text", ["", "# mps", "{}", "version: v1", 7, None])
+def test_text_that_sets_nothing_is_left_alone(text: object) -> None:
     assert findings(review({"a": text})) == []
 
 
@@ -179,9 +220,9 @@ def flow(size: int) -> str:
     "data",
     [
         {"big": "mps: " + "x" * CHARACTERS, "a": REFUSED},
-        {**{f"k{number}": f"mps{number}" for number in range(CHARACTERS // 64)}, "a": REFUSED},
-        {"big": flow(VALUES), "a": REFUSED},
-        {**{f"k{number}": flow(VALUES // 8) for number in range(8)}, "a": REFUSED},
+        {**{f"k{number}": f"# {number}" for number in range(CHARACTERS // 64)}, "a": REFUSED},
+        {"big": flow(MOST_VALUES), "a": REFUSED},
+        {**{f"k{number}": flow(MOST_VALUES // 8) for number in range(8)}, "a": REFUSED},
         {"big": f"x: &x [{'1,' * 500}]\nsharing: {{mps: }}\ny: [{'*x,' * 20}]", "a": REFUSED},
     ],
     ids=["text", "texts", "values", "values of texts", "aliases"],

@@ -941,6 +941,13 @@ def test_input_of_which_nothing_counts_any_more_is_not_parsed(monkeypatch: pytes
     assert len(parsed) == (20 if listed else 4)
 
 
+@pytest.mark.parametrize("name", ["Sharing", "SHARING "])
+def test_configuration_is_read_in_any_case_of_its_fields(case: Case, name: str) -> None:
+    assert said(case(pod(), config_map(default=TIME_SLICING.replace("sharing", name))))[0] == [
+        "device plugin: time-slicing"
+    ]
+
+
 def test_file_that_is_named_twice_counts_once(case: Case, here: Path) -> None:
     case(config_map(default=TIME_SLICING), node("none"))
     named = (".", "0.yaml", "./0.yaml", str(here / "0.yaml"), "1.yaml", "1.yaml")

@@ -146,9 +146,7 @@ def test_text_that_cannot_be_read_is_an_error_if_it_seems_to_share(here: Path, l
     (here / "a.yaml").write_text(text)
     ended = run("check", "a.yaml", "-o", "json")
     errors = ended.json()["errors"]
-    assert [one["message"].partition(":")[0] for one in errors] == [
-        "the device plugin cannot read this configuration"
-    ] * is_error
+    assert [one["message"].partition(":")[0] for one in errors] == ["this configuration cannot be read"] * is_error
     assert all(one["line"] > 7 for one in errors)
     assert ended.code == (2 if is_error else 0)
 
@@ -169,6 +167,96 @@ def test_sharing_of_another_program_is_no_configuration(here: Path, sharing: Any
     (here / "b.yaml").write_text(dumped({"sharing": sharing}))
     report = run("check", ".", "-o", "json").json()
     assert (len(report["results"]), report["results"][0]["decision"], report["errors"]) == (1, "skipped", [])
+
+
+def in_config_map(**texts: str) -> str:
+    return dumped(made("v1", "ConfigMap", data=texts))
+
+
+WRONG = {
+    "version and flags": "version: v1\nflags: {plugin: {deviceListStrategy: foo}}\n",
+    "version and a list": "version: v1\nsharing: []\n",
+    "another version": "version: v1beta1\nflags: {migStrategy: mixd}\n",
+    "capitals": "Sharing:\n  MPS: {resources: [{name: nvidia.com/gpu, replicas: 1}]}\n",
+    "space": "sharing : {mps: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}\n",
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("name", ["a.yaml", "."])
+@pytest.mark.parametrize("is_in_config_map", [False, True])
+def test_wrong_configuration_is_known_by_its_content(here: Path, text: str, name: str, is_in_config_map: bool) -> None:
+    (here / "a.yaml").write_text(in_config_map(one=text) if is_in_config_map else text)
+    ended = run("check", name, "-o", "json")
+    assert [code for _, code, *_ in found(ended.json())] == ["GPS030"]
+    assert ended.json()["errors"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("version: v2\n", "GPS030"),
+        ("sharing: time-slicing\n", "GPS030"),
+        ("sharing: {timeSlice: {resources: []}}\n", "GPS031"),
+        (FOUR.replace("version", "verzion"), "GPS031"),
+        ("nothing to see: here: [\n", None),
+        ("we share GPUs\n", None),
+        ("- a\n", None),
+        (dumped(made("v1", "Pod")), None),
+        ("sharing: {{ .Values.x }}\n", None),
+    ],
+)
+@pytest.mark.parametrize("has_configuration", [True, False])
+def test_other_key_of_a_config_map_counts_beside_a_configuration(
+    here: Path, text: str, code: str | None, has_configuration: bool
+) -> None:
+    texts = {"aa": text, **({"four": FOUR} if has_configuration else {})}
+    (here / "a.yaml").write_text(in_config_map(**texts))
+    report = run("check", "a.yaml", "-o", "json").json()
+    is_known = has_configuration or "replicas: 4" in text
+    assert [(name, code) for name, code, *_ in found(report)] == ([("x/aa", code)] if code and is_known else [])
+    assert report["errors"] == []
+
+
+def test_key_that_is_given_twice_is_an_error_of_the_reader(here: Path) -> None:
+    (here / "a.yaml").write_text(in_config_map(one=f"version: v1\n{FOUR}"))
+    (error,) = run("check", "a.yaml", "-o", "json").json()["errors"]
+    assert error["message"].startswith('this configuration cannot be read: mapping key "version" is given twice')
+
+
+TEMPLATE = "timeSlicing: {{ .Values.x }}\nsharing:\n  mps:\n"
+
+
+@pytest.mark.parametrize("text", [TEMPLATE, f"{FOUR}# {{{{ x }}}}\n", TEMPLATE.replace(".Values.x", "x")])
+@pytest.mark.parametrize("is_json", [False, True])
+def test_template_in_a_config_map_is_no_error(here: Path, text: str, is_json: bool) -> None:
+    value = made("v1", "ConfigMap", data={"shop": text})
+    (here / "a.yaml").write_text(json.dumps(value) if is_json else dumped(value))
+    ended = run("check", "a.yaml", "-o", "json")
+    assert (ended.code, ended.json()["errors"]) == (0, [])
+
+
+def test_template_in_values_is_an_error(here: Path) -> None:
+    (here / "a.yaml").write_text(dumped(release({"config": {"map": {"one": TEMPLATE}}})))
+    ended = run("check", "a.yaml", "-o", "json")
+    assert [one["message"].partition(":")[0] for one in ended.json()["errors"]] == ["this configuration cannot be read"]
+
+
+OTHER_PROGRAMS = {
+    "flags of features": "version: 1\nflags: {new-page: true}\n",
+    "flipt": "version: '1.2'\nflags:\n- key: mps\n  enabled: true\n",
+    "file sharing": "version: 3\nsharing: {enabled: true}\n",
+    "sharing": "sharing: file\n",
+    "notes": "mps: million pages per second\n",
+    "resources": "mps: {resources: {limits: {cpu: 1}}}\n",
+}
+
+
+@pytest.mark.parametrize("text", OTHER_PROGRAMS.values(), ids=OTHER_PROGRAMS)
+def test_config_map_of_another_program_is_left_alone(here: Path, text: str) -> None:
+    (here / "a.yaml").write_text(in_config_map(one=text, two=text))
+    report = run("check", "a.yaml", "-o", "json").json()
+    assert ([one["decision"] for one in report["results"]], report["errors"]) == (["skipped"], [])
 
 
 def test_comment_in_the_configuration_ignores_a_finding(here: Path) -> None:

@@ -14,13 +14,12 @@ from webhook.manifests import Document, documents
 from webhook.policy.messages import MESSAGE_LIMIT, printable, shorten
 from webhook.policy.pods.reading import Members, members
 from webhook.policy.sharing.context import ConfigText
-from webhook.policy.sharing.fields import is_configuration, may_be_configuration
 from webhook.policy.verdict import Finding, Severity, Verdict, Violation
 
 CHARACTERS: Final = 32 * 1024
 """Characters of the texts of one request that are read: fifty times a usual configuration. YAML takes 0.8 µs each."""
 
-VALUES: Final = 4096
+MOST_VALUES: Final = 4096
 """Values that these texts may hold, with those of aliases at each place: a check takes up to 15 µs for one."""
 
 _OF_A_TEXT: Final = 64
@@ -36,25 +35,28 @@ _TOO_LARGE: Final = Violation(
 
 
 def configurations(written: Members, before: Members | None) -> Iterator[ConfigText]:
-    """Yield the configurations of a ConfigMap that differ from those before it. Raises MalformedError."""
+    """Yield the texts of a ConfigMap that differ from those before it. Raises MalformedError.
+
+    Each is a configuration, whatever it looks like: the administrator named the ConfigMap, and nodes choose any key.
+    What this reader cannot read is no ground for a denial, as the plugin's reader accepts more, such as a key that is
+    given twice.
+    """
     texts, known = members(written, _DATA, ()), {} if before is None else members(before, _DATA, ())
-    characters, values = CHARACTERS, VALUES
+    characters, values = CHARACTERS, MOST_VALUES
     for key, text in texts.items():
-        if not isinstance(text, str) or known.get(key) == text or not may_be_configuration(text):
+        if not isinstance(text, str) or known.get(key) == text:
             continue
         characters -= len(text) + _OF_A_TEXT
         found = _first_document(text) if characters >= 0 else None
         values -= _count(found.value, values + 1) if isinstance(found, Document) else 0
         if min(characters, values) < 0:
-            yield ConfigText((_DATA, key), {}, _TOO_LARGE)
+            yield ConfigText((_DATA, key), None, _TOO_LARGE)
             return
         if isinstance(found, Diagnostic):
             why = f"cannot be read, line {found.line}: {printable(found.message, MESSAGE_LIMIT)}"
-            yield ConfigText((_DATA, key), {}, Violation((), why, "correct the text"))
+            yield ConfigText((_DATA, key), None, Violation((), why, "correct the text", Severity.WARN))
             continue
-        value: Any = None if found is None else found.value
-        if is_configuration(value):
-            yield ConfigText((_DATA, key), value)
+        yield ConfigText((_DATA, key), None if found is None else found.value)
 
 
 def _first_document(text: str) -> Document | Diagnostic | None:

@@ -5,10 +5,9 @@ They stand in ConfigMaps, in values of charts and in files of their own.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, TypeGuard
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.dryrun.charts import Values, at, values_of
@@ -16,10 +15,11 @@ from webhook.dryrun.evidence.first_pass import chart_values, may_configure_plugi
 from webhook.manifests import Document, Manifest, Reason, Source, documents
 from webhook.manifests.embedded import LARGEST, embedded
 from webhook.manifests.objects import MOST_ERRORS, items_of, reviewed
-from webhook.manifests.recognition import is_review
+from webhook.manifests.recognition import UnrenderedTemplate, is_review
 from webhook.policy.sharing.context import as_object
-from webhook.policy.sharing.fields import is_configuration, may_be_configuration
+from webhook.policy.sharing.fields import is_configuration, is_configuration_beside
 from webhook.policy.sharing.names import VALUES, Section, sections, values_with
+from webhook.policy.sharing.words import may_be_configuration, seems_to_share
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import group_of
 
@@ -63,10 +63,10 @@ def configurations(source: Source) -> Iterator[Manifest | Diagnostic]:
         elif "items" in value:
             for item in items_of(file, document):
                 yield from _of_object(item) if isinstance(item, Manifest) else ()
-        elif "kind" in value or "apiVersion" in value:
-            yield from _of_object(manifest)
         elif is_configuration(value):
             yield Manifest(file, document, (), as_object(value))
+        elif "kind" in value or "apiVersion" in value:
+            yield from _of_object(manifest)
         else:
             yield from _of_values(Values("", manifest), "", "")
 
@@ -78,12 +78,24 @@ def _of_object(manifest: Manifest) -> Iterator[Manifest | Diagnostic]:
     namespace, name = (at(manifest.value, "metadata", key) or "" for key in ("namespace", "name"))
     namespace, name = str(namespace), str(name)
     if (group_of(version), kind) == ("", "ConfigMap"):
-        texts = at(manifest.value, "data")
-        for key in texts if isinstance(texts, dict) else ():
-            yield from _of_text(manifest, ("data", key), namespace, name)
+        yield from _of_config_map(manifest, namespace, name)
     else:
         for values in values_of(manifest):
             yield from _of_values(values, namespace, name)
+
+
+def _of_config_map(manifest: Manifest, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
+    """Yield the configurations of a ConfigMap. Beside a configuration, other keys are some, too."""
+    held = at(manifest.value, "data")
+    texts = {key: text for key, text in held.items() if isinstance(text, str)} if isinstance(held, dict) else {}
+    likely = {key: embedded(manifest, ("data", key)) for key, text in texts.items() if _may_be_configuration(text)}
+    is_of_plugin = any(isinstance(found, Document) and is_configuration(found.value) for found in likely.values())
+    is_one = is_configuration_beside if is_of_plugin else is_configuration
+    for key in texts if is_of_plugin else likely:
+        path = ("data", key)
+        found = likely[key] if key in likely else embedded(manifest, path)
+        if not isinstance(found, UnrenderedTemplate):  # of another program, or rendered before the plugin reads it
+            yield from _of_read(manifest, path, found, is_one, namespace, name)
 
 
 def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
@@ -101,21 +113,35 @@ def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest |
 
 
 def _of_text(manifest: Manifest, path: Path, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
-    """Yield the configuration that a text of an object is, or why it cannot be read."""
+    """Yield the configuration that a text of values is, or why it cannot be read."""
     text = manifest.at(path)
-    if not isinstance(text, str) or not may_be_configuration(text):
+    if isinstance(text, str) and _may_be_configuration(text):
+        yield from _of_read(manifest, path, embedded(manifest, path), is_configuration, namespace, name)
+
+
+def _of_read(
+    manifest: Manifest,
+    path: Path,
+    found: Document | Diagnostic | None,
+    is_one: Callable[[object], TypeGuard[dict[str, Any]]],
+    namespace: str,
+    name: str,
+) -> Iterator[Manifest | Diagnostic]:
+    """Yield the configuration that was found in a text, or why it cannot be read if the text seems to share GPUs."""
+    if isinstance(found, Document):
+        if is_one(found.value):
+            key = str(path[-1])
+            held = as_object(found.value, namespace, f"{name}/{key}" if name else key)
+            yield Manifest(manifest.file, found, (), held)
         return
-    if len(text) > LARGEST and _SEEMS_TO_SHARE.search(text):
+    text = manifest.at(path)
+    if not isinstance(text, str) or not seems_to_share(text):
+        return
+    if len(text) > LARGEST:
         yield manifest.diagnostic(path, f"a configuration of more than {LARGEST} characters is not checked")
-        return
-    found = embedded(manifest, path)
-    value: Any = found.value if isinstance(found, Document) else None
-    if isinstance(found, Document) and is_configuration(value):
-        key = str(path[-1])
-        yield Manifest(manifest.file, found, (), as_object(value, namespace, f"{name}/{key}" if name else key))
-    elif isinstance(found, Diagnostic) and _SEEMS_TO_SHARE.search(text):
-        yield replace(found, message=f"the device plugin cannot read this configuration: {found.message}")
+    elif isinstance(found, Diagnostic):
+        yield replace(found, message=f"this configuration cannot be read: {found.message}")
 
 
-_SEEMS_TO_SHARE: Final = re.compile(r"^[ \t]*+(?:mps|timeSlicing)[ \t]*+:", re.MULTILINE | re.IGNORECASE)
-"""A line of a text that is not read and that seems to be a configuration."""
+def _may_be_configuration(text: str) -> bool:
+    return may_be_configuration(text.encode(errors="replace"))

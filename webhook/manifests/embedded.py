@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from webhook.diagnostics import Diagnostic
@@ -34,7 +35,10 @@ def embedded(manifest: Manifest, path: Path) -> Document | Diagnostic | None:
         return None
     block = _in_block(manifest, mark)
     if isinstance(found, Diagnostic):
-        return block if isinstance(block, Diagnostic) else manifest.diagnostic(path, found.message)
+        if isinstance(block, Diagnostic):
+            return block
+        line, column = manifest.locate(path)
+        return replace(found, line=line, column=column)
     if isinstance(block, Document) and block.value == found.value:
         return block
     outer = manifest.within.text

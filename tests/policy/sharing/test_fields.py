@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.sharing.fields import ignored, is_configuration
+from webhook.policy.sharing.fields import ignored, is_configuration, is_configuration_beside
 
 RESOURCES = [{"name": "nvidia.com/gpu", "replicas": 2}]
 
@@ -21,6 +21,12 @@ RESOURCES = [{"name": "nvidia.com/gpu", "replicas": 2}]
         {"mps": {"resources": RESOURCES}},
         {"version": "v1", "flags": {"migStrategy": "none"}},
         {"Version": "v1", "Flags": {"migstrategy": "none"}},
+        {"version": "v1beta1", "flags": {"migStrategy": "mixd"}},
+        {"version": "v1", "flags": {"deviceIDStrategy": "foo"}},
+        {"version": "v1", "sharing": []},
+        {"version": "v2", "sharing": "time-slicing"},
+        {"sharing": {"timeSlice": {"resources": RESOURCES}}},
+        {"apiVersion": "v1", "sharing": {"mps": {"resources": RESOURCES}}},
     ],
 )
 def test_configuration_is_found_by_its_content(value: object) -> None:
@@ -41,13 +47,25 @@ def test_configuration_is_found_by_its_content(value: object) -> None:
         {"flags": {"migStrategy": "none"}},
         {"version": "v1", "flags": {"verbose": True}},
         {"version": "v1", "flags": ["migStrategy"]},
-        {"version": "v2", "flags": {"migStrategy": "none"}},
+        {"version": 1, "flags": {"migStrategy": "none"}},
+        {"version": 3, "sharing": {"enabled": True}},
+        {"version": "latest", "sharing": []},
+        {"sharing": {"links": {"resources": [{"name": "a"}]}}},
         {"kind": "Pod", "sharing": {"mps": {}}},
         {"apiVersion": "v1", "sharing": {"mps": {}}},
+        {"apiVersion": "v1", "flags": {"migStrategy": "none"}},
     ],
 )
 def test_other_document_is_none(value: object) -> None:
     assert not is_configuration(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [({"version": "v2"}, True), ({}, True), ("notes", False), ([], False), (None, False), ({"kind": "Pod"}, False)],
+)
+def test_mapping_beside_a_configuration_is_one(value: object, is_one: bool) -> None:
+    assert is_configuration_beside(value) is is_one
 
 
 def remedies(value: Any) -> dict[str, str]:

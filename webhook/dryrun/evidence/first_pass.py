@@ -17,6 +17,7 @@ from webhook.dryrun.inputs import Found
 from webhook.manifests import Reason, Source
 from webhook.manifests.files import read_file
 from webhook.manifests.recognition import is_values_file
+from webhook.policy.sharing.words import may_be_configuration
 
 if TYPE_CHECKING:
     from webhook.report.evidence import Place
@@ -25,11 +26,8 @@ MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the inputs that wait for the second pass. Inputs with more show nothing."""
 
 _KINDS = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster)(?:List)?\b""")
-_TEXTS = (
-    *(b"devicePlugin", b"sharing:", b'sharing":', b'sharing\\":', b"timeSlicing", b"migStrategy"),
-    *(b"nvidia-device-plugin", b"device-plugin.config", b"fallbackStrategies"),
-)
-"""What ClusterPolicies, and configurations of the device plugin in ConfigMaps and values of charts, hold."""
+_NAMES = (b"devicePlugin", b"nvidia-device-plugin", b"device-plugin.config", b"fallbackStrategies")
+"""What ClusterPolicies, labels of nodes and values of charts hold that choose a configuration of the device plugin."""
 
 _CONFIG = re.compile(rb"""config\\?["']?[ \t]*:(?s:.){0,300}?default\\?["']?[ \t]*:""")
 """Values of the plugin's chart that name a ConfigMap and the default."""
@@ -107,7 +105,9 @@ def may_describe_cluster(data: bytes) -> bool:
 
 def may_configure_plugin(data: bytes) -> bool:
     """Whether bytes have a word that configurations of the device plugin have, or objects that choose among them."""
-    return any(text in data for text in _TEXTS) or (b"config" in data and _CONFIG.search(data) is not None)
+    if any(name in data for name in _NAMES) or (b"config" in data and _CONFIG.search(data) is not None):
+        return True
+    return may_be_configuration(data)
 
 
 def kinds(data: bytes) -> frozenset[str]:

@@ -19,6 +19,7 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.defaults import DefaultRule
 from webhook.policy.sharing.names import CHARTS, PLUGIN_CHART
+from webhook.policy.sharing.words import may_be_configuration
 from webhook.report.evidence import MOST_PLACES, Place, Read, Refused
 
 _PART = "devicePlugin"
@@ -203,7 +204,7 @@ def _is_named(source: _Source, wanted: str) -> bool:
 def _shares(texts: Texts) -> bool:
     """Whether one of the first texts is a configuration of the plugin that shares GPUs."""
     for key in sorted(texts)[:MOST_CONFIGS]:
-        if b"sharing" in texts[key]:
+        if may_be_configuration(texts[key]):
             try:
                 if parse(key, texts[key]).strategy != "none":
                     return True

@@ -16,23 +16,23 @@ _HEADER: Final = frozenset(("apiVersion", "kind", "metadata"))
 
 
 class ConfigText(NamedTuple):
-    """A text of a ConfigMap that is a configuration: where it is, and the value of its document.
+    """A text of a ConfigMap that is a configuration: where it is, and the value of its document, of any type.
 
-    `unread` says why the text is not read; its value is empty then.
+    `unread` says why the text is not read; its value is None then.
     """
 
     path: Path
-    value: Mapping[str, Any]
+    value: object
     unread: Violation | None = None
 
 
 class SharingConfig(NamedTuple):
     """A configuration of the device plugin: the value of its document. `version`: that of the plugin, if known.
 
-    `unread` says why its text is not read; the value is empty then.
+    `unread` says why its text is not read; the value is None then.
     """
 
-    value: Mapping[str, Any]
+    value: object
     version: str | None
     unread: Violation | None = None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from webhook.policy.messages import is_one_edit_away
 from webhook.policy.sharing.problems import NEWEST, release_of
@@ -70,31 +71,41 @@ def member(held: object, name: str) -> tuple[str, Any] | None:
     return (max(keys), held[max(keys)]) if isinstance(held, dict) and keys else None
 
 
-_WORDS: Final = ("sharing", "timeslicing", "mps", "flags")
-"""Words of which a configuration has at least one, in any case."""
+_VERSION: Final = re.compile("v[0-9]")
+_OF_FLAGS: Final = (*FLAGS.fields, *PLUGIN.fields, *GFD.fields)
+"""Fields of flags, and those that users put there although they belong one level deeper."""
 
 
-def may_be_configuration(text: str) -> bool:
-    """Whether a text holds a word that every configuration has."""
-    folded = text.casefold()
-    return any(word in folded for word in _WORDS)
-
-
-def is_configuration(value: object) -> bool:
-    """Whether a document is a configuration of the plugin, as its content shows."""
-    if not isinstance(value, dict) or "kind" in value or "apiVersion" in value:
+def is_configuration(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a document is a configuration of the plugin, right or wrong, as its content shows."""
+    if not isinstance(value, dict) or "kind" in value:
         return False
-    _, sharing = member(value, "sharing") or ("", None)
+    version, flags = member(value, "version"), member(value, "flags")
+    is_versioned = version is not None and isinstance(version[1], str) and bool(_VERSION.match(version[1]))
+    sharing = member(value, "sharing")
+    if sharing and (is_versioned or _shares(sharing[1], is_certain=bool(version or flags))):
+        return True
+    if is_versioned and flags and any(member(flags[1], name) for name in _OF_FLAGS):
+        return True
+    return any(_is_block(found[1]) for name in SHARING.fields if (found := member(value, name)))
+
+
+def is_configuration_beside(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a document under another key of a ConfigMap that has a configuration is one, too.
+
+    Nodes choose among all keys. Notes, and manifests that are kept there, are left out.
+    """
+    return isinstance(value, dict) and "kind" not in value
+
+
+def _shares(sharing: object, *, is_certain: bool) -> bool:
+    """Whether the value of `sharing` is that of the plugin. Other programs have `mps` there, too."""
     if member(sharing, "timeSlicing"):
         return True
-    mps = member(sharing, "mps")  # which other programs have, too
-    if mps and (member(value, "version") or member(value, "flags") or _has_fields(mps[1])):
+    mps = member(sharing, "mps")
+    if mps and (is_certain or _has_fields(mps[1])):
         return True
-    if any(_is_block(found[1]) for name in SHARING.fields if (found := member(value, name))):
-        return True
-    _, version = member(value, "version") or ("", None)
-    _, flags = member(value, "flags") or ("", None)
-    return version == "v1" and any(member(flags, name) for name in FLAGS.fields)
+    return isinstance(sharing, dict) and any(map(_is_block, sharing.values()))
 
 
 def _has_fields(value: object) -> bool:
@@ -104,6 +115,6 @@ def _has_fields(value: object) -> bool:
 
 
 def _is_block(value: object) -> bool:
-    """Whether a mapping that stands beside `sharing` by mistake is a sharing block."""
+    """Whether a mapping that stands at a wrong place, or has a wrong name, is a sharing block."""
     resources = value.get("resources") if isinstance(value, dict) else None
     return isinstance(resources, list) and any(member(one, "replicas") for one in resources)

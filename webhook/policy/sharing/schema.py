@@ -68,7 +68,7 @@ def _replicas(held: Mapping[str, Any], path: Path) -> Problems:
         return
     count = held["replicas"]
     path = (*path, "replicas")
-    remedy = "set 2 or more, or share nothing without this block"
+    remedy = "set 2 or more, or remove the block to share nothing"
     if count is not None and not values.is_integer(count):
         yield values.no_integer(count, path)._replace(remedy=remedy)
     elif (count or 0) < 2:
