@@ -96,6 +96,8 @@ class FakeCluster:
             return web.json_response({"metadata": {"resourceVersion": "7"}, "items": self.lists[request.path]})
         if request.path in self.objects:
             return web.json_response(self.objects[request.path])
+        if request.path.count("/") == 2:  # an API group: the API server answers with text, and no object
+            return web.Response(text="404 page not found\n", status=404)
         return web.json_response({"kind": "Status", "message": "not found"}, status=404)
 
 

@@ -201,6 +201,10 @@ def test_unknown_api_group_of_queues_is_an_error(cluster: FakeCluster, prod: tup
     ended = run("check", "-f", "-", *prod, stdin=JOB.encode())
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("context prod: defaultQueues: GET /apis/kueue.x-k8s.io: 503")
+    cluster.refused.clear()
+    cluster.objects[KUEUE] = {"kind": "APIGroup"}
+    ended = run("check", "-f", "-", *prod, stdin=JOB.encode())
+    assert (ended.code, "not an object of the API server" in ended.err) == (2, True)
 
 
 def test_forbidden_queues_are_an_error_where_kueue_is_installed(cluster: FakeCluster, prod: tuple[str, ...]) -> None:

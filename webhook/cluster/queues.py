@@ -13,8 +13,7 @@ from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.readers import Collection
-from webhook.cluster.watch import ReadError
-from webhook.policy.workloads.paths import at
+from webhook.cluster.watch import UNDECODABLE, ReadError
 
 _GROUP: Final = "kueue.x-k8s.io"
 _RULE: Final = Rule(_GROUP, "localqueues", ("list",))
@@ -30,6 +29,15 @@ class _LocalQueue(Struct):
     metadata: _Metadata
 
 
+class _Version(Struct):
+    version: str
+
+
+class _ApiGroup(Struct):
+    preferredVersion: _Version  # noqa: N815 - the API's own name
+
+
+_API_GROUP: Final = msgspec.json.Decoder(_ApiGroup)
 _LOCAL_QUEUES: Final = msgspec.json.Decoder(_LocalQueue)
 
 
@@ -39,12 +47,15 @@ async def default_queues(api: ApiServer) -> tuple[str, ...] | None:
     On a cluster without Kueue, a user needs no right to list its queues: the API group, of which every user may ask, is
     missing there.
     """
-    status, group = await api.request("GET", f"/apis/{_GROUP}")
-    if status == 404:
+    status, body = await api.read(f"/apis/{_GROUP}")
+    if status == 404:  # The body is text there, no object.
         return None
-    version = at(group, ("preferredVersion", "version"))
-    if status != 200 or not isinstance(version, str):
-        raise ReadError(f"GET /apis/{_GROUP}: {status}, and no version of the API group")
+    if status != 200:
+        raise ReadError(f"GET /apis/{_GROUP}: {status}")
+    try:
+        version = _API_GROUP.decode(body).preferredVersion.version
+    except UNDECODABLE as error:
+        raise ReadError(f"GET /apis/{_GROUP}: not an object of the API server: {error}") from None
     queues = Collection(api, (f"/apis/{_GROUP}/{version}/localqueues",), _namespace, _RULE)
     return tuple(sorted((await queues.start()).objects))
 
