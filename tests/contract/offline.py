@@ -36,7 +36,6 @@ NOT_SEARCHED = (
     "GPS023/kind-in-wrong-group",
     "GPS023/level-missing-in-preset-kind",
     "GPS023/list-of-amounts",
-    "GPS023/manifest-in-config-map",
     "GPS023/mig-of-unknown-kind",
     "GPS023/misspelt-containers",
     "GPS023/misspelt-limits",
@@ -72,9 +71,13 @@ CONFIGURATIONS = tuple(
 )
 """Configurations of the device plugin, and what names them."""
 
+CONFIG_MAPS = ("GPS023/manifest-in-config-map", "GPS023/bare-amount-of-config-map")
+"""Fixtures with a ConfigMap of another program, which the chart's rules do not send."""
+
 DIFFER = {
     **dict.fromkeys(NOT_SEARCHED, "the command line searches the object, the hook reads the paths of its kind"),
     **dict.fromkeys((*LIMITS_OF_NAMESPACES, *CONFIGURATIONS), "no hook receives the object"),
+    **dict.fromkeys(CONFIG_MAPS, "the hook takes each ConfigMap that it receives for one of the device plugin"),
     "GPS012/hook-with-hostpath": "the API server called the path for namespaces that allow hostPath, against the facts",
     "left-alone/mirror-pod-of-a-user": "the command line does not know that the caller is not a node",
     "severities/denied-outside-mutate": "with denyInMutate off only the final hook denies, the command line always",
