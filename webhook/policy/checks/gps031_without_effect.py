@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.messages import message
-from webhook.policy.placement.cluster_objects import DevicePlugin
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.sharing.config import refusals
@@ -110,6 +109,8 @@ def _ignored_in(one: dict[str, Any], path: Path, renamed: str | None) -> Iterato
 
 
 def _of_mps(path: Path, block: object, version: str | None) -> Iterator[Violation]:
+    from webhook.policy.placement.cluster_objects import DevicePlugin  # most inputs share nothing through MPS
+
     where, fails = _of(block, path, "failRequestsGreaterThanOne")
     if fails is False and not DevicePlugin(version=version).honours_option_for_mps:
         problem = message("before v0.20 the device plugin ignores this, and rejects requests for more than one replica")

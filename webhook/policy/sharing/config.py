@@ -8,15 +8,17 @@ first document counts. The variable MPS_ROOT is set, as in NVIDIA's charts, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from webhook.policy.messages import printable
-from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.sharing.problems import Problem, Problems, release_of
 from webhook.policy.sharing.schema import Held, read
 from webhook.policy.sharing.values import as_text, full_name
 from webhook.policy.verdict import Path
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
 
 MOST_RESOURCES: Final = 64
 """Resources that one configuration may share. Every node that uses the configuration is indexed by each of them."""
@@ -58,6 +60,8 @@ def parse(name: str, value: object, mig_strategy: str | None = None) -> PluginCo
 
     Raises RefusedError if all releases refuse it, and for more resources than are kept.
     """
+    from webhook.policy.placement.cluster_objects import PluginConfig  # most command lines know no plugin
+
     held: dict[str, Held] = {}
     refusal = _first(_problems(value, held, mig_strategy), None)
     if refusal is not None and not refusal.releases:
@@ -71,6 +75,8 @@ def parse(name: str, value: object, mig_strategy: str | None = None) -> PluginCo
 
 def _shared(path: Path, block: Mapping[str, Any]) -> tuple[bool | None, tuple[Replicas, ...]]:
     """The option and the resources of a block. The plugin resets `rename` and `devices` (`disableResoureRenaming`)."""
+    from webhook.policy.placement.cluster_objects import Replicas
+
     if len(block["resources"]) > MOST_RESOURCES:
         raise RefusedError((*path, "resources"), f"more than {MOST_RESOURCES} resources")
     suffix = RENAMED if block.get("renameByDefault") else ""
