@@ -18,8 +18,9 @@ ELSEWHERE = {
     ("webhook.manifests.manifest", "webhook.manifests.marks"),
     ("webhook.manifests.sources", "webhook.manifests.folders"),
     ("webhook.manifests.sources", "webhook.manifests.git"),
+    ("webhook.policy.checks.gps033_config_names", "webhook.policy.sharing.defaults"),
 }
-"""Imports that no request reaches: mistyped words of settings, positions of values in files, and folders need them."""
+"""Imports that no request reaches: mistyped words of settings, and positions, folders and values of charts in files."""
 
 
 def late(tree: ast.AST) -> Iterator[str]:
