@@ -10,7 +10,7 @@ import pytest
 
 from tests import fixture
 from tests.chart.matching import called_by
-from tests.contract.offline import CONFIGURATIONS, LIMITS_OF_NAMESPACES, NOT_SEARCHED
+from tests.contract.offline import CONFIG_MAPS, CONFIGURATIONS, LIMITS_OF_NAMESPACES, NOT_SEARCHED
 from tests.fixture import Fixture
 from webhook.policy.workloads.presets import PRESETS
 
@@ -54,7 +54,8 @@ NOT_SENT = ("GPS007/class-of-a-component-of-dynamo",)
 WITH_FINDINGS = [
     name
     for name, one in FIXTURES.items()
-    if one.expect.findings and name not in (*NOT_SEARCHED, *NOT_SENT, *LIMITS_OF_NAMESPACES, *CONFIGURATIONS)
+    if one.expect.findings
+    and name not in (*NOT_SEARCHED, *NOT_SENT, *LIMITS_OF_NAMESPACES, *CONFIGURATIONS, *CONFIG_MAPS)
 ]
 
 
