@@ -66,9 +66,10 @@ NOT_SEARCHED = (
 LIMITS_OF_NAMESPACES = tuple(one.name for one in load_all() if one.folder == "GPS032" and one.expect.findings)
 """ResourceQuotas and LimitRanges, which only the command line checks."""
 
-CONFIGURATIONS = tuple(
-    one.name for one in load_all() if one.folder in ("GPS030", "GPS031", "GPS033") and one.expect.findings
-)
+OF_CONFIGURATIONS = ("GPS030", "GPS031", "GPS033")
+"""The checks of configurations of the device plugin, and of what names them."""
+
+CONFIGURATIONS = tuple(one.name for one in load_all() if one.folder in OF_CONFIGURATIONS and one.expect.findings)
 """Configurations of the device plugin, and what names them."""
 
 CONFIG_MAPS = ("GPS023/manifest-in-config-map", "GPS023/bare-amount-of-config-map")
