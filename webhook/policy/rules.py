@@ -20,7 +20,14 @@ from webhook.policy.pods.gpu_resources import GpuResources, KnownNames
 from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
-from webhook.policy.settings.settings import Limits, PipeDirectoryInjection, PipeMountInjection, Resource, Settings
+from webhook.policy.settings.settings import (
+    Injections,
+    Limits,
+    PipeDirectoryInjection,
+    PipeMountInjection,
+    Resource,
+    Settings,
+)
 from webhook.policy.verdict import Severity
 
 if TYPE_CHECKING:
@@ -41,6 +48,8 @@ class Rules:
     `allows_hostpath`: its Pod Security level allows hostPath volumes; an unknown namespace counts as one without it.
     `severities` holds every check by its code, `active` those that are not off. `container_limits` are the limits on
     the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
+    `injections` are those of the settings, all disabled where their mode is off; `reports_injections`: they are
+    computed and reported, but not made. `warns`: the mode allows warnings.
     `has_default_queue`: Kueue queues Jobs that name no queue.
     `trusts_markers`: markers of other schedulers count.
     """
@@ -51,7 +60,12 @@ class Rules:
         self.namespace_labels = ruleset.namespaces.get(namespace)
         self.exemption = _exemption(settings, namespace, self.namespace_labels)
         rule = next((one for one in settings.namespaces if _matches(one, namespace, self.namespace_labels)), None)
-        cap = _MODE_CAP[(rule and rule.mode) or settings.mode]
+        mode = (rule and rule.mode) or settings.mode
+        cap = _MODE_CAP[mode]
+        self.warns = cap >= Severity.WARN
+        injects = (rule and rule.injections.mode) or settings.injections.mode or ("on" if self.warns else "report")
+        self.injections = settings.injections if injects != "off" else _disabled(settings.injections)
+        self.reports_injections = injects == "report"
         named = {**settings.severities, **(rule.severities if rule else {})}
         wanted = {**ruleset.defaults, **{code: Severity[name.upper()] for code, name in named.items()}}
         self.trusts_markers = ruleset.trusts_markers
@@ -77,7 +91,10 @@ class Rules:
         self._tolerations = ruleset.tolerations
 
     def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
-        """The tolerations to inject into a pod with these requests, in the form of its spec."""
+        """The tolerations of the settings for a pod with these requests, in the form of its spec.
+
+        They do not depend on the mode: an update restores them in each.
+        """
         settings = self.settings.injections.tolerations
         if not requests.positive or not settings.enabled:
             return ()
@@ -86,6 +103,21 @@ class Rules:
         names = dict.fromkeys(request.resource.name for request in requests.positive if request.resource.renamed)
         wanted = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in names]
         return [*self._tolerations, *(raw for raw in wanted if raw not in self._tolerations)]
+
+
+def _disabled(injections: Injections) -> Injections:
+    """The same injections, none of which applies."""
+    return replace(
+        injections,
+        runtime_class=replace(injections.runtime_class, enabled=False),
+        pipe_directory=replace(injections.pipe_directory, enabled=False),
+        pipe_mount=replace(injections.pipe_mount, enabled=False),
+        tolerations=replace(injections.tolerations, enabled=False),
+        limits=replace(injections.limits, enabled=False),
+        memory=replace(injections.memory, enabled=False),
+        void_devices=replace(injections.void_devices, enabled=False),
+        steering=replace(injections.steering, enabled=False),
+    )
 
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)

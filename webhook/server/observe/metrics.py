@@ -19,7 +19,8 @@ from prometheus_client.registry import Collector
 
 from webhook import __version__
 from webhook.admission import Hook, Outcome
-from webhook.policy.verdict import UNTOUCHED, Decision, Verdict
+from webhook.policy.injections import ALL as INJECTIONS
+from webhook.policy.verdict import UNTOUCHED, Decision
 from webhook.server import limits
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ _ANSWERED = (
     Family(Counter, "findings", "Findings of checks.", ("hook", "code", "severity")),
     Family(Counter, "findings_suppressed", "Findings that an annotation of their pod suppresses.", ("hook", "code")),
     Family(Counter, "unmutated", "Pods that reached /validate without the edits that /mutate makes."),
+    Family(
+        Counter,
+        "injections",
+        "Pods that an injection changed (on), or would have changed (report).",
+        ("injection", "mode"),
+    ),
 )
 _SECONDS = Family(Histogram, "review_seconds", "Seconds from a review's arrival to its answer.", ("hook",), _BUCKETS)
 _OTHERS = (
@@ -110,10 +117,12 @@ class _Answered(Collector):
         self._seconds = {hook.label: 0.0 for hook in Hook}
         self._buckets = {hook: [0] * (len(_SECONDS.buckets) + 1) for hook in self._seconds}
         none: _Tally = {(hook, decision.label): 0 for hook, decision in product(self._seconds, Decision)}
-        self._tallies: tuple[_Tally, ...] = (none, defaultdict(int), defaultdict(int), {(): 0})
+        made: _Tally = {(injection.name, mode): 0 for injection, mode in product(INJECTIONS, ("on", "report"))}
+        self._tallies: tuple[_Tally, ...] = (none, defaultdict(int), defaultdict(int), {(): 0}, made)
 
-    def add(self, hook: str, verdict: Verdict, seconds: float) -> None:
-        reviews, findings, suppressed, unmutated = self._tallies
+    def add(self, hook: str, outcome: Outcome, seconds: float) -> None:
+        verdict = outcome.verdict
+        reviews, findings, suppressed, unmutated, made = self._tallies
         bucket = bisect_left(_SECONDS.buckets, seconds)
         with self._lock:
             reviews[hook, verdict.decision.label] += 1
@@ -127,6 +136,10 @@ class _Answered(Collector):
                     unmutated[()] += count
             for code, count in verdict.suppressed.counts.items():
                 suppressed[hook, code] += count
+            for name in outcome.injected:
+                made[name, "on"] += 1
+            for name in outcome.reported:
+                made[name, "report"] += 1
 
     def collect(self) -> list[Metric]:
         bounds = (*map(str, _SECONDS.buckets), "+Inf")
@@ -182,7 +195,7 @@ class Metrics:
 
     def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
         """Count one answered review. Any thread may call this."""
-        self._answered.add(hook.label, outcome.verdict, seconds)
+        self._answered.add(hook.label, outcome, seconds)
         if outcome.proof_failure is not None:
             self.flaws.inc()
 
