@@ -22,6 +22,9 @@ from webhook.server import limits
 from webhook.server.lifecycle import Phase
 from webhook.server.observe.metrics import Metrics
 
+INJECTED = {"runtimeClass": 2, "pipeDirectory": 2, "pipeMount": 1, "tolerations": 2}
+"""Pods by injection: two are changed, one of them in a namespace that does not allow the mount."""
+
 METRICS = {
     "reviews": ("counter", {"hook", "decision"}),
     "findings": ("counter", {"hook", "code", "severity"}),
@@ -39,6 +42,7 @@ METRICS = {
     "reloads": ("counter", {"what", "result"}),
     "patch_proof_failures": ("counter", set()),
     "unmutated": ("counter", set()),
+    "injections": ("counter", {"injection", "mode"}),
     "log_lines_dropped": ("counter", set()),
     "memory_bytes": ("gauge", set()),
     "memory_limit_bytes": ("gauge", set()),
@@ -157,7 +161,8 @@ async def test_reviews_and_findings_are_counted(certificates: Certificates) -> N
         after = await measured(server)
     changed = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key, 0)}
     ours = {key: value for key, value in changed.items() if key[0].endswith("total") and "process" not in key[0]}
-    assert ours == {
+    injected = {("injections_total", (("injection", name), ("mode", "on"))): count for name, count in INJECTED.items()}
+    assert ours == injected | {
         ("reviews_total", (("decision", "allowed"), ("hook", "mutate"))): 1,
         ("reviews_total", (("decision", "denied"), ("hook", "mutate"))): 1,
         ("reviews_total", (("decision", "warned"), ("hook", "mutate"))): 1,
