@@ -35,7 +35,7 @@ from webhook.policy.mark import mark
 from webhook.policy.placement.cluster_nodes import cluster_nodes
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
 from webhook.policy.pods.reading import MalformedError, Members
-from webhook.policy.rules import Rules, Ruleset, carries
+from webhook.policy.rules import Cap, Rules, Ruleset, carries
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing import context as sharing
 from webhook.policy.sharing.names import NAMING, VALUES, ConfigNames
@@ -81,6 +81,13 @@ class Evaluator:
         nodes = yield from cluster_nodes(settings, facts, shown)
         severities = {check.code: check.severity for check in CHECKS}
         return cls(Ruleset(settings, facts, severities, nodes, shown), kinds_with(settings.workloads))
+
+    def capped(self, cap: Cap) -> Evaluator:
+        """The evaluator for the same settings and facts in which no mode is above the cap.
+
+        It shares all that was built, so that a cap is in force at once, whatever the size of the cluster.
+        """
+        return self if cap == self.ruleset.cap else Evaluator(self.ruleset.capped(cap), self.kinds)
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. On the command line, the object is also searched for what no path leads to.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.facts import Facts, Shown
@@ -38,7 +39,20 @@ if TYPE_CHECKING:
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 """The label by which a namespace chooses its Pod Security level."""
 
-_MODE_CAP = {"enforce": Severity.DENY, "warn": Severity.WARN, "audit": Severity.AUDIT}
+Cap: TypeAlias = Literal["off", "audit", "warn", "enforce"]
+
+MODES: Final[tuple[Cap, ...]] = ("off", "audit", "warn", "enforce")
+"""The modes, the lowest first. A running installation can be off; settings cannot."""
+
+_MODE_CAP: Final[Mapping[Cap, Severity]] = dict(
+    zip(MODES, (Severity.OFF, Severity.AUDIT, Severity.WARN, Severity.DENY), strict=True)
+)
+
+_INJECTED = ("off", "report", "on")
+"""The modes of injections, the lowest first."""
+
+_MOST_INJECTED: Final[Mapping[Cap, str]] = {"off": "off", "audit": "report", "warn": "on", "enforce": "on"}
+"""The highest mode of injections by cap: an installation that is capped to audit changes no pod."""
 
 
 class Rules:
@@ -60,10 +74,11 @@ class Rules:
         self.namespace_labels = ruleset.namespaces.get(namespace)
         self.exemption = _exemption(settings, namespace, self.namespace_labels)
         rule = next((one for one in settings.namespaces if _matches(one, namespace, self.namespace_labels)), None)
-        mode = (rule and rule.mode) or settings.mode
+        mode = min(ruleset.cap, (rule and rule.mode) or settings.mode, key=MODES.index)
         cap = _MODE_CAP[mode]
         self.warns = cap >= Severity.WARN
-        injects = (rule and rule.injections.mode) or settings.injections.mode or ("on" if self.warns else "report")
+        asked = (rule and rule.injections.mode) or settings.injections.mode or ("on" if self.warns else "report")
+        injects = min(asked, _MOST_INJECTED[ruleset.cap], key=_INJECTED.index)
         self.injections = settings.injections if injects != "off" else _disabled(settings.injections)
         self.reports_injections = injects == "report"
         named = {**settings.severities, **(rule.severities if rule else {})}
@@ -129,7 +144,7 @@ class Ruleset:
 
     `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
     `trusts_markers`: nothing at all describes the cluster, so that a pod's markers of another scheduler count. A
-    command sets it before it evaluates.
+    command sets it before it evaluates. `cap`: the highest mode in any namespace.
     """
 
     _REMEMBERED = 4096
@@ -142,6 +157,7 @@ class Ruleset:
         self.defaults = defaults
         self.nodes = nodes
         self.trusts_markers = False
+        self.cap: Cap = "enforce"
         self.gpus = GpuResources(settings.resources)
         self.annotated_resource = _annotated(settings)
         self.known_names = KnownNames(self.gpus.by_name)
@@ -160,6 +176,12 @@ class Ruleset:
         }
         self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
         self._rules: dict[str, Rules] = {}
+
+    def capped(self, cap: Cap) -> Ruleset:
+        """The same settings and facts under another cap."""
+        other = copy(self)
+        vars(other).update(cap=cap, _rules={})
+        return other
 
     def of(self, namespace: str) -> Rules:
         """The rules of a namespace. Rules for a name that no namespace can have are not kept."""

@@ -84,6 +84,10 @@ _OTHERS = (
     Family(Counter, "certificate_events", "Events of self-managed certificates, such as rotations.", ("what",)),
     Family(Counter, "reloads", "Changed files, loaded (taken) or rejected (refused).", ("what", "result")),
     Family(Gauge, "settings_generation", "Number of settings versions applied since the start."),
+    Family(Gauge, "mode_cap", "1 while an annotation caps the mode to this one, else 0.", ("mode",)),
+    Family(
+        Gauge, "digest", "Digest of the settings or facts in force, as a number; equal where they are equal.", ("of",)
+    ),
     Family(Gauge, "facts_age_seconds", "Seconds since facts were last confirmed; -1 while unknown.", ("source",)),
     Family(Gauge, "facts_objects", "Objects that the facts in force hold.", ("source",)),
     Family(Gauge, "facts_failing", "1 while facts cannot be read or watched, else 0.", ("source",)),
@@ -186,6 +190,8 @@ class Metrics:
         self.expiry: Gauge = made["certificate_expiry_seconds"]
         self.certificates: Counter = made["certificate_events"]
         self.generation: Gauge = made["settings_generation"]
+        self.mode_cap: Gauge = made["mode_cap"]
+        self.digest: Gauge = made["digest"]
         self.unknown_nodes: Gauge = made["unknown_nodes"]
         self.served_dynamically: Gauge = made["device_class_resources"]
         self._facts = tuple(made[name] for name in ("facts_age_seconds", "facts_objects", "facts_failing"))
