@@ -155,12 +155,12 @@ def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
     outcome = Outcome(request)
     if not _is_pod(request) or request.subResource or request.operation not in ("CREATE", "UPDATE"):
         return outcome
+    if request.operation == "CREATE" and evaluator.ruleset.cap == "off":
+        return outcome
     pods, origin = _pods(request, "object", evaluator), _origin(request, hook)
     if request.operation == "UPDATE":
         before = _pods(request, "oldObject", evaluator)
         edits: Sequence[Edit] = lost_tolerations(pods[0], before[0], origin, evaluator) if pods and before else ()
-    elif evaluator.ruleset.cap == "off":
-        return outcome
     else:
         outcome.verdict = verdict = evaluator.verdict(pods, origin)
         if verdict.decision is Decision.DENIED and evaluator.ruleset.settings.deny_in_mutate:
