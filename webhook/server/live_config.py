@@ -16,14 +16,14 @@ from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.steps import Steps, finished
+from webhook.policy.steps import Steps
 from webhook.runtime.failure_log import Recently
 from webhook.runtime.retry import next_turn
-from webhook.server.digests import FactsDigest, of_settings, shown
 from webhook.server.mode_cap import ModeCap
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import ReloadedSource
+from webhook.server.versions import Versions
 from webhook.settings.configuration import Configuration, changeable, fixed
 
 Made = TypeVar("Made")
@@ -73,16 +73,8 @@ class LiveConfig:
         self._built = 0
         self._building = asyncio.Lock()
         self._log = log
-        self._metrics = metrics
-        self._generations = {"settings": 1, "facts": 1}
-        metrics.generation.set(1)
         self._cap = ModeCap(log, metrics)
-        self._facts_digest = FactsDigest()
-        self._digests = {
-            "settings": of_settings(self._settings, self._cap.value),
-            "facts": finished(self._facts_digest.of(facts)),
-        }
-        self._export_digests()
+        self._versions = Versions(self._settings, facts, self._cap.value, metrics)
         self.installed_text: bytes | None = None
         self.evaluator = Evaluator.of(self._settings, facts)
         self._doubts = ClusterDoubts(log, metrics)
@@ -108,16 +100,14 @@ class LiveConfig:
 
     def describe(self, what: str) -> str:
         """The settings or the facts in force, in a form that replicas can be compared by."""
-        parts = [shown(self._digests[what]), f"generation {self._generations[what]}"]
-        if what == "settings" and self._cap.description:
-            parts.append(self._cap.description)
-        return ", ".join(parts)
+        cap = self._cap.description if what == "settings" else ""
+        return ", ".join(filter(None, (self._versions.describe(what), cap)))
 
     def cap_mode(self, mode: str | None) -> None:
         """Cap the mode everywhere, at once; None lifts the cap. An unknown mode is logged and changes nothing."""
         self._cap.take(mode)
         self.evaluator = self.evaluator.capped(self._cap.value)
-        self._digest_settings()
+        self._versions.take_settings(self.evaluator.ruleset.settings, self._cap.value)
 
     async def apply_settings(self, configuration: Configuration) -> None:
         """Apply new settings. Those that need a restart are logged and stay as they are."""
@@ -130,8 +120,7 @@ class LiveConfig:
             return
         self._settings = settings
         await self._replace_snapshot()
-        self._generations["settings"] += 1
-        self._metrics.generation.set(self._generations["settings"])
+        self._versions.count_settings()
 
     async def apply_facts_file(self, facts: Facts) -> None:
         self._facts_file = facts
@@ -154,25 +143,12 @@ class LiveConfig:
             building = self._changes
             known = {field: value for field, value in self._cluster_facts.items() if value is not None}
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
+            digest = await _in_steps(self._versions.digesting(built.ruleset.facts))
             self.evaluator = built.capped(self._cap.value)
             self._built = building
             self._doubts.observe(built.ruleset)
-            self._digest_settings()
-            await self._digest_facts(built.ruleset.facts)
-
-    def _digest_settings(self) -> None:
-        self._digests["settings"] = of_settings(self.evaluator.ruleset.settings, self._cap.value)
-        self._export_digests()
-
-    async def _digest_facts(self, facts: Facts) -> None:
-        digest = await _in_steps(self._facts_digest.of(facts))
-        self._generations["facts"] += digest != self._digests["facts"]
-        self._digests["facts"] = digest
-        self._export_digests()
-
-    def _export_digests(self) -> None:
-        for what, digest in self._digests.items():
-            self._metrics.digest.labels(what).set(digest)
+            self._versions.take_facts(digest)
+            self._versions.take_settings(built.ruleset.settings, self._cap.value)
 
 
 def _unread(before: Settings, after: Settings) -> list[str]:
