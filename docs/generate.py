@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs import checks, command_line, settings, workloads
+from webhook.policy.checks import CHECKS
+from webhook.policy.verdict import Severity
 from webhook.server.observe.metrics import FAMILIES
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -43,8 +45,10 @@ def metrics() -> str:
     for family in FAMILIES:
         labels = ", ".join(f"`{label}`" for label in family.labels)
         lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.help} |")
+    denied = "|".join(check.code for check in CHECKS if check.severity is Severity.DENY)
     lines += [
         "",
+        (Path(__file__).parent / "prose/metrics.md").read_text(encoding="utf-8").replace("CODES", denied),
         "The page also has the standard Prometheus metrics of the process (`process_*`) and of Python (`python_info`).",
     ]
     return "\n".join(lines) + "\n"

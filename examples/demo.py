@@ -128,10 +128,12 @@ def show(example: Example, answer: dict[str, Any]) -> None:
     for warning in response.get("warnings", []):
         say(f"  {click.style('warning', fg='yellow')}  {warning}")
     if not response["allowed"]:
-        for line in response["status"]["message"].splitlines():
+        *findings, more = response["status"]["message"].splitlines()
+        for line in findings:
             message, _, remedy = line.rpartition("; ")
             say(f"  {click.style('denied ', fg='red')}  {message}")
             say(f"  {click.style('remedy ', fg='cyan')}  {remedy}")
+        say(f"  {click.style('more   ', fg='cyan')}  {more}")
         return
     if "patch" not in response:
         say(f"  {click.style('allowed', fg='green')}  without edits")

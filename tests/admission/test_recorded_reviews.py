@@ -62,7 +62,9 @@ def test_denial_is_403_with_line_per_finding(recorded: Recorded) -> None:
     reception = received(recorded)
     denying = [found for found in outcome(recorded).verdict.findings if found.severity.label == "deny"]
     assert reception.code == (403 if denying else None)
-    assert reception.message == "\n".join(f"{found.code} {found.message}; {found.remedy}" for found in denying)
+    lines = [f"{found.code} {found.message}; {found.remedy}" for found in denying]
+    ending = [f"gpushare-webhook explain {found.code}" for found in denying[:1]]
+    assert reception.message == "\n".join([*lines, *ending])
 
 
 @every_review

@@ -184,11 +184,47 @@ def test_denial_has_one_line_per_finding() -> None:
         "reason": "Forbidden",
         "message": f"GPS001 {A_ASKS_FOR_TWO}; {ASK_FOR_ONE}\n"
         "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
-        + SPLIT_THE_POD,
+        + SPLIT_THE_POD
+        + "\ngpushare-webhook explain GPS001",
     }
     assert [warning[:6] for warning in response["warnings"]] == ["GPS015"]
     assert response["auditAnnotations"] == {"findings": "GPS001=deny,GPS002=deny,GPS015=warn"}
     assert "patch" not in response
+
+
+@pytest.mark.parametrize(
+    ("settings", "ending"),
+    [
+        (Settings(), ["gpushare-webhook explain GPS001"]),
+        (Settings(message_suffix="Ask #gpu-help."), ["gpushare-webhook explain GPS001", "Ask #gpu-help."]),
+        (Settings(explain_url="https://example.com/{CODE}#{code}"), ["https://example.com/GPS001#gps001"]),
+        (
+            Settings(explain_url="http://example.com/gpus", message_suffix="{code} {} %s"),
+            ["http://example.com/gpus", "{code} {} %s"],
+        ),
+    ],
+    ids=["default", "suffix", "address", "both"],
+)
+@pytest.mark.parametrize("hook", [Hook.MUTATE, Hook.VALIDATE])
+def test_denial_ends_with_where_to_read_more(settings: Settings, ending: list[str], hook: Hook) -> None:
+    outcome = answer(recorded("create-pod-two-replicas"), hook, Evaluator.of(settings))
+    lines = json.loads(outcome.body())["response"]["status"]["message"].splitlines()
+    assert lines[0].startswith("GPS001 ")
+    assert lines[1:] == ending
+    assert outcome.denial_lines() == lines[:1]
+
+
+def test_denial_of_log_has_no_remedies() -> None:
+    denied = answer(recorded("create-pod-two-replicas"), Hook.MUTATE)
+    assert denied.denial() == f"GPS001 {denied.verdict.findings[0].message}"
+    assert (denied.injected, answer(recorded("create-pod-vectoradd"), Hook.MUTATE).denial()) == ((), "")
+
+
+def test_long_denial_of_log_is_cut() -> None:
+    wrong = [{"name": f"{number}" * 50, "resources": {"limits": {"nvidia.com/gpu": 2}}} for number in range(100)]
+    pod = {"metadata": {}, "spec": {"containers": wrong}}
+    cut = answer(recorded("create-pod-vectoradd", object=pod), Hook.MUTATE).denial()
+    assert (len(cut), cut[-1], cut.count("GPS001 ")) == (1024, "…", cut.count("; GPS001 ") + 1)
 
 
 def test_audit_mode_records_without_warning() -> None:

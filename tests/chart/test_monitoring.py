@@ -46,7 +46,10 @@ def known() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for family in FAMILIES:
         suffixes = ("_bucket", "_count", "_sum") if family.kind is Histogram else ("",)
-        found |= {f"{family.full_name}{suffix}": {*family.labels, *SCRAPED} for suffix in suffixes}
+        labels = {*family.labels, *SCRAPED}
+        if "namespace" in family.labels:
+            labels.add("exported_namespace")  # Prometheus renames a label that the target has too
+        found |= {f"{family.full_name}{suffix}": labels for suffix in suffixes}
     return found | OTHERS
 
 

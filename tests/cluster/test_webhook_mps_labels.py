@@ -72,7 +72,8 @@ def test_pod_excluding_one_mps_label_is_rejected_instead_of_pod_storm(space: Wor
     space.kubectl("delete", "deployment", "storm", "--cascade=foreground", "--timeout=60s")
     with webhook(space.cluster, facts=FACTS):
         for refused in (storm, pod("two", container(gpus=2), **EXCLUDES_STRATEGY)):
-            assert _create(space, refused).endswith(f"denied the request: {GPS001}\n")
+            ending = f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n"
+            assert _create(space, refused).endswith(ending)
         assert space.api.items(space.pods) == []
 
 

@@ -139,6 +139,6 @@ def test_renamed_resource_over_limit_is_rejected_with_its_remedy(mixed: Cluster)
         )
         assert done.stderr.endswith(
             f'denied the request: GPS001 container "main" asks for 2 of "{SHARED}"; '
-            "the limit is 1 where it is shared through MPS; ask for 1\n"
+            "the limit is 1 where it is shared through MPS; ask for 1\ngpushare-webhook explain GPS001\n"
         )
         assert mixed.api.items(space.pods) == []

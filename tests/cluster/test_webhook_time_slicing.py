@@ -73,7 +73,7 @@ def test_two_replicas_are_rejected_before_device_plugin_fails_them(space: Worksp
     space.kubectl("delete", "pod", "two")
     with webhook(space.cluster, settings=LIMITED):
         done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=TWO)
-        assert done.stderr.endswith(f"denied the request: {GPS001}\n")
+        assert done.stderr.endswith(f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n")
         assert space.api.items(space.pods) == []
         space.start(pod("one", nodeSelector=TIME_SLICED))
 
@@ -85,7 +85,7 @@ def test_deployment_over_limit_is_rejected_instead_of_pod_storm(space: Workspace
     space.kubectl("delete", "deployment", "storm", "--cascade=foreground", "--timeout=60s")
     with webhook(space.cluster, settings=LIMITED):
         done = space.cluster.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=STORM)
-        assert done.stderr.endswith(f"denied the request: {GPS001}\n")
+        assert done.stderr.endswith(f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n")
         assert space.api.items(f"/apis/apps/v1/namespaces/{space.name}/deployments") == []
         assert space.api.items(space.pods) == []
 

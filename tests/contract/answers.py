@@ -34,11 +34,12 @@ class Answered:
 def by_hook(answer: Any) -> Answered:
     """The verdict of a hook."""
     response = answer["response"]
-    message = response.get("status", {}).get("message", "")
+    *denials, ending = response.get("status", {}).get("message", "").splitlines() or [""]
+    assert ending == (f"gpushare-webhook explain {denials[0][:6]}" if denials else "")
     severities, suppressed = (response.get("auditAnnotations", {}).get(key, "") for key in ("findings", "suppressed"))
     return Answered(
         response["allowed"],
-        message.splitlines(),
+        denials,
         response.get("warnings", []),
         severities.split(",") if severities else [],
         suppressed.split(",") if suppressed else [],

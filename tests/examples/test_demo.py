@@ -71,6 +71,7 @@ def test_demo_shows_remedy_of_each_denial(ended: subprocess.CompletedProcess[str
     assert "create-pod-two-replicas.json" in denied
     for text in denied.values():
         assert len(re.findall("  denied   GPS[0-9]{3} ", text)) == text.count("  remedy   ") > 0
+        assert len(re.findall("  more     gpushare-webhook explain GPS[0-9]{3}\n", text)) == 1
 
 
 def test_demo_shows_additions_as_diff(ended: subprocess.CompletedProcess[str]) -> None:

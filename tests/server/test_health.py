@@ -8,6 +8,7 @@ import re
 from http import HTTPStatus
 from pathlib import Path
 
+import msgspec
 import pytest
 from cryptography import x509
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,6 +19,9 @@ from tests.server.client import Client
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
 from webhook import __version__
+from webhook.admission import Hook, respond
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.settings.settings import Settings
 from webhook.server import limits
 from webhook.server.lifecycle import Phase
 from webhook.server.observe.metrics import Metrics
@@ -27,7 +31,7 @@ INJECTED = {"runtimeClass": 2, "pipeDirectory": 2, "pipeMount": 1, "tolerations"
 
 METRICS = {
     "reviews": ("counter", {"hook", "decision"}),
-    "findings": ("counter", {"hook", "code", "severity"}),
+    "findings": ("counter", {"hook", "code", "severity", "namespace"}),
     "findings_suppressed": ("counter", set()),
     "review_seconds": ("histogram", {"hook", "le"}),
     "refused_requests": ("counter", {"code"}),
@@ -51,6 +55,7 @@ METRICS = {
     "facts_objects": ("gauge", set()),
     "facts_failing": ("gauge", set()),
     "certificate_events": ("counter", {"what"}),
+    "pod_events": ("counter", {"result"}),
     "settings_generation": ("gauge", set()),
     "mode_cap": ("gauge", {"mode"}),
     "digest": ("gauge", {"of"}),
@@ -178,15 +183,35 @@ async def test_reviews_and_findings_are_counted(certificates: Certificates) -> N
         ("reviews_total", (("decision", "denied"), ("hook", "mutate"))): 1,
         ("reviews_total", (("decision", "warned"), ("hook", "mutate"))): 1,
         ("reviews_total", (("decision", "warned"), ("hook", "validate"))): 1,
-        ("findings_total", (("code", "GPS001"), ("hook", "mutate"), ("severity", "deny"))): 1,
-        ("findings_total", (("code", "GPS012"), ("hook", "mutate"), ("severity", "warn"))): 1,
-        ("findings_total", (("code", "GPS019"), ("hook", "validate"), ("severity", "warn"))): 1,
+        finding("GPS001", "mutate", "deny"): 1,
+        finding("GPS012", "mutate", "warn"): 1,
+        finding("GPS019", "validate", "warn"): 1,
         ("unmutated_total", ()): 1,
         ("refused_requests_total", (("code", "404"),)): 1,
         ("refused_requests_total", (("code", "400"),)): 1,
     }
     assert changed["review_seconds_count", (("hook", "mutate"),)] == 3
     assert changed["review_seconds_count", (("hook", "validate"),)] == 1
+
+
+def finding(code: str, hook: str, severity: str, namespace: str = "team-a") -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The sample of a finding."""
+    return "findings_total", (("code", code), ("hook", hook), ("namespace", namespace), ("severity", severity))
+
+
+def test_findings_of_ten_thousand_namespaces_have_fifty_labels() -> None:
+    """The first ones are named, the others are counted together, as are names that no namespace can have."""
+    names = [*(f"ns-{number}" for number in range(10_000)), "x" * 64, "y" * 100_000, "a\nb", "other"]
+    metrics = Metrics()
+    outcome = respond(json.dumps(review(pod(2))).encode(), Hook.MUTATE, Evaluator.of(Settings()))
+    for name in [*names, ""]:
+        outcome.request = msgspec.structs.replace(outcome.request, namespace=name)
+        metrics.observe(Hook.MUTATE, outcome, 0.001)
+    after = values(metrics.text().decode())
+    found = {key: value for key, value in after.items() if key[0] == "findings_total"}
+    named = {finding("GPS001", "mutate", "deny", f"ns-{number}"): 1.0 for number in range(50)}
+    others = {finding("GPS001", "mutate", "deny", "other"): 9_954.0, finding("GPS001", "mutate", "deny", ""): 1.0}
+    assert found == named | others
 
 
 async def test_suppressed_findings_are_counted(certificates: Certificates) -> None:

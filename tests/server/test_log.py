@@ -14,6 +14,8 @@ from tests.server.within import running
 from webhook.policy.verdict import MOST_EDITS
 
 SECRET = "hunter2-the-marker"  # noqa: S105 - a marker, to be found where it must not be
+QUOTED = "the-quoted-marker"
+A_ASKS_FOR_TWO = 'container "train" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
 
 
 def test_review_is_one_line_with_all_fields(served: Serve) -> None:
@@ -30,13 +32,37 @@ def test_review_is_one_line_with_all_fields(served: Serve) -> None:
         "name": "train",
         "kind": "Pod",
         "operation": "CREATE",
+        "user": "someone",
+        "dryRun": False,
         "decision": "denied",
         "allowed": False,
         "codes": ["GPS001"],
         "findings": 1,
         "suppressed": [],
+        "message": f"GPS001 {A_ASKS_FOR_TWO}",
+        "injections": [],
         "edits": 0,
     }
+
+
+def test_dry_run_and_unknown_user_are_logged(served: Serve) -> None:
+    served.client.review("/mutate", review(pod(), uid="rehearsed", dryRun=True, userInfo={}))
+    event = served.log.event("review", uid="rehearsed")
+    assert (event["dryRun"], event["user"], event["message"]) == (True, "", "")
+
+
+def test_huge_user_and_many_findings_are_cut(served: Serve) -> None:
+    wrong = [{"name": f"c{number}" * 30, "resources": {"limits": {"nvidia.com/gpu": 2}}} for number in range(500)]
+    asked = review(pod(containers=wrong), uid="cut", userInfo={"username": "u\n" * 10_000})
+    assert served.client.review("/mutate", asked).status == 200
+    event = served.log.event("review", uid="cut")
+    assert event["user"].isprintable()
+    assert (len(event["user"]), len(event["message"]), event["message"][-1]) == (256, 1024, "…")
+
+
+def test_denial_that_validate_leaves_to_another_hook_is_logged(served: Serve) -> None:
+    served.client.review("/validate", review(deployment(2), uid="template"))
+    assert served.log.event("review", uid="template")["message"].startswith("GPS001 ")
 
 
 def test_mutated_pod_is_logged_with_number_of_edits(served: Serve) -> None:
@@ -76,19 +102,21 @@ def test_generate_name_is_logged(served: Serve, asked: dict[str, dict[str, str]]
     assert served.log.event("review", uid=asked["request"]["uid"])["name"] == name
 
 
-def test_object_is_never_logged(served: Serve) -> None:
+def test_only_values_that_denial_quotes_are_logged(served: Serve) -> None:
     marked = pod(2, hostname=SECRET)
     container = marked["spec"]["containers"][0]
     container["env"] = [
         {"name": "TOKEN", "value": SECRET},
-        {"name": "CUDA_MPS_PIPE_DIRECTORY", "value": f"/{SECRET}"},
+        {"name": "CUDA_MPS_PIPE_DIRECTORY", "value": f"/{QUOTED}"},
         {"name": "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "value": SECRET},
     ]
-    marked["metadata"]["annotations"] = {"gpushare-webhook/active-thread-percentage": SECRET, "note": SECRET}
+    marked["metadata"]["annotations"] = {"gpushare-webhook/active-thread-percentage": QUOTED, "note": SECRET}
     for path in ("/mutate", "/validate"):
         refused = served.client.review(path, review(marked, uid=f"marked{path}"))
         assert refused.json()["response"]["allowed"] is False
-        served.log.event("review", uid=f"marked{path}")
+        event = served.log.event("review", uid=f"marked{path}")
+        assert event.pop("message").count(QUOTED) == 2
+        assert QUOTED not in str(event)
     broken = json.dumps(review({**marked, "spec": {"containers": SECRET}})).encode()
     assert served.client.post("/mutate", broken).status == 400
     assert served.client.post("/mutate", broken[:-3]).status == 400

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from tests.contract.offline import review_of
 from tests.fixture import load_all
+from tests.server.reviews import pod, review
 from webhook.admission import Hook, respond
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
 from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.reviews import review_line
@@ -33,11 +35,15 @@ LINE = ReviewLine(
     name="train",
     kind="Pod",
     operation="CREATE",
+    user="someone",
+    dryRun=False,
     decision="allowed",
     allowed=True,
     codes=[],
     findings=0,
     suppressed=[],
+    message="",
+    injections=[],
     edits=0,
     microseconds=1,
 )
@@ -88,15 +94,31 @@ TEXTS = st.one_of(st.text(max_size=8), st.sampled_from(["##[group]x", "::error::
 
 
 @pytest.mark.parametrize("form", FORMS)
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), max_size=20))
-def test_line_of_any_texts_is_the_same(form: str, texts: list[tuple[str, str, str, str, str]]) -> None:
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), max_size=20))
+def test_line_of_any_texts_is_the_same(form: str, texts: list[tuple[str, str, str, str, str, str]]) -> None:
     lines = [
-        msgspec.structs.replace(LINE, uid=uid, namespace=namespace, name=name, kind=kind, operation=operation)
-        for uid, namespace, name, kind, operation in texts
+        msgspec.structs.replace(
+            LINE, uid=uid, namespace=namespace, name=name, kind=kind, operation=operation, user=user
+        )
+        for uid, namespace, name, kind, operation, user in texts
     ]
     fast, general = written(form, lines)
     assert fast == general
     assert len(fast) == len(texts)
+
+
+HOSTILE = st.sampled_from(["##[group]x", "##", "[x]", "#", "::error::x", "\x1b[31m", "\u202e", '"', "é" * 300, "a"])
+
+
+@given(st.lists(st.lists(HOSTILE, max_size=4).map("".join), min_size=1, max_size=40), st.sampled_from([2, "x", 1.5]))
+def test_denial_of_hostile_names_needs_no_change(names: list[str], amount: object) -> None:
+    resources = {"limits": {"nvidia.com/gpu": amount}}
+    asked = review(pod(containers=[{"name": name, "resources": resources} for name in names]))
+    line = review_line(Hook.MUTATE, respond(json.dumps(asked).encode(), Hook.MUTATE, Evaluator.of(Settings())), 0.001)
+    assert line.message.startswith("GPS00")
+    assert line.message == printable(line.message, 1024)
+    fast, general = written("json", [line])
+    assert fast == general
 
 
 def test_line_of_lower_level_is_not_written() -> None:

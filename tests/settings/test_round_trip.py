@@ -86,6 +86,7 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
         "must equal",
         "same pods",
         "without this entry",
+        "cannot be printed",
     )
     assert all(any(rule in message for rule in rules) for message in messages)
     assume(loaded is not None)

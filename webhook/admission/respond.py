@@ -8,7 +8,7 @@ that `oldObject` has, in every mode. In the mode `off` nothing else of an object
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Literal
 
 import msgspec
@@ -20,7 +20,7 @@ from webhook.diagnostics import dotted
 from webhook.patch import build, pointer, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator, exemption
-from webhook.policy.messages import printable
+from webhook.policy.messages import cut, printable
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict
@@ -28,17 +28,20 @@ from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import is_pod
 
 _encoder = msgspec.json.Encoder()
+_NO_ENDINGS: Mapping[str, str] = {}
 
 
 class Outcome:
-    """The outcome of one request, for the answer, the log and the metrics.
+    """The outcome of one request, for the answer, the log, the metrics and Events.
 
     `proof_failure`: why a patch failed its proof and is not sent. `unpatched`: why no patch was built. `injected` names
-    the injections of the patch, `reported` those that are reported instead, with a warning if `warns`.
+    the injections of the patch, `reported` those that are reported instead, with a warning if `warns`. `endings` holds
+    the last lines of a denial by its first code.
     """
 
     __slots__ = (
         "allowed",
+        "endings",
         "injected",
         "operations",
         "proof_failure",
@@ -49,8 +52,9 @@ class Outcome:
         "warns",
     )
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, endings: Mapping[str, str] = _NO_ENDINGS) -> None:
         self.request = request
+        self.endings = endings
         self.verdict = UNTOUCHED
         self.allowed = True
         self.operations: list[dict[str, Any]] = []
@@ -66,15 +70,30 @@ class Outcome:
         metadata = {} if self.request.name else (self.request.object or {}).get("metadata") or {}
         return self.request.name or metadata.get("name") or metadata.get("generateName") or ""
 
+    def denial(self) -> str:
+        """The denying findings without their remedies, on one line of at most 1,024 characters.
+
+        The text is printable: the messages are, and a code stands before each.
+        """
+        if self.verdict.decision is not Decision.DENIED:
+            return ""
+        denying = _of_severity(self.verdict, Severity.DENY, _MOST_MESSAGES)
+        return cut("; ".join([f"{finding.code} {finding.message}" for finding in denying]), _MESSAGE)
+
+    def denial_lines(self) -> list[str]:
+        """The lines of a denial about the findings, each with its remedy."""
+        return _lines(self.verdict, Severity.DENY, _MOST_LINES)
+
     def body(self) -> bytes:
         response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
         verdict = self.verdict
         if not self.allowed:
+            causes = _causes(verdict)
             response["status"] = {
                 "code": 403,
                 "reason": "Forbidden",
-                "message": "\n".join(_lines(verdict, Severity.DENY, _MOST_LINES)),
-                "details": {"causes": _causes(verdict)},
+                "message": "\n".join([*self.denial_lines(), self.endings[causes[0]["reason"]]]),
+                "details": {"causes": causes},
             }
         if self.operations:
             response["patchType"] = "JSONPatch"
@@ -101,6 +120,12 @@ _MOST_CAUSES = 32
 
 _FIELD = 200
 """Characters of the name of a field."""
+
+_MESSAGE = 1024
+"""Characters of a denial in the log."""
+
+_MOST_MESSAGES = 64
+"""Findings of a denial in the log: more than fit."""
 
 
 def _causes(verdict: Verdict) -> list[dict[str, str]]:
@@ -152,7 +177,7 @@ def respond(body: bytes | bytearray, hook: Hook, evaluator: Evaluator) -> Outcom
 
 
 def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
-    outcome = Outcome(request)
+    outcome = Outcome(request, evaluator.ruleset.endings)
     if not _is_pod(request) or request.subResource or request.operation not in ("CREATE", "UPDATE"):
         return outcome
     if request.operation == "CREATE" and evaluator.ruleset.cap == "off":
@@ -180,7 +205,7 @@ def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
 
 
 def _validate(request: Request, evaluator: Evaluator) -> Outcome:
-    outcome = Outcome(request)
+    outcome = Outcome(request, evaluator.ruleset.endings)
     if evaluator.ruleset.cap == "off":
         return outcome
     if (request.kind.group, request.kind.kind) == _CONFIG_MAP:

@@ -29,6 +29,7 @@ class GroupKind(msgspec.Struct, frozen=True):
 class User(msgspec.Struct, frozen=True):
     """The user who sends the request to the API server."""
 
+    username: str = ""
     groups: list[str] | None = None
 
 
@@ -37,12 +38,13 @@ Labels = TypedDict("Labels", {QUEUE_LABEL: Any}, total=False)  # type: ignore[mi
 
 
 class ReceivedMetadata(TypedDict, total=False):
-    """The part of an object's metadata that is decoded."""
+    """The part of an object's metadata that is decoded. The owners stay as they were sent until they are needed."""
 
     name: str | None
     generateName: str | None
     labels: Labels | None
     annotations: dict[str, Any] | None
+    ownerReferences: msgspec.Raw
 
 
 class ReceivedObject(TypedDict, total=False):
@@ -72,6 +74,7 @@ class Request(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
     userInfo: User = User()  # noqa: N815
+    dryRun: bool | None = None  # noqa: N815
 
 
 class Review(msgspec.Struct, frozen=True):

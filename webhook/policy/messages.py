@@ -54,6 +54,11 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[: limit - 1 - tail]}{_ELLIPSIS}{text[len(text) - tail :]}"
 
 
+def cut(text: str, limit: int) -> str:
+    """The text, or its start before an ellipsis when it has more than `limit` characters."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}{_ELLIPSIS}"
+
+
 _HUGE = 10**30
 
 

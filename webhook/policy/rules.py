@@ -144,7 +144,8 @@ class Ruleset:
 
     `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
     `trusts_markers`: nothing at all describes the cluster, so that a pod's markers of another scheduler count. A
-    command sets it before it evaluates. `cap`: the highest mode in any namespace.
+    command sets it before it evaluates. `cap`: the highest mode in any namespace. `endings` holds the end of a denial
+    in the cluster by its first code.
     """
 
     _REMEMBERED = 4096
@@ -175,6 +176,7 @@ class Ruleset:
             if resource.kind == "shared"
         }
         self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
+        self.endings = {code: _ending(settings, code) for code in defaults}
         self._rules: dict[str, Rules] = {}
 
     def capped(self, cap: Cap) -> Ruleset:
@@ -193,6 +195,14 @@ class Ruleset:
                     self._rules.clear()
                 self._rules[namespace] = rules
         return rules
+
+
+def _ending(settings: Settings, code: str) -> str:
+    """The lines at the end of a denial: where to read more about its first code, then the suffix of the settings."""
+    more = f"gpushare-webhook explain {code}"
+    if settings.explain_url is not None:
+        more = settings.explain_url.replace("{code}", code.lower()).replace("{CODE}", code)
+    return more if settings.message_suffix is None else f"{more}\n{settings.message_suffix}"
 
 
 def _annotated(settings: Settings) -> Resource | None:

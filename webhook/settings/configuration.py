@@ -8,7 +8,7 @@ from typing import Any
 from webhook.policy.settings import setting
 from webhook.policy.settings.settings import Settings
 from webhook.settings.options import Profile
-from webhook.settings.process import Log, ServerSettings, Tls
+from webhook.settings.process import Events, Log, ServerSettings, Tls
 from webhook.settings.schema_tree import Object, object_of, write
 
 API_VERSION = "gpushare-webhook/v1"
@@ -23,18 +23,21 @@ class Configuration:
     server: ServerSettings = setting(ServerSettings())
     tls: Tls = setting(Tls())
     log: Log = setting(Log())
+    events: Events = setting(Events())
     profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
 
 
-def _configuration(*, server: ServerSettings, tls: Tls, log: Log, profile: Profile, **policy: Any) -> Configuration:
-    return Configuration(Settings(**policy), server, tls, log, profile)
+def _configuration(
+    *, server: ServerSettings, tls: Tls, log: Log, events: Events, profile: Profile, **policy: Any
+) -> Configuration:
+    return Configuration(Settings(**policy), server, tls, log, events, profile)
 
 
 def _settings_file() -> Object:
     """The policy's settings stand at the top level of the file, not under a key of their own."""
     whole = object_of(Configuration)
     own = {field.key: field for field in whole.fields}
-    flat = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"])
+    flat = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"], own["events"])
     return Object("Settings", whole.description, flat, _configuration)
 
 
@@ -54,7 +57,7 @@ def view(configuration: Configuration) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, **{key: flat[key] for key in SETTINGS_FILE.keys}}
 
 
-_FIXED = ("server", "tls", "log", "facts")
+_FIXED = ("server", "tls", "log", "events", "facts")
 """The sections that a running server cannot change."""
 
 

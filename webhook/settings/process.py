@@ -75,6 +75,18 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class Events:
+    """Kubernetes Events about pods, on the controllers that create them."""
+
+    enabled: bool = setting(
+        False,
+        "Whether the webhook writes an Event on the controller of a pod that it denies or steers. A pod without a "
+        "controller gets none. Each replica writes one Event per controller and codes in ten minutes, and 20 at once, "
+        "then one per second. Needs the right to create Events.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """The server's log."""
 

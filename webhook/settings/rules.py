@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from webhook.policy.settings.elements import LabelSelector, NamespaceRule, WorkloadPath
-from webhook.policy.settings.settings import Settings, Sharing, Toleration
+from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
+from webhook.policy.settings.settings import Settings, Toleration
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN
 from webhook.policy.workloads.paths import PodPath, steps
@@ -29,11 +29,8 @@ def conflicts(held: Any) -> Iterator[Problem]:
             yield Problem(("value",), 'needs the operator "Equal"; "Exists" tolerates every value')
         case NamespaceRule(names=(), selector=None):
             yield Problem((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
-        case Configuration(settings=Settings(sharing=Sharing(namespaces=LabelSelector()), facts=facts)) if not (
-            facts.namespaces
-        ):
-            text = "needs {}: true, or the webhook would not know which namespaces have these labels"
-            yield Problem(("sharing", "namespaces"), text, ("facts", "namespaces"))
+        case Configuration(settings=settings):
+            yield from _across_sections(settings)
         case ServerSettings(port=port, health_port=health_port) if port == health_port != 0:
             yield Problem(
                 ("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",)
@@ -42,6 +39,16 @@ def conflicts(held: Any) -> Iterator[Problem]:
             yield from _built_in(held)
         case Tls():
             yield from _certificates(held)
+
+
+def _across_sections(held: Settings) -> Iterator[Problem]:
+    if held.sharing.namespaces is not None and not held.facts.namespaces:
+        text = "needs {}: true, or the webhook would not know which namespaces have these labels"
+        yield Problem(("sharing", "namespaces"), text, ("facts", "namespaces"))
+    if held.message_suffix is not None and not held.message_suffix.isprintable():
+        yield Problem(
+            ("messageSuffix",), "has a character that cannot be printed, such as a change of direction; remove it"
+        )
 
 
 def _certificates(held: Tls) -> Iterator[Problem]:

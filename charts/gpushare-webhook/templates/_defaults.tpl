@@ -188,6 +188,8 @@ section `key` that is null by default.
     },
     "defaultQueue": null
   },
+  "messageSuffix": null,
+  "explainURL": null,
   "server": {
     "host": "0.0.0.0",
     "port": 10250,
@@ -216,6 +218,9 @@ section `key` that is null by default.
   "log": {
     "format": "json",
     "level": "info"
+  },
+  "events": {
+    "enabled": false
   }
 }
 {{- end -}}

@@ -272,6 +272,12 @@ CODE = Text("a check's code", "GPS[0-9]{3}")
 """`webhook.settings` narrows it to the codes of registered checks."""
 
 SomeText: TypeAlias = Annotated[str, Text("text that is not empty", r"(?:.|\n)+")]
+Line: TypeAlias = Annotated[str, Text("text on one line", r"[^\x00-\x1f\x7f]+", 256)]
+"""`webhook.settings.rules` narrows it to characters that can be printed."""
+
+WebAddress: TypeAlias = Annotated[
+    str, Text("an address such as https://example.com/gpus#{code}", r"https?://[0-9A-Za-z\[][!-~]*", 256)
+]
 ResourceName: TypeAlias = Annotated[
     str,
     Text(

@@ -370,3 +370,12 @@ class Settings:
     placement: PlacementSettings = setting(PlacementSettings())
     facts: FactsSettings = setting(FactsSettings())
     workloads: Workloads = setting(Workloads())
+    message_suffix: formats.Line | None = setting(
+        None, "The last line of each denial in the cluster, such as `Ask #gpu-help.` null: none."
+    )
+    explain_url: formats.WebAddress | None = setting(
+        None,
+        "Where to read more, in the line before: `{code}` in it stands for the first denying code in lowercase, "
+        "`{CODE}` in uppercase. null: the command `gpushare-webhook explain CODE`.",
+        key="explainURL",
+    )

@@ -68,11 +68,16 @@ class ReviewLine(msgspec.Struct, kw_only=True):
     name: str
     kind: str
     operation: str
+    user: str
+    dryRun: bool  # noqa: N815 - as the API server spells it
     decision: str
     allowed: bool
     codes: list[str]
     findings: int
     suppressed: list[str]
+    message: str
+    injections: tuple[str, ...]
+    reported: tuple[str, ...]
     edits: int
     microseconds: int
 
@@ -108,10 +113,13 @@ class EventLog:
         return LEVELS[level] >= self._lowest
 
     def review(self, line: ReviewLine) -> None:
-        """Log a review as `event` does. One look at all texts that a client chooses shows that none needs a change."""
+        """Log a review as `event` does. One look at all texts that a client chooses shows that none needs a change.
+
+        The message of a denial is printable and cut already.
+        """
         if LEVELS[line.level] < self._lowest:
             return
-        texts = f"{line.uid} {line.namespace} {line.name} {line.kind} {line.operation}"
+        texts = f"{line.uid} {line.namespace} {line.name} {line.kind} {line.operation} {line.user}"
         if len(texts) <= _TEXT and is_plain(texts):
             line.time = datetime.now(UTC)
             self._append(self._encode(line))

@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 from webhook import __version__
 from webhook.admission import Hook, Outcome
 from webhook.policy.injections import ALL as INJECTIONS
+from webhook.policy.messages import is_plain
 from webhook.policy.verdict import UNTOUCHED, Decision
 from webhook.server import limits
 
@@ -55,7 +56,13 @@ class Family:
 
 _ANSWERED = (
     Family(Counter, "reviews", "Reviews answered.", ("hook", "decision")),
-    Family(Counter, "findings", "Findings of checks.", ("hook", "code", "severity")),
+    Family(
+        Counter,
+        "findings",
+        "Findings of checks. The label names the first 50 namespaces that have some; others are `other`, and objects "
+        "without a namespace have an empty label.",
+        ("hook", "code", "severity", "namespace"),
+    ),
     Family(Counter, "findings_suppressed", "Findings that an annotation of their pod suppresses.", ("hook", "code")),
     Family(Counter, "unmutated", "Pods that reached /validate without the edits that /mutate makes."),
     Family(
@@ -82,6 +89,9 @@ _OTHERS = (
     Family(Gauge, "memory_limit_bytes", "Memory limit of the container in bytes; +Inf without one."),
     Family(Gauge, "certificate_expiry_seconds", "Time at which a certificate expires, in Unix seconds.", ("kind",)),
     Family(Counter, "certificate_events", "Events of self-managed certificates, such as rotations.", ("what",)),
+    Family(
+        Counter, "pod_events", "Events about pods: written, dropped because too many waited, or failed.", ("result",)
+    ),
     Family(Counter, "reloads", "Changed files, loaded (taken) or rejected (refused).", ("what", "result")),
     Family(Gauge, "settings_generation", "Number of settings versions applied since the start."),
     Family(Gauge, "mode_cap", "1 while an annotation caps the mode to this one, else 0.", ("mode",)),
@@ -100,10 +110,17 @@ _OTHERS = (
 FAMILIES = (*_ANSWERED, _SECONDS, *_OTHERS)
 """All metrics of this server."""
 
+_NAMESPACES = 50
+"""Namespaces that are named."""
+
+_LONGEST_NAMESPACE = 63
+"""Characters of the longest legal name: namespaces are DNS labels (RFC 1123)."""
+
 _KNOWN = {
     "shed": ("in-flight", "late", "slow", "memory", "queue", "gone", "closing"),
     "loop_stalls": ("loop", "process"),
     "certificate_events": ("writes", "conflicts", "failures", "rotations"),
+    "pod_events": ("written", "dropped", "failed"),
     "closed_connections": ("handshake", "header", "unread answer", "evicted"),
     "refused_requests": ("400", "403", "404", "405", "408", "413", "415", "417", "500", "503"),
 }
@@ -123,9 +140,10 @@ class _Answered(Collector):
         none: _Tally = {(hook, decision.label): 0 for hook, decision in product(self._seconds, Decision)}
         made: _Tally = {(injection.name, mode): 0 for injection, mode in product(INJECTIONS, ("on", "report"))}
         self._tallies: tuple[_Tally, ...] = (none, defaultdict(int), defaultdict(int), {(): 0}, made)
+        self._namespaces = {""}
 
     def add(self, hook: str, outcome: Outcome, seconds: float) -> None:
-        verdict = outcome.verdict
+        verdict, namespace = outcome.verdict, outcome.request.namespace
         reviews, findings, suppressed, unmutated, made = self._tallies
         bucket = bisect_left(_SECONDS.buckets, seconds)
         with self._lock:
@@ -134,8 +152,9 @@ class _Answered(Collector):
             self._seconds[hook] += seconds
             if verdict is UNTOUCHED:
                 return
+            label = self._label(namespace) if verdict.counts else ""
             for (code, severity), count in verdict.counts.items():
-                findings[hook, code, severity.label] += count
+                findings[hook, code, severity.label, label] += count
                 if code == "GPS019":
                     unmutated[()] += count
             for code, count in verdict.suppressed.counts.items():
@@ -144,6 +163,15 @@ class _Answered(Collector):
                 made[name, "on"] += 1
             for name in outcome.reported:
                 made[name, "report"] += 1
+
+    def _label(self, namespace: str) -> str:
+        """The label of a namespace: its name, or `other` once enough others are named. The caller holds the lock."""
+        if namespace in self._namespaces:
+            return namespace
+        if len(self._namespaces) > _NAMESPACES or len(namespace) > _LONGEST_NAMESPACE or not is_plain(namespace):
+            return "other"
+        self._namespaces.add(namespace)
+        return namespace
 
     def collect(self) -> list[Metric]:
         bounds = (*map(str, _SECONDS.buckets), "+Inf")
@@ -197,6 +225,7 @@ class Metrics:
         self._facts = tuple(made[name] for name in ("facts_age_seconds", "facts_objects", "facts_failing"))
         self._closed = cache(made["closed_connections"].labels)
         self._reloads = cache(made["reloads"].labels)
+        self.events = cache(made["pod_events"].labels)
         self._refused = cache(made["refused_requests"].labels)
 
     def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
