@@ -31,7 +31,7 @@ async def installed(
     the installation are made of. With it, the settings are followed, too.
     """
     managed, facts = wanted.tls.mode == "self-managed", wanted.settings.facts.are_wanted
-    if not managed and not facts:
+    if not managed and not facts and not wanted.events.enabled:
         yield
         return
     from webhook.cluster.client import ClusterError, connect
@@ -48,6 +48,8 @@ async def installed(
             _follow_facts(server, wanted.settings, api)
         if name:
             _follow_settings(server, namespace, name, api)
+        if wanted.events.enabled:
+            _write_events(server, api)
         yield
     finally:
         await api.close()
@@ -111,6 +113,14 @@ def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
         server.supervisor.add(name, run)
     for source in facts.sources:
         _expose(source, server)
+
+
+def _write_events(server: Server, api: Client) -> None:
+    from webhook.cluster.events import PodEvents
+
+    events = PodEvents(api, server.log.event, lambda result: server.metrics.events(result).inc())
+    server.reviews.on_outcome = events.offer
+    server.supervisor.add("Events", events.run)
 
 
 def _expose(source: LiveSource, server: Server) -> None:

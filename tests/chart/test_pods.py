@@ -239,6 +239,13 @@ def test_network_policy_allows_calls_for_each_source_of_facts(source: Values) ->
     assert [port["port"] for port in server["ports"]] == [443, 6443]
 
 
+def test_network_policy_allows_writing_events() -> None:
+    config = {"facts": {"runtimeClasses": False}, "events": {"enabled": True}}
+    values = {"tls": {"mode": "cert-manager"}, "networkPolicy": {"enabled": True}, "config": config}
+    server, _ = only("NetworkPolicy", values)["spec"]["egress"]
+    assert [port["port"] for port in server["ports"]] == [443, 6443]
+
+
 def test_network_policy_without_networks_names_no_peer() -> None:
     """Cilium's CIDR rules match neither nodes nor pods, however wide they are."""
     policy = only("NetworkPolicy", {"networkPolicy": {"enabled": True}})["spec"]

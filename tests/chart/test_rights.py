@@ -103,8 +103,19 @@ def test_rights_are_exactly_those_of_the_sources(plugin: str, mode: str) -> None
         assert pod_spec(values)["automountServiceAccountToken"] is bool(needs)
 
 
+EVENTS = {("", "events", "", "create")}
+
+
+@pytest.mark.parametrize("mode", ["self-managed", "cert-manager"])
+def test_events_need_one_more_right(mode: str) -> None:
+    values = {"tls": {"mode": mode}, "config": {"facts": {"runtimeClasses": False}, "events": {"enabled": True}}}
+    assert rules(of_kind("ClusterRole", values)) == EVENTS | (BUNDLES if mode == "self-managed" else set())
+    assert_bound_to_webhook_account(values)
+    assert pod_spec(values)["automountServiceAccountToken"] is True
+
+
 def test_every_rule_says_what_reads_it() -> None:
-    text = rendered("mixed-cluster") + rendered({"config": {"facts": dict.fromkeys(SOURCES, True)}})
+    text = rendered("mixed-cluster") + rendered({"config": {"facts": dict.fromkeys(SOURCES, True), "events": {"enabled": True}}})
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups: ") and "-test" not in line]
     assert len(starts) > 10

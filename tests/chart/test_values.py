@@ -287,12 +287,15 @@ def test_null_value_in_use_is_rendered_or_rejected_with_remedy(mode: str, path: 
     assert text or re.search(r"execution error at \(.+\): .*\b(set|remove)\b", problem), problem
 
 
-@pytest.mark.parametrize("section", sorted(SCHEMA["properties"]["config"]["properties"].keys() - {"facts"}))
+NULLABLE = {"explainURL", "messageSuffix"}
+
+
+@pytest.mark.parametrize("section", sorted(SCHEMA["properties"]["config"]["properties"].keys() - {"facts", *NULLABLE}))
 def test_null_setting_is_rejected_by_name(section: str) -> None:
     """Helm deletes only keys that have a default in values.yaml, which only `facts` has."""
     with pytest.raises(RefusedError, match=f"at '/config/{section}'"):
         rendered({"config": {section: None}})
-    assert rendered({"config": {"facts": None}})
+    assert rendered({"config": {"facts": None, **dict.fromkeys(NULLABLE)}})
 
 
 def test_global_value_is_rejected_without_parent_chart() -> None:

@@ -43,7 +43,8 @@ LINE = ReviewLine(
     findings=0,
     suppressed=[],
     message="",
-    injections=[],
+    injections=(),
+    reported=(),
     edits=0,
     microseconds=1,
 )

@@ -76,9 +76,9 @@ class Server:
         self.live = LiveConfig(configuration, facts, log, metrics)
         self.details |= {what: partial(self.live.describe, what) for what in ("settings", "facts")}
         bounds = self._affordable(configuration.settings.facts)
-        self._reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
+        self.reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         subjects = frozenset(configuration.tls.client_subjects)
-        self.review_acceptor = Acceptor(self._http(self._reviews.handle, subjects), bounds.connections, log)
+        self.review_acceptor = Acceptor(self._http(self.reviews.handle, subjects), bounds.connections, log)
         health = Health(self._conditions, self.details, metrics)
         self.health_acceptor = Acceptor(self._http(health.handle, frozenset()), _HEALTH_CONNECTIONS, log)
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
@@ -177,7 +177,7 @@ class Server:
         if await _within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
             return
         self.lifecycle.enter(Phase.REFUSING)
-        self._reviews.refuse_large()
+        self.reviews.refuse_large()
         http.refuse_bodies()
         await _within(seconds * _REFUSING, http.quiet(0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -34,7 +35,10 @@ _CONTINUE = "100-continue"
 
 
 class Reviews:
-    """Answers each review with one snapshot of settings and facts."""
+    """Answers each review with one snapshot of settings and facts.
+
+    `on_outcome` is called with each outcome, on any thread; it must not wait.
+    """
 
     def __init__(
         self, live: LiveConfig, limits: Limits, bounds: Bounds, lifecycle: Lifecycle, log: EventLog, metrics: Metrics
@@ -46,6 +50,7 @@ class Reviews:
         self._bodies = Bodies(bounds, limits.body_timeout)
         self._log = log
         self._metrics = metrics
+        self.on_outcome: Callable[[Outcome], None] | None = None
         metrics.in_flight.set_function(lambda: self._shedder.in_flight + self._large.in_flight)
         metrics.large.set_function(lambda: self._large.in_flight)
         metrics.held.set_function(lambda: self._bodies.held)
@@ -102,6 +107,8 @@ class Reviews:
         ended = monotonic()
         self._metrics.observe(hook, outcome, ended - arrived)
         self._record(hook, outcome, ended - started)
+        if self.on_outcome is not None:
+            self.on_outcome(outcome)
         return answered
 
     def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:

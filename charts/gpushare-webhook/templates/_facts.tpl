@@ -28,9 +28,14 @@ The objects that `config.facts.devicePlugin` names, in JSON: by namespace, `conf
 {{- toJson $found -}}
 {{- end -}}
 
+{{/* Whether the pods write Events. */}}
+{{- define "gpushare-webhook.writesEvents" -}}
+{{- if (include "gpushare-webhook.settings" . | fromJson).events.enabled }}true{{ end -}}
+{{- end -}}
+
 {{/* Whether the pods have rights in the whole cluster. */}}
 {{- define "gpushare-webhook.hasClusterRights" -}}
-{{- if or (eq .Values.tls.mode "self-managed") (include "gpushare-webhook.clusterSources" . | fromJsonArray) }}true{{ end -}}
+{{- if or (eq .Values.tls.mode "self-managed") (include "gpushare-webhook.clusterSources" . | fromJsonArray) (include "gpushare-webhook.writesEvents" .) }}true{{ end -}}
 {{- end -}}
 
 {{/* Whether the pods call the API server at all. */}}
