@@ -28,7 +28,7 @@ async def installed(
     """Add the tasks that the settings need of the cluster to the server. Raises NotInstalledError.
 
     Without such settings no cluster is looked for. `installed_as` is NAMESPACE/NAME, which the names of the objects of
-    the installation are made of.
+    the installation are made of. With it, the settings are followed, too.
     """
     managed, facts = wanted.tls.mode == "self-managed", wanted.settings.facts.are_wanted
     if not managed and not facts:
@@ -36,26 +36,54 @@ async def installed(
         return
     from webhook.cluster.client import ClusterError, connect
 
+    namespace, name = _named(installed_as, wanted.tls)
     try:
         api = await connect(kubeconfig)
     except ClusterError as error:
         raise NotInstalledError(str(error)) from None
     try:
         if managed:
-            _keep_certificates(server, wanted.tls, installed_as, api)
+            _keep_certificates(server, wanted.tls, namespace, name, api)
         if facts:
             _follow_facts(server, wanted.settings, api)
+        if name:
+            _follow_settings(server, namespace, name, api)
         yield
     finally:
         await api.close()
 
 
-def _keep_certificates(server: Server, tls: Tls, installed_as: str | None, api: Client) -> None:
+def _named(installed_as: str | None, tls: Tls) -> tuple[str, str]:
+    """The namespace and the name of the installation, empty if they are not given. Raises NotInstalledError."""
+    namespace, _, name = (installed_as or "").partition("/")
+    if namespace and name:
+        return namespace, name
+    if tls.mode == "self-managed":
+        raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart sets")
+    if installed_as is not None:
+        raise NotInstalledError("--installed-as must be NAMESPACE/NAME")
+    return "", ""
+
+
+def _follow_settings(server: Server, namespace: str, name: str, api: Client) -> None:
+    """Follow the ConfigMap that the chart makes. The cap comes first: settings that are wrong do not hold it up."""
+    from webhook.cluster.settings_map import InstalledSettings, SettingsMap
+
+    async def take(found: InstalledSettings) -> None:
+        server.live.cap_mode(found.mode)
+        if found.text is not None:
+            server.live.installed_text = found.text.encode(errors="replace")
+            await server.reload.refresh("settings")
+
+    settings = SettingsMap(api, namespace, name, take, server.log.event)
+    server.supervisor.add("installed settings", settings.run)
+    server.requirements["not waiting for settings"] = lambda: not settings.pending()
+    server.details["settings are from"] = lambda: settings.state
+
+
+def _keep_certificates(server: Server, tls: Tls, namespace: str, name: str, api: Client) -> None:
     from webhook.pki import Dependencies, Installation, Keeper, Lifetimes
 
-    namespace, _, name = (installed_as or "").partition("/")
-    if not namespace or not name:
-        raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart sets")
     lifetimes = [timedelta(seconds=seconds) for seconds in (tls.ca_lifetime, tls.leaf_lifetime, tls.settle)]
     metrics = server.metrics
     dependencies = Dependencies(

@@ -196,7 +196,7 @@ def test_audit_mode_records_without_warning() -> None:
     response = json.loads(answer(recorded("create-pod-two-replicas"), Hook.VALIDATE, audit).body())["response"]
     assert response["allowed"] is True
     assert "warnings" not in response
-    assert response["auditAnnotations"] == {"findings": "GPS001=audit,GPS019=audit"}
+    assert response["auditAnnotations"] == {"findings": "GPS001=audit"}
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ def test_existing_secret_is_mounted() -> None:
         "--tls-mode=files",
         "--tls-cert=/etc/gpushare-webhook/tls/server.crt",
         "--tls-key=/etc/gpushare-webhook/tls/server.key",
+        f"--installed-as={NAMESPACE}/{FULLNAME}",
     ]
     secret = mounted("existing-secret")["/etc/gpushare-webhook/tls"]["secret"]
     assert secret == {"secretName": "gpushare-webhook-serving"}

@@ -128,6 +128,17 @@ def test_pod_security_label_selects_one_path_for_each_namespace(config: Any, hos
         assert selects(forbidden["namespaceSelector"], labels) is not may
 
 
+def test_each_hook_may_have_its_own_namespaces() -> None:
+    ours, all_of_them = {"matchLabels": {"gpus": "ours"}}, {"matchExpressions": [{"key": "gpus", "operator": "Exists"}]}
+    values = {"webhooks": {"namespaceSelector": all_of_them, "mutating": {"namespaceSelector": ours}}}
+    found = {name: entry(name, values)["namespaceSelector"] for name in ("tolerations.mutate", "pods.validate")}
+    labelled: list[dict[str, str]] = [{"gpus": "ours"}, {"gpus": "theirs"}, {}]
+    selected = {
+        name: [selects(selector, {NAME: "team"} | labels) for labels in labelled] for name, selector in found.items()
+    }
+    assert selected == {"tolerations.mutate": [True, False, False], "pods.validate": [True, True, False]}
+
+
 def excluded(values: Any, labels: dict[str, str]) -> bool:
     """Whether no entry selects a namespace; apart from the Pod Security split, all entries agree."""
     found = {selects(one["namespaceSelector"], labels) for one in entries(values) if "pods" not in one["name"]}

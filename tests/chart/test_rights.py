@@ -27,6 +27,8 @@ SOURCES = {
     "deviceClasses": {("resource.k8s.io", "deviceclasses", "", verb) for verb in ("list", "watch")},
 }
 CLASSES = SOURCES["runtimeClasses"]
+SETTINGS = {("", "configmaps", FULLNAME, verb) for verb in ("get", "watch")}
+"""The right to follow the webhook's own ConfigMap, wherever the pods call the API server."""
 AUTHORITY = {
     *(("", "secrets", f"{FULLNAME}-ca", verb) for verb in ("get", "watch", "update")),
     ("", "secrets", "", "create"),
@@ -92,8 +94,9 @@ def test_rights_are_exactly_those_of_the_sources(plugin: str, mode: str) -> None
         assert rules(of_kind("ClusterRole", values)) == bundles | cluster
         assert bool(of_kind("ClusterRoleBinding", values)) is bool(bundles | cluster)
         roles = [role for role in of_kind("Role", values) if not is_test(role)]
+        followed = SETTINGS if bundles | cluster or by_namespace else set()
         for space in {role["metadata"]["namespace"] for role in roles} | by_namespace.keys() | {NAMESPACE}:
-            expected = by_namespace.get(space, set()) | (own if space == NAMESPACE else set())
+            expected = by_namespace.get(space, set()) | (own | followed if space == NAMESPACE else set())
             assert rules([role for role in roles if role["metadata"]["namespace"] == space]) == expected
         assert_bound_to_webhook_account(values)
         needs = bundles | cluster or by_namespace
@@ -116,10 +119,10 @@ NO_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
 @pytest.mark.parametrize(
     ("values", "cluster", "own", "token"),
     [
-        ("default", BUNDLES | CLASSES, AUTHORITY, True),
-        (NO_FACTS, BUNDLES, AUTHORITY, True),
-        ("existing-secret", CLASSES, set(), True),
-        ("cert-manager-issuer", CLASSES, set(), True),
+        ("default", BUNDLES | CLASSES, AUTHORITY | SETTINGS, True),
+        (NO_FACTS, BUNDLES, AUTHORITY | SETTINGS, True),
+        ("existing-secret", CLASSES, SETTINGS, True),
+        ("cert-manager-issuer", CLASSES, SETTINGS, True),
         ("cert-manager", set(), set(), False),
         ("small", set(), set(), False),
     ],
@@ -129,6 +132,8 @@ def test_rights_of_each_mode(values: str | Values, cluster: set[Rule], own: set[
     assert rules(of_kind("ClusterRole", values)) == cluster
     assert rules(of_kind("Role", values)) == own
     assert pod_spec(values)["automountServiceAccountToken"] is token
+    assert (f"--installed-as={NAMESPACE}/{FULLNAME}" in container(values)["args"]) is token
+    assert [one["metadata"]["name"] for one in of_kind("ConfigMap", values)][:1] == [FULLNAME]
 
 
 @pytest.mark.parametrize("mode", MODES)

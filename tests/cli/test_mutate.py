@@ -33,7 +33,12 @@ def test_formats_equal_applied_patch(data: Path) -> None:
     assert mutated == yaml.safe_load(run("mutate", "-f", "good.yaml", "-o", "yaml").out)
     assert patch
     assert mutated == jsonpatch.apply_patch(content("good.yaml"), patch)
-    assert patch == run("check", "-f", "good.yaml", "-o", "json").json()["results"][0]["patch"]
+    sent = run("check", "-f", "good.yaml", "-o", "json").json()["results"][0]["patch"]
+    assert len(sent) == len(patch)
+    for written, one in zip(patch, sent, strict=True):
+        if one["path"] == "/metadata/annotations":
+            assert one["value"].pop("gpushare-webhook/injected")  # the webhook's own, which no manifest needs
+        assert written == one
 
 
 def test_unknown_fields_and_field_order_survive(data: Path) -> None:
@@ -247,3 +252,12 @@ def test_verbose_omits_opt_in_injections_that_are_off(here: Path) -> None:
 def test_verbose_gives_reason_of_exempt_and_skipped_objects(here: Path) -> None:
     (here / "map.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}")
     assert "ConfigMap m: skipped: " in run("mutate", "-f", "map.yaml", "-v").err
+
+
+def test_reported_injections_are_named_and_not_made(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "report.yaml").write_text("injections: {mode: report}\n")
+    ran = run("mutate", "-f", "good.yaml", "--config", str(tmp_path / "report.yaml"), "-v")
+    assert (ran.code, ran.out) == (0, Path("good.yaml").read_text())
+    assert "runtimeClass is not injected: it is only reported, see injections.mode" in ran.err
+    assert "note: the settings only report some injections" in ran.err
+    assert ran.err.splitlines()[-1] == "1 object: 1 unchanged"

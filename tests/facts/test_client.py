@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import gc
 import json
+import socket
+import ssl
+import threading
+import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -13,12 +18,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from kubernetes.aio.client import ApiClient
+from kubernetes.aio.client import ApiClient, Configuration
 
 from tests.facts.server import Answer, StandIn, standing_in
 from webhook import __version__
 from webhook.cluster.api_server import ResponseTooLargeError, StatusError
 from webhook.cluster.client import Client, ClusterError, ResponseLimits, connect
+from webhook.pki import Authority
 
 PATIENCE = 20
 USUAL = ResponseLimits()
@@ -368,3 +374,40 @@ async def test_connect_reports_invalid_service_account_ca(cluster: Path) -> None
     (cluster / "ca.crt").write_text("hello")
     with pytest.raises(ClusterError, match=r"no cluster: the files of the service account: .*; check that the pod's"):
         await connect()
+
+
+def test_close_leaves_no_connection_of_canceled_request(tmp_path: Path) -> None:
+    """The peer reads nothing more, and so does not end TLS. Python warns of a connection that a loop leaves open."""
+    now = datetime.datetime.now(datetime.UTC)
+    leaf = Authority.create("silent", now, datetime.timedelta(days=1)).sign(["127.0.0.1"], now, datetime.timedelta(1))
+    (tmp_path / "tls.pem").write_bytes(leaf.certificate + leaf.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "tls.pem")
+    asked, done = threading.Event(), threading.Event()
+
+    def hold(listening: socket.socket) -> None:
+        with context.wrap_socket(listening.accept()[0], server_side=True) as silent:
+            silent.recv(1)
+            asked.set()
+            done.wait(PATIENCE)
+
+    async def cancel(port: int) -> None:
+        configuration = Configuration()
+        configuration.host, configuration.verify_ssl = f"https://127.0.0.1:{port}", False
+        api = Client(configuration)
+        reading = asyncio.ensure_future(api.read("/api"))
+        assert await asyncio.to_thread(asked.wait, PATIENCE)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await api.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=hold, args=(listening,))
+        thread.start()
+        asyncio.run(cancel(listening.getsockname()[1]))
+        done.set()
+        thread.join(PATIENCE)
+        gc.collect()
+    assert [str(one.message) for one in warned] == []

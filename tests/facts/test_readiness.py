@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -18,12 +19,13 @@ from tests.facts.fake_cluster import gpu_node
 from tests.facts.server import standing_in
 from tests.server.certificates import issue
 from tests.server.client import Client, Reply
-from tests.server.lines import PATIENCE, Lines
+from tests.server.lines import PATIENCE, Lines, until
+from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, restored_logging
-from webhook.app import installed
+from webhook.app import NotInstalledError, installed
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node
 from webhook.policy.placement.facts import Facts
-from webhook.server import Server
+from webhook.server import File, Files, Server
 from webhook.server.observe.log import EventLog
 
 FACTS = "{nodes: true, namespaces: true, runtimeClasses: true, deviceClasses: true, devicePlugin: {version: v0.20.0}}"
@@ -59,20 +61,27 @@ class Started:
     async def get(self, path: str) -> Reply:
         return await asyncio.to_thread(self.client.health, path)
 
+    async def allows_two(self) -> bool:
+        """Whether a pod of two replicas is allowed."""
+        replied = await asyncio.to_thread(self.client.review, "/mutate", review(pod(2)))
+        return bool(replied.json()["response"]["allowed"])
+
 
 @asynccontextmanager
-async def started(folder: Path, facts: str = FACTS) -> AsyncIterator[Started]:
+async def started(folder: Path, facts: str = FACTS, installed_as: str | None = None) -> AsyncIterator[Started]:
     """Start a server that follows these facts of a stand-in."""
     own = folder / "own"
     own.mkdir()
     certificates = issue(own)
-    wanted = configuration(f"{{facts: {facts}, server: {{shutdownDelay: 0s}}}}", certificates)
+    text = f"{{facts: {facts}, server: {{shutdownDelay: 0s}}}}"
+    wanted = configuration(text, certificates)
+    file = File(folder / "missing", lambda new: configuration(new.decode(), certificates), text.encode())
     reading, writing = os.pipe()
     lines = Lines(os.fdopen(reading, "rb"))
     log = EventLog("json", "info", writing)
     try:
-        server = Server(wanted, Facts(), log)
-        async with installed(server, wanted, None, None):
+        server = Server(wanted, Facts(), log, Files(settings=file))
+        async with installed(server, wanted, installed_as, None):
             with restored_logging():
                 await server.startup()
                 yield Started(server, lines, client_of(server, certificates))
@@ -98,7 +107,7 @@ async def test_server_is_ready_after_reading_facts(cluster: Path, monkeypatch: p
     assert _facts(scraped, "nodes") == {"age_seconds": -1, "objects": 0, "failing": 1}
     assert ready.status == 200
     assert {f"[+]not waiting for {source}" for source in SOURCES} <= _lines(ready)
-    details = {line for line in _lines(ready) if line.startswith("[ ]facts: ")}
+    details = {line for line in _lines(ready) if re.match(r"\[ \]facts: [a-z ]+: ", line)}
     assert len(details) == len(SOURCES)
     assert any(re.fullmatch(r"\[ \]facts: nodes: 1 known, confirmed \d+ s ago(, failing)?", line) for line in details)
     assert _facts(scraped_later, "nodes")["objects"] == 1
@@ -133,3 +142,99 @@ async def test_device_classes_without_nodes_are_warned_of_at_start(
             await server.logged("device classes read")
             events = [json.loads(line)["event"] for line in server.lines.so_far()]
     assert ("facts.deviceClasses without facts.nodes" in events) is warned
+
+
+@dataclass(slots=True)
+class Installation:
+    """An API server with the ConfigMap of the installation, which answers once `answering` is set.
+
+    `changes` are the states that its watch sends, the first of them at once.
+    """
+
+    changes: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
+    answering: asyncio.Event = field(default_factory=asyncio.Event)
+    status: int = 200
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if "configmaps" not in request.path:
+            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
+        await self.answering.wait()
+        if "watch" not in request.query:
+            return web.json_response(_config_map("mode: enforce", "off"), status=self.status)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(await self.changes.get() + b"\n")
+
+    def change(self, text: str, mode: str | None) -> None:
+        self.changes.put_nowait(json.dumps({"type": "MODIFIED", "object": _config_map(text, mode)}).encode())
+
+
+def _config_map(text: str, mode: str | None) -> dict[str, Any]:
+    annotations = {} if mode is None else {"gpushare-webhook/mode": mode}
+    metadata = {"name": "webhook", "resourceVersion": "1", "annotations": annotations}
+    return {"metadata": metadata, "data": {"settings.yaml": text}}
+
+
+ONE_FACT = "{runtimeClasses: true}"
+
+
+async def test_server_is_ready_with_the_cap_and_follows_installation(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Installation()
+    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
+        async with started(cluster, ONE_FACT, "gpus/webhook") as server:
+            await server.logged("runtime classes read")
+            waiting = await server.get("/readyz?verbose")
+            api.answering.set()
+            await server.logged("mode capped")
+            await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
+            capped, allowed = await server.get("/readyz?verbose"), await server.allows_two()
+            api.change("mode: [", "warn")
+            await server.logged("reload rejected")
+            warned = await server.get("/readyz?verbose")
+            api.change("mode: enforce", None)
+            await server.logged("mode no longer capped")
+            denied = not await server.allows_two()
+    assert {"[-]not waiting for settings", "[ ]settings are from: the file"} <= _lines(waiting)
+    assert "[ ]settings are from: ConfigMap gpus/webhook" in _lines(capped)
+    assert "mode capped to off" in capped.body.decode()
+    assert "mode capped to warn" in warned.body.decode()
+    assert (allowed, denied) == (True, True)
+
+
+async def test_forbidden_installation_does_not_keep_server_unready(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Installation(status=403)
+    api.answering.set()
+    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
+        async with started(cluster, ONE_FACT, "gpus/webhook") as server:
+            await server.logged("installed settings cannot be read", "runtime classes read")
+            await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
+            shown = await server.get("/readyz?verbose")
+    assert "[ ]settings are from: the file, failing" in _lines(shown)
+
+
+async def test_nothing_is_followed_without_name_of_installation(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Installation()
+    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
+        async with started(cluster, ONE_FACT) as server:
+            await server.logged("runtime classes read")
+            await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
+            shown = await server.get("/readyz?verbose")
+    assert "settings are from" not in shown.body.decode()
+
+
+@pytest.mark.parametrize("name", ["webhook", "/webhook", "gpus/", ""])
+async def test_malformed_name_of_installation_is_an_error(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    with pytest.raises(NotInstalledError, match="--installed-as must be NAMESPACE/NAME"):
+        async with started(cluster, ONE_FACT, name):
+            raise AssertionError("it starts")

@@ -22,6 +22,9 @@ from webhook.server import limits
 from webhook.server.lifecycle import Phase
 from webhook.server.observe.metrics import Metrics
 
+INJECTED = {"runtimeClass": 2, "pipeDirectory": 2, "pipeMount": 1, "tolerations": 2}
+"""Pods by injection: two are changed, one of them in a namespace that does not allow the mount."""
+
 METRICS = {
     "reviews": ("counter", {"hook", "decision"}),
     "findings": ("counter", {"hook", "code", "severity"}),
@@ -39,6 +42,7 @@ METRICS = {
     "reloads": ("counter", {"what", "result"}),
     "patch_proof_failures": ("counter", set()),
     "unmutated": ("counter", set()),
+    "injections": ("counter", {"injection", "mode"}),
     "log_lines_dropped": ("counter", set()),
     "memory_bytes": ("gauge", set()),
     "memory_limit_bytes": ("gauge", set()),
@@ -48,6 +52,8 @@ METRICS = {
     "facts_failing": ("gauge", set()),
     "certificate_events": ("counter", {"what"}),
     "settings_generation": ("gauge", set()),
+    "mode_cap": ("gauge", {"mode"}),
+    "digest": ("gauge", {"of"}),
     "unknown_nodes": ("gauge", set()),
     "device_class_resources": ("gauge", set()),
     "build": ("gauge", {"version"}),
@@ -71,7 +77,15 @@ def test_probes_of_serving_server(client: Client, path: str) -> None:
 
 
 def test_readyz_verbose_lists_conditions(client: Client) -> None:
-    assert client.health("/readyz?verbose").body == b"[+]listening\n[+]not stopping\nok\n"
+    lines = client.health("/readyz?verbose").body.decode().splitlines()
+    assert (lines[:2], lines[-1]) == (["[+]listening", "[+]not stopping"], "ok")
+
+
+def test_readyz_verbose_shows_digests_that_metrics_have(client: Client) -> None:
+    shown = re.findall(r"\[ \](\w+): ([0-9a-f]{12}), generation 1\n", client.health("/readyz?verbose").body.decode())
+    measured = values(client.health("/metrics").body.decode())
+    assert [what for what, _ in shown] == ["settings", "facts"]
+    assert [measured["digest", (("of", what),)] for what, _ in shown] == [int(digest, 16) for _, digest in shown]
 
 
 async def test_draining_server_is_not_ready(certificates: Certificates) -> None:
@@ -79,7 +93,8 @@ async def test_draining_server_is_not_ready(certificates: Certificates) -> None:
         server.server.lifecycle.enter(Phase.DRAINING)
         unready = await server.ask(server.client.health, "/readyz?verbose")
         alive = await server.ask(server.client.health, "/livez")
-    assert (unready.status, unready.body) == (503, b"[+]listening\n[-]not stopping\nnot ready\n")
+    lines = unready.body.decode().splitlines()
+    assert (unready.status, lines[:2], lines[-1]) == (503, ["[+]listening", "[-]not stopping"], "not ready")
     assert alive.status == 200
 
 
@@ -157,7 +172,8 @@ async def test_reviews_and_findings_are_counted(certificates: Certificates) -> N
         after = await measured(server)
     changed = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key, 0)}
     ours = {key: value for key, value in changed.items() if key[0].endswith("total") and "process" not in key[0]}
-    assert ours == {
+    injected = {("injections_total", (("injection", name), ("mode", "on"))): count for name, count in INJECTED.items()}
+    assert ours == injected | {
         ("reviews_total", (("decision", "allowed"), ("hook", "mutate"))): 1,
         ("reviews_total", (("decision", "denied"), ("hook", "mutate"))): 1,
         ("reviews_total", (("decision", "warned"), ("hook", "mutate"))): 1,

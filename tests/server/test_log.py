@@ -42,7 +42,7 @@ def test_review_is_one_line_with_all_fields(served: Serve) -> None:
 def test_mutated_pod_is_logged_with_number_of_edits(served: Serve) -> None:
     served.client.review("/mutate/without-hostpath", review(pod(), uid="completed"))
     event = served.log.event("review", uid="completed")
-    assert (event["decision"], event["codes"], event["edits"]) == ("warned", ["GPS012"], 3)
+    assert (event["decision"], event["codes"], event["edits"]) == ("warned", ["GPS012"], 4)
 
 
 def test_patch_that_is_not_built_is_a_warning_and_another_is_none(served: Serve) -> None:

@@ -154,6 +154,37 @@ async def test_changed_settings_file_is_applied_without_signal(written: Written,
     written.events()
 
 
+async def test_refreshed_source_is_read_at_once_and_others_are_left_alone(written: Written) -> None:
+    read: list[str] = []
+    contents = {"settings": b"x", "certificate": b"x"}
+
+    def source(what: str) -> ReloadedSource:
+        def content() -> bytes:
+            read.append(what)
+            return contents[what]
+
+        return ReloadedSource(what, content, lambda prepared: prepared, _ignore, b"x")
+
+    reload = Reload([source("settings"), source("certificate")], written.log, Metrics())
+    await reload.refresh("settings")
+    contents["settings"] = b"y"
+    await asyncio.gather(*(reload.refresh("settings") for _ in range(5)))
+    await reload.refresh("facts")
+    assert read == ["settings"] * 6
+    said = await asyncio.to_thread(written.events)
+    assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
+
+
+async def test_installed_text_wins_over_file(written: Written, tmp_path: Path) -> None:
+    live = LiveConfig(_with_mode(b"enforce"), Facts(), written.log, Metrics())
+    (source,) = live.sources(Files(File(tmp_path / "missing", _with_mode, b"enforce")))
+    reload = Reload([source], written.log, Metrics())
+    live.installed_text = b"warn"
+    await reload.refresh("settings")
+    assert live.evaluator.ruleset.settings.mode == "warn"
+    written.events()
+
+
 async def _ignore(_: object) -> None:
     pass
 

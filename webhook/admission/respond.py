@@ -2,7 +2,7 @@
 
 Tolerations are atomic in `kubectl apply`: a second apply of a bare pod drops the injected ones, and the API server
 rejects the update, because the tolerations of a pod can only grow. So the webhook restores the injected tolerations
-that `oldObject` has.
+that `oldObject` has, in every mode. In the mode `off` nothing else of an object is looked at.
 """
 
 from __future__ import annotations
@@ -33,16 +33,30 @@ _encoder = msgspec.json.Encoder()
 class Outcome:
     """The outcome of one request, for the answer, the log and the metrics.
 
-    `proof_failure`: why a patch failed its proof and is not sent. `unpatched`: why no patch was built.
+    `proof_failure`: why a patch failed its proof and is not sent. `unpatched`: why no patch was built. `injected` names
+    the injections of the patch, `reported` those that are reported instead, with a warning if `warns`.
     """
 
-    __slots__ = ("allowed", "operations", "proof_failure", "request", "unpatched", "verdict")
+    __slots__ = (
+        "allowed",
+        "injected",
+        "operations",
+        "proof_failure",
+        "reported",
+        "request",
+        "unpatched",
+        "verdict",
+        "warns",
+    )
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.verdict = UNTOUCHED
         self.allowed = True
         self.operations: list[dict[str, Any]] = []
+        self.injected: tuple[str, ...] = ()
+        self.reported: tuple[str, ...] = ()
+        self.warns = False
         self.proof_failure: str | None = None
         self.unpatched: str | None = None
 
@@ -65,11 +79,15 @@ class Outcome:
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if verdict.findings or verdict.suppressed.counts:
-            if warned := _lines(verdict, Severity.WARN, _MOST_WARNINGS):
+        if verdict.findings or verdict.suppressed.counts or self.reported:
+            if warned := self._warnings():
                 response["warnings"] = warned
-            response["auditAnnotations"] = _audit_annotations(verdict)
+            response["auditAnnotations"] = _audit_annotations(verdict, self.reported)
         return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+    def _warnings(self) -> list[str]:
+        warned = _lines(self.verdict, Severity.WARN, _MOST_WARNINGS)
+        return [*warned, f"gpushare-webhook would inject: {', '.join(self.reported)}"] if self.warns else warned
 
 
 _MOST_LINES = 100
@@ -111,9 +129,11 @@ def _lines(verdict: Verdict, severity: Severity, most: int) -> list[str]:
     return [*lines, f"and {further} more findings of {', '.join(sorted(counts))}"] if further else lines
 
 
-def _audit_annotations(verdict: Verdict) -> dict[str, str]:
-    """The kept findings by code and severity, and the numbers by code of further and of suppressed findings."""
-    audited = {}
+def _audit_annotations(verdict: Verdict, reported: Sequence[str]) -> dict[str, str]:
+    """The kept findings by code and severity, the numbers by code of further and of suppressed findings, and the
+    injections that are only reported.
+    """
+    audited = {"would-inject": ",".join(reported)} if reported else {}
     if verdict.findings:
         kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]
         audited["findings"] = ",".join([*kept, *(f"{code}+{more}" for code, more in verdict.omitted().items())])
@@ -135,6 +155,8 @@ def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
     outcome = Outcome(request)
     if not _is_pod(request) or request.subResource or request.operation not in ("CREATE", "UPDATE"):
         return outcome
+    if request.operation == "CREATE" and evaluator.ruleset.cap == "off":
+        return outcome
     pods, origin = _pods(request, "object", evaluator), _origin(request, hook)
     if request.operation == "UPDATE":
         before = _pods(request, "oldObject", evaluator)
@@ -146,17 +168,21 @@ def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
             return outcome
         if verdict.too_many_edits:
             outcome.unpatched = f"the pod needs more than {MOST_EDITS} edits, so none is made"
-        edits = verdict.edits
+        if verdict.reported:
+            outcome.reported, outcome.warns = verdict.reported, evaluator.ruleset.of(request.namespace).warns
+        edits = verdict.sent
     if edits:
         operations = build(request.object, edits)
         outcome.proof_failure = verify(request.object, operations)
         if outcome.proof_failure is None:
-            outcome.operations = operations  # else the object is not changed
+            outcome.operations, outcome.injected = operations, outcome.verdict.injected  # else nothing is changed
     return outcome
 
 
 def _validate(request: Request, evaluator: Evaluator) -> Outcome:
     outcome = Outcome(request)
+    if evaluator.ruleset.cap == "off":
+        return outcome
     if (request.kind.group, request.kind.kind) == _CONFIG_MAP:
         outcome.verdict = _of_config_map(request, evaluator)
         outcome.allowed = outcome.verdict.decision is not Decision.DENIED

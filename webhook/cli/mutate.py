@@ -88,6 +88,8 @@ def command(
         is_described = settings_file or source.config or source.cluster
         if not is_described and evaluator.ruleset.facts.runtime_classes is None and written.adds_runtime_class:
             tell(_must_exist(evaluator.ruleset.settings.injections.runtime_class.name))
+        if written.only_reported:
+            tell(_REPORTED)
         tell(written.summary())
         if files is not None:
             tell(files.summary(written.files))
@@ -121,6 +123,11 @@ def _write_edits(
     return written
 
 
+_REPORTED = (
+    "note: the settings only report some injections, so that the webhook does not make these edits; see injections.mode"
+)
+
+
 def _must_exist(name: str) -> str:
     return (
         f'note: RuntimeClass "{name}" must exist in the cluster, or the API server rejects the pods; '
@@ -136,6 +143,8 @@ def _explain(checked: Evaluated) -> None:
     for name, why in checked.verdict.withheld:
         if why != OFF or name not in _opt_in():
             tell(f"{place}: {name} is not injected: {why}")
+    for name in checked.verdict.reported:
+        tell(f"{place}: {name} is not injected: it is only reported, see injections.mode")
 
 
 @cache
@@ -143,7 +152,8 @@ def _opt_in() -> frozenset[str]:
     """Return the names of the injections that are off by default: that they are off needs no explanation."""
     from webhook.settings.configuration import default, view
 
-    return frozenset(name for name, section in view(default())["injections"].items() if not section["enabled"])
+    sections = view(default())["injections"].items()
+    return frozenset(name for name, section in sections if isinstance(section, dict) and not section["enabled"])
 
 
 class Edits:
@@ -159,6 +169,7 @@ class Edits:
         "edited",
         "errors",
         "files",
+        "only_reported",
         "unchanged",
         "unread",
     )
@@ -171,7 +182,7 @@ class Edits:
         self._listing = Listing()
         self.unread = LeftUnread()
         self.edited = self.unchanged = self.denied = self.errors = 0
-        self.adds_runtime_class = False
+        self.adds_runtime_class = self.only_reported = False
 
     def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
@@ -184,6 +195,7 @@ class Edits:
             self._add(checked)
 
     def _add(self, checked: Evaluated) -> None:
+        self.only_reported = self.only_reported or bool(checked.verdict.reported)
         if checked.is_denied:
             self.denied += 1
             _tell_denial(checked)

@@ -65,7 +65,8 @@ _setting = partial(click.option, cls=SettingOption)
 @click.option(
     "--installed-as",
     metavar="NAMESPACE/NAME",
-    help="The name of the installation in the cluster. Required for self-managed certificates.",
+    help="The name of the installation in the cluster, whose ConfigMap the webhook follows if it calls the API server. "
+    "Required for self-managed certificates.",
 )
 @file_option("--kubeconfig", help="How to reach the API server. Without it the in-cluster configuration applies.")
 @_setting("--log-format", key="log.format", type=click.Choice(["json", "text"]), help="The format of the log.")

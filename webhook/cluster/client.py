@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -74,6 +75,10 @@ The library buffers 4 MiB, which the server may send at once.
 
 _EVENTS = msgspec.json.Decoder(WatchEvent)
 
+_LEAVES_TLS_OPEN = sys.version_info < (3, 12, 8) or (3, 13, 0) <= sys.version_info < (3, 13, 1)
+"""Python keeps a TLS connection open that only one side has closed, such as after a canceled request
+(https://github.com/python/cpython/pull/118960)."""
+
 
 class Client:
     """A connection to one API server, an `ApiServer`. Requests without a response raise ConnectionError."""
@@ -82,6 +87,12 @@ class Client:
         self._limits = limits
         self._client = ApiClient(configuration)
         self._client.user_agent = f"gpushare-webhook/{__version__}"
+        self._connector = aiohttp.TCPConnector(
+            limit=configuration.connection_pool_maxsize,
+            ssl=self._client.rest_client.ssl_context,
+            enable_cleanup_closed=_LEAVES_TLS_OPEN,
+        )
+        configuration.client_session_kwargs = {"connector": self._connector}
         self.skew = timedelta()
         """How far the server's clock is ahead of this machine's."""
 
@@ -120,6 +131,7 @@ class Client:
 
     async def close(self) -> None:
         await self._client.close()  # type: ignore[no-untyped-call]
+        await self._connector.close(abort_ssl=True)
 
     async def _answer(self, method: str, path: str, body: Any = None) -> tuple[aiohttp.ClientResponse, bytes]:
         """A response with its body. Raises ResponseTooLargeError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
-from webhook.policy.verdict import Decision, Finding, Severity, Verdict
+from webhook.policy.verdict import Decision, Edit, Finding, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report.fingerprint import value_of
 from webhook.report.fix import text_edits
@@ -54,9 +54,13 @@ class Evaluated(NamedTuple):
         return self.verdict.too_many_edits
 
     def operations(self) -> list[Operation]:
-        if not self.verdict.edits:
+        """The operations that `mutate` applies: without the annotation, which tells of the webhook."""
+        return self._built(self.verdict.edits)
+
+    def _built(self, edits: Sequence[Edit]) -> list[Operation]:
+        if not edits:
             return []
-        operations = build(self.manifest.value, self.verdict.edits)
+        operations = build(self.manifest.value, edits)
         failure = verify(self.manifest.value, operations)
         if failure is not None:
             raise AssertionError(f"an edit does not apply: {failure}")
@@ -64,7 +68,7 @@ class Evaluated(NamedTuple):
 
     def result(self) -> Result:
         manifest, verdict = self.manifest, self.verdict
-        patch = self.operations() if verdict.edits and self.is_pod and not self.is_denied else []
+        patch = self._built(verdict.sent) if self.is_pod and not self.is_denied else []
         return Result(
             manifest.file,
             manifest.document,

@@ -107,11 +107,12 @@ class PodContext:
             pod,
             self.requests,
             rules.nodes,
-            rules.tolerations(self.requests),
+            # An update restores tolerations in each mode.
+            rules.tolerations(self.requests) if rules.injections.tolerations.enabled or origin.is_update else None,
             self._class_selector() if rules.nodes.index.all else {},
         )
         self.memory_size: MemorySize | None = None
-        if rules.settings.injections.memory.enabled and ANNOTATION in pod.annotations:
+        if rules.injections.memory.enabled and ANNOTATION in pod.annotations:
             size = memory_size(pod, self.placement, rules.memory_shares, extends=not self.is_checked_as_it_is)
             if size is not None and size.affinity is not None:
                 self.placement.require(size.affinity.requirement())
@@ -149,8 +150,9 @@ class PodContext:
         self._find_mps_requests()
 
     def leave_as_received(self) -> None:
-        """From now on, check the pod without the affinity of any edit."""
+        """From now on, check the pod without the affinity and the tolerations of any edit."""
         self.placement.steered = False
+        self.placement.configured = None
         self.placement.require(requirement(self.pod))
         self._find_mps_requests()
 

@@ -31,10 +31,11 @@ from webhook.policy.context import (
     why_skipped,
 )
 from webhook.policy.injections import ALL, STEERING, WITHOUT_GPU
+from webhook.policy.mark import mark
 from webhook.policy.placement.cluster_nodes import cluster_nodes
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
 from webhook.policy.pods.reading import MalformedError, Members
-from webhook.policy.rules import Rules, Ruleset, carries
+from webhook.policy.rules import Cap, Rules, Ruleset, carries
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing import context as sharing
 from webhook.policy.sharing.names import NAMING, VALUES, ConfigNames
@@ -80,6 +81,13 @@ class Evaluator:
         nodes = yield from cluster_nodes(settings, facts, shown)
         severities = {check.code: check.severity for check in CHECKS}
         return cls(Ruleset(settings, facts, severities, nodes, shown), kinds_with(settings.workloads))
+
+    def capped(self, cap: Cap) -> Evaluator:
+        """The evaluator for the same settings and facts in which no mode is above the cap.
+
+        It shares all that was built, so that a cap is in force at once, whatever the size of the cluster.
+        """
+        return self if cap == self.ruleset.cap else Evaluator(self.ruleset.capped(cap), self.kinds)
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. On the command line, the object is also searched for what no path leads to.
@@ -135,9 +143,8 @@ class Evaluator:
             checked.append(context)
             if context.deferral is not None:
                 verdict.reason = context.deferral.value
-            if origin.added_containers is None and (edits := _inject(context, verdict.withheld)):
-                context.edits = edits
-                verdict.add_edits(edits)
+            if origin.added_containers is None:
+                _inject(context, verdict)
             self._run(context, verdict)
             if origin.is_offline and gps008_users.CHECK.code not in suppressed_codes(context):
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
@@ -264,7 +271,7 @@ class Evaluator:
                 context = PodContext(guess.extracted(held.manifest, deferral), origin, rules)
                 exempt = exemption(context)
                 if exempt is None:
-                    context.edits = _inject(context, {})
+                    _inject(context, VerdictBuilder())
                     self._run(context, verdict, Severity.WARN)
                     checked.append(context)
                 else:
@@ -342,25 +349,36 @@ def _bare(held: ManifestObject, text: bytes | None, left_out: Iterable[Path]) ->
     return tuple(find_bare(held.manifest, left_out))
 
 
-def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
-    """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why.
+def _inject(context: PodContext, verdict: VerdictBuilder) -> None:
+    """Give a pod its edits, or report them; when there are too many, none is made.
 
     A template gets edits wherever it is checked, though few callers read them: injections also read its structure,
     so that a malformed template is an error on the command line and in each hook.
     """
     edits: list[Edit] = []
+    names = []
     injections = ALL if context.requests.positive else WITHOUT_GPU
     for injection in injections if context.pod.is_editable else (STEERING,):
         reason = injection.why_not(context)
         if reason is None:
-            edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
+            before = len(edits)
+            edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - before))
+            if len(edits) > before:
+                names.append(injection.name)
             if injection is STEERING:
                 context.steer()
         elif context.requests.positive:
-            withheld[injection.name] = reason
-    if len(edits) > MOST_EDITS:
+            verdict.withheld[injection.name] = reason
+    is_reported = context.rules.reports_injections
+    if is_reported or len(edits) > MOST_EDITS:
         context.leave_as_received()  # none of the edits is made
-    return edits
+    if is_reported:
+        verdict.report(names if len(edits) <= MOST_EDITS else ())
+    elif edits:
+        context.edits = edits
+        verdict.add_edits(edits, names)
+        if context.is_pod and context.rules.injections.annotate:
+            verdict.mark = mark(context.pod, names)
 
 
 def exemption(context: PodContext) -> str | None:

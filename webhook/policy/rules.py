@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.facts import Facts, Shown
@@ -20,7 +21,14 @@ from webhook.policy.pods.gpu_resources import GpuResources, KnownNames
 from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
-from webhook.policy.settings.settings import Limits, PipeDirectoryInjection, PipeMountInjection, Resource, Settings
+from webhook.policy.settings.settings import (
+    Injections,
+    Limits,
+    PipeDirectoryInjection,
+    PipeMountInjection,
+    Resource,
+    Settings,
+)
 from webhook.policy.verdict import Severity
 
 if TYPE_CHECKING:
@@ -31,7 +39,20 @@ if TYPE_CHECKING:
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 """The label by which a namespace chooses its Pod Security level."""
 
-_MODE_CAP = {"enforce": Severity.DENY, "warn": Severity.WARN, "audit": Severity.AUDIT}
+Cap: TypeAlias = Literal["off", "audit", "warn", "enforce"]
+
+MODES: Final[tuple[Cap, ...]] = ("off", "audit", "warn", "enforce")
+"""The modes, the lowest first. A running installation can be off; settings cannot."""
+
+_MODE_CAP: Final[Mapping[Cap, Severity]] = dict(
+    zip(MODES, (Severity.OFF, Severity.AUDIT, Severity.WARN, Severity.DENY), strict=True)
+)
+
+_INJECTED = ("off", "report", "on")
+"""The modes of injections, the lowest first."""
+
+_MOST_INJECTED: Final[Mapping[Cap, str]] = {"off": "off", "audit": "report", "warn": "on", "enforce": "on"}
+"""The highest mode of injections by cap: an installation that is capped to audit changes no pod."""
 
 
 class Rules:
@@ -41,6 +62,8 @@ class Rules:
     `allows_hostpath`: its Pod Security level allows hostPath volumes; an unknown namespace counts as one without it.
     `severities` holds every check by its code, `active` those that are not off. `container_limits` are the limits on
     the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
+    `injections` are those of the settings, all disabled where their mode is off; `reports_injections`: they are
+    computed and reported, but not made. `warns`: the mode allows warnings.
     `has_default_queue`: Kueue queues Jobs that name no queue.
     `trusts_markers`: markers of other schedulers count.
     """
@@ -51,7 +74,13 @@ class Rules:
         self.namespace_labels = ruleset.namespaces.get(namespace)
         self.exemption = _exemption(settings, namespace, self.namespace_labels)
         rule = next((one for one in settings.namespaces if _matches(one, namespace, self.namespace_labels)), None)
-        cap = _MODE_CAP[(rule and rule.mode) or settings.mode]
+        mode = min(ruleset.cap, (rule and rule.mode) or settings.mode, key=MODES.index)
+        cap = _MODE_CAP[mode]
+        self.warns = cap >= Severity.WARN
+        asked = (rule and rule.injections.mode) or settings.injections.mode or ("on" if self.warns else "report")
+        injects = min(asked, _MOST_INJECTED[ruleset.cap], key=_INJECTED.index)
+        self.injections = settings.injections if injects != "off" else _disabled(settings.injections)
+        self.reports_injections = injects == "report"
         named = {**settings.severities, **(rule.severities if rule else {})}
         wanted = {**ruleset.defaults, **{code: Severity[name.upper()] for code, name in named.items()}}
         self.trusts_markers = ruleset.trusts_markers
@@ -77,7 +106,10 @@ class Rules:
         self._tolerations = ruleset.tolerations
 
     def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
-        """The tolerations to inject into a pod with these requests, in the form of its spec."""
+        """The tolerations of the settings for a pod with these requests, in the form of its spec.
+
+        They do not depend on the mode: an update restores them in each.
+        """
         settings = self.settings.injections.tolerations
         if not requests.positive or not settings.enabled:
             return ()
@@ -86,6 +118,21 @@ class Rules:
         names = dict.fromkeys(request.resource.name for request in requests.positive if request.resource.renamed)
         wanted = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in names]
         return [*self._tolerations, *(raw for raw in wanted if raw not in self._tolerations)]
+
+
+def _disabled(injections: Injections) -> Injections:
+    """The same injections, none of which applies."""
+    return replace(
+        injections,
+        runtime_class=replace(injections.runtime_class, enabled=False),
+        pipe_directory=replace(injections.pipe_directory, enabled=False),
+        pipe_mount=replace(injections.pipe_mount, enabled=False),
+        tolerations=replace(injections.tolerations, enabled=False),
+        limits=replace(injections.limits, enabled=False),
+        memory=replace(injections.memory, enabled=False),
+        void_devices=replace(injections.void_devices, enabled=False),
+        steering=replace(injections.steering, enabled=False),
+    )
 
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
@@ -97,7 +144,7 @@ class Ruleset:
 
     `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
     `trusts_markers`: nothing at all describes the cluster, so that a pod's markers of another scheduler count. A
-    command sets it before it evaluates.
+    command sets it before it evaluates. `cap`: the highest mode in any namespace.
     """
 
     _REMEMBERED = 4096
@@ -110,6 +157,7 @@ class Ruleset:
         self.defaults = defaults
         self.nodes = nodes
         self.trusts_markers = False
+        self.cap: Cap = "enforce"
         self.gpus = GpuResources(settings.resources)
         self.annotated_resource = _annotated(settings)
         self.known_names = KnownNames(self.gpus.by_name)
@@ -128,6 +176,12 @@ class Ruleset:
         }
         self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
         self._rules: dict[str, Rules] = {}
+
+    def capped(self, cap: Cap) -> Ruleset:
+        """The same settings and facts under another cap."""
+        other = copy(self)
+        vars(other).update(cap=cap, _rules={})
+        return other
 
     def of(self, namespace: str) -> Rules:
         """The rules of a namespace. Rules for a name that no namespace can have are not kept."""

@@ -131,7 +131,9 @@ class Verdict(NamedTuple):
     `reason` says why pods of the object are exempt, get their nodes later, or had to be searched for. `withheld` names
     the injections that do not apply to a pod with GPU requests, each with its reason. `users` holds the users with
     which the object's containers use MPS and the paths of these settings, for a comparison of objects; offline only.
-    `suppressed` holds the findings that the decision leaves out.
+    `suppressed` holds the findings that the decision leaves out. `injected` names the injections whose edits these are,
+    `reported` those that would make edits if the settings did not only report them. `mark` is the edit that names
+    `injected` in a pod: it is made along with others only.
     `is_skipped`: nothing of the object was checked; `reason` says why.
     """
 
@@ -145,6 +147,14 @@ class Verdict(NamedTuple):
     users: tuple[tuple[int, Path], ...] = ()
     is_skipped: bool = False
     suppressed: Suppressed = _UNSUPPRESSED
+    injected: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    mark: Extend | None = None
+
+    @property
+    def sent(self) -> tuple[Edit, ...]:
+        """The edits of a pod that the mutating hook makes."""
+        return self.edits if self.mark is None else (*self.edits, self.mark)
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
@@ -177,7 +187,19 @@ def skipped(reason: str) -> Verdict:
 class VerdictBuilder:
     """Collects the findings and edits of the pods of one object."""
 
-    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "suppressed_counts", "users", "withheld")
+    __slots__ = (
+        "counts",
+        "edits",
+        "findings",
+        "injected",
+        "mark",
+        "reason",
+        "reported",
+        "suppressed",
+        "suppressed_counts",
+        "users",
+        "withheld",
+    )
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}
@@ -185,13 +207,21 @@ class VerdictBuilder:
         self.suppressed: dict[str, list[Finding]] = {}
         self.suppressed_counts: dict[str, int] = {}
         self.edits: list[Edit] = []
+        self.injected: dict[str, None] = {}
+        self.reported: dict[str, None] = {}
+        self.mark: Extend | None = None
         self.reason = ""
         self.withheld: dict[str, str] = {}
         self.users: list[tuple[int, Path]] = []
 
-    def add_edits(self, edits: Iterable[Edit]) -> None:
-        """Collect edits, at most one more than an object may get."""
+    def add_edits(self, edits: Iterable[Edit], injections: Iterable[str]) -> None:
+        """Collect the edits that these injections make in a pod, at most one more than an object may get."""
         self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
+        self.injected.update(dict.fromkeys(injections))
+
+    def report(self, injections: Iterable[str]) -> None:
+        """Collect the injections that would make edits."""
+        self.reported.update(dict.fromkeys(injections))
 
     def add(self, code: str, severity: Severity, violation: Violation) -> None:
         counted = code, severity
@@ -203,7 +233,9 @@ class VerdictBuilder:
         _keep(self.suppressed, code, severity, violation)
 
     def build(self) -> Verdict:
-        if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
+        if not (
+            self.counts or self.edits or self.reported or self.reason or self.withheld or self.users or self.suppressed
+        ):
             return UNTOUCHED
         suppressed = (
             Suppressed(_in_order(self.suppressed), self.suppressed_counts) if self.suppressed else _UNSUPPRESSED
@@ -218,7 +250,11 @@ class VerdictBuilder:
             self.reason,
             tuple(self.withheld.items()),
             tuple(self.users),
-            suppressed=suppressed,
+            False,
+            suppressed,
+            () if too_many else tuple(self.injected),
+            tuple(self.reported),
+            None if too_many else self.mark,
         )
 
 

@@ -24,6 +24,7 @@ from webhook.server.live_config import Files, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
+from webhook.server.readiness import ReadinessLog
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
 from webhook.server.tls import Credentials, is_authorized
@@ -73,6 +74,7 @@ class Server:
         self.details: dict[str, Callable[[], str]] = {}
         self.watchdog = LoopWatchdog(log, metrics)
         self.live = LiveConfig(configuration, facts, log, metrics)
+        self.details |= {what: partial(self.live.describe, what) for what in ("settings", "facts")}
         bounds = self._affordable(configuration.settings.facts)
         self._reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         subjects = frozenset(configuration.tls.client_subjects)
@@ -83,6 +85,7 @@ class Server:
         self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(files), *self.credentials.sources()], log, metrics)
         self.supervisor.add("reload", self.reload.watch)
+        self.supervisor.add("readiness", ReadinessLog(self._conditions, self._is_stopping, log).run)
 
     async def run(self) -> None:
         try:
@@ -184,8 +187,11 @@ class Server:
     def _has_listened(self) -> bool:
         return self.review_acceptor.port > 0
 
+    def _is_stopping(self) -> bool:
+        return self.lifecycle.phase >= Phase.DRAINING
+
     def _conditions(self) -> dict[str, bool]:
-        own = {"listening": self._has_listened, "not stopping": self.lifecycle.phase < Phase.DRAINING}
+        own = {"listening": self._has_listened, "not stopping": not self._is_stopping()}
         return own | {name: holds() for name, holds in self.requirements.items()}
 
     # Parts.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.evaluate import Evaluator
@@ -18,10 +19,14 @@ from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
 from webhook.runtime.failure_log import Recently
 from webhook.runtime.retry import next_turn
+from webhook.server.mode_cap import ModeCap
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import ReloadedSource
+from webhook.server.versions import Versions
 from webhook.settings.configuration import Configuration, changeable, fixed
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class LiveConfig:
     """The settings and facts that can change while the server runs. Settings of the process need a restart.
 
     A new evaluator is built in steps, between which the server handles requests. One is built at a time, and always of
-    the newest settings and facts.
+    the newest settings and facts. `installed_text` is the text of the settings that the API server has; None if it is
+    not known, so that the file's counts.
     """
 
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, metrics: Metrics) -> None:
@@ -67,8 +73,9 @@ class LiveConfig:
         self._built = 0
         self._building = asyncio.Lock()
         self._log = log
-        self._generation = metrics.generation
-        self._generation.set(1)
+        self._cap = ModeCap(log, metrics)
+        self._versions = Versions(self._settings, facts, self._cap.value, metrics)
+        self.installed_text: bytes | None = None
         self.evaluator = Evaluator.of(self._settings, facts)
         self._doubts = ClusterDoubts(log, metrics)
         self._doubts.observe(self.evaluator.ruleset)
@@ -76,12 +83,31 @@ class LiveConfig:
     def sources(self, files: Files) -> Iterator[ReloadedSource]:
         if files.settings is not None:
             yield ReloadedSource(
-                "settings", files.settings.read, files.settings.parse, self.apply_settings, files.settings.loaded
+                "settings",
+                partial(self._text, files.settings),
+                files.settings.parse,
+                self.apply_settings,
+                files.settings.loaded,
             )
         if files.facts is not None:
             yield ReloadedSource(
                 "facts", files.facts.read, files.facts.parse, self.apply_facts_file, files.facts.loaded
             )
+
+    def _text(self, file: File) -> bytes:
+        """The text of the settings. Raises InputError."""
+        return file.read() if self.installed_text is None else self.installed_text
+
+    def describe(self, what: str) -> str:
+        """The settings or the facts in force, in a form that replicas can be compared by."""
+        cap = self._cap.description if what == "settings" else ""
+        return ", ".join(filter(None, (self._versions.describe(what), cap)))
+
+    def cap_mode(self, mode: str | None) -> None:
+        """Cap the mode everywhere, at once; None lifts the cap. An unknown mode is logged and changes nothing."""
+        self._cap.take(mode)
+        self.evaluator = self.evaluator.capped(self._cap.value)
+        self._versions.take_settings(self.evaluator.ruleset.settings, self._cap.value)
 
     async def apply_settings(self, configuration: Configuration) -> None:
         """Apply new settings. Those that need a restart are logged and stay as they are."""
@@ -94,7 +120,7 @@ class LiveConfig:
             return
         self._settings = settings
         await self._replace_snapshot()
-        self._generation.inc()
+        self._versions.count_settings()
 
     async def apply_facts_file(self, facts: Facts) -> None:
         self._facts_file = facts
@@ -116,9 +142,13 @@ class LiveConfig:
                 return
             building = self._changes
             known = {field: value for field, value in self._cluster_facts.items() if value is not None}
-            self.evaluator = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
+            built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
+            digest = await _in_steps(self._versions.digesting(built.ruleset.facts))
+            self.evaluator = built.capped(self._cap.value)
             self._built = building
-            self._doubts.observe(self.evaluator.ruleset)
+            self._doubts.observe(built.ruleset)
+            self._versions.take_facts(digest)
+            self._versions.take_settings(built.ruleset.settings, self._cap.value)
 
 
 def _unread(before: Settings, after: Settings) -> list[str]:
@@ -130,14 +160,14 @@ def _unread(before: Settings, after: Settings) -> list[str]:
     return [name for name in names if not name.startswith("nvidia.com/")]
 
 
-async def _in_steps(steps: Steps[Evaluator]) -> Evaluator:
+async def _in_steps(steps: Steps[Made]) -> Made:
     """The result of steps, with room for the other tasks of the loop after each."""
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            evaluator: Evaluator = end.value
-            return evaluator
+            made: Made = end.value
+            return made
         await next_turn()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from webhook.diagnostics import InputError
@@ -23,7 +23,7 @@ class ReloadedSource:
 
     `read` returns the content. `prepare` makes of it what `take` activates. `read` and `prepare` may block, and all
     three raise InputError. `active` is the content in force; None means that the first read activates what it finds.
-    `rejected` is the content that was rejected last.
+    `rejected` is the content that was rejected last. `reading` keeps two reads from overtaking each other.
     """
 
     what: str
@@ -32,6 +32,7 @@ class ReloadedSource:
     take: Callable[[Any], Awaitable[None]]
     active: Any = None
     rejected: Any = None
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def activate(self, content: Any) -> None:
         """Put new content in force. Raises InputError."""
@@ -63,6 +64,12 @@ class Reload:
         """Read all sources now, and log the result even if nothing has changed."""
         self._asked.set()
 
+    async def refresh(self, what: str) -> None:
+        """Read one source now, because it has changed."""
+        for source in self._sources:
+            if source.what == what:
+                await self._reload(source, asked=False)
+
     async def watch(self) -> None:
         """Read all sources at each interval, and when asked, until cancelled."""
         while True:
@@ -72,6 +79,10 @@ class Reload:
                 await self._reload(source, asked)
 
     async def _reload(self, source: ReloadedSource, asked: bool) -> None:
+        async with source.reading:
+            await self._reload_alone(source, asked)
+
+    async def _reload_alone(self, source: ReloadedSource, asked: bool) -> None:
         """Read the content, and activate it if it has changed. Log and count errors, whatever they are."""
         content: Any = None
         try:

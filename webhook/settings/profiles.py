@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webhook.policy.settings.settings import Injections
-from webhook.settings.schema_tree import object_of
+from webhook.settings.schema_tree import Object, object_of
 
 _CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look by default
 _OFF = {"enabled": False}
@@ -67,7 +67,9 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         "injections": {"runtimeClass": _OFF, "pipeDirectory": _OFF, "pipeMount": _OFF},
     },
     "whole-cards": {"resources": _WHOLE_CARDS, "injections": {"pipeDirectory": _OFF, "pipeMount": _OFF}},
-    "none": {"injections": dict.fromkeys(object_of(Injections).keys, _OFF)},
+    "none": {
+        "injections": {field.key: _OFF for field in object_of(Injections).fields if isinstance(field.node, Object)}
+    },
 }
 """The values by profile, as a settings file spells them."""
 

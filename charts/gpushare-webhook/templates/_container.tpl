@@ -6,6 +6,9 @@ args:
   - serve
   - --config=/etc/gpushare-webhook/settings/settings.yaml
   {{- include "gpushare-webhook.tlsArguments" . | nindent 2 }}
+  {{- if include "gpushare-webhook.callsApiServer" . }}
+  - --installed-as={{ include "gpushare-webhook.namespace" . }}/{{ include "gpushare-webhook.fullname" . }}
+  {{- end }}
   {{- with .Values.extraArgs }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

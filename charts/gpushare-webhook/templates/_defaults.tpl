@@ -43,7 +43,10 @@ section `key` that is null by default.
       "matchLabels": {}
     },
     "mode": null,
-    "severities": {}
+    "severities": {},
+    "injections": {
+      "mode": null
+    }
   },
   "sharing": {
     "namespaces": null,
@@ -67,6 +70,8 @@ section `key` that is null by default.
     "comments": false
   },
   "injections": {
+    "mode": null,
+    "annotate": true,
     "runtimeClass": {
       "enabled": true,
       "name": "nvidia",

@@ -7,8 +7,8 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
 */}}
 {{- define "gpushare-webhook.entry" -}}
 {{- $webhooks := .root.Values.webhooks -}}
-{{- if .namespaces }}{{ $webhooks = pick $webhooks "url" }}{{ end -}}
-{{- $selector := $webhooks.namespaceSelector | default dict -}}
+{{- $selector := .hook.namespaceSelector | default $webhooks.namespaceSelector | default dict -}}
+{{- if .namespaces }}{{ $webhooks = pick $webhooks "url" }}{{ $selector = dict }}{{ end -}}
 - name: {{ .name }}.gpushare-webhook.io
   admissionReviewVersions: [v1]
   sideEffects: None
@@ -49,6 +49,9 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
       - {key: kubernetes.io/metadata.name, operator: In, values: {{ toJson .namespaces }}}
       {{- else }}
       {{- include "gpushare-webhook.exclusions" .root | nindent 6 }}
+      {{- with $selector.matchExpressions }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
       {{- end }}
       {{- with .levels }}
       - {key: pod-security.kubernetes.io/enforce, operator: {{ .operator }}, values: {{ toJson .values }}}
@@ -87,9 +90,6 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
 - key: {{ regexFind "^[^=]+" . }}
   operator: NotIn
   values: [{{ regexFind "=.+" . | trimPrefix "=" | default "true" | quote }}]
-{{- end }}
-{{- with (.Values.webhooks.namespaceSelector | default dict).matchExpressions }}
-{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

@@ -17,7 +17,6 @@
 {{- define "gpushare-webhook.tlsArguments" -}}
 {{- if eq .Values.tls.mode "self-managed" -}}
 - --tls-mode=self-managed
-- --installed-as={{ include "gpushare-webhook.namespace" . }}/{{ include "gpushare-webhook.fullname" . }}
 {{- else -}}
 {{- $keys := ternary (dict "certKey" "tls.crt" "keyKey" "tls.key") .Values.tls.existingSecret (eq .Values.tls.mode "cert-manager") -}}
 - --tls-mode=files

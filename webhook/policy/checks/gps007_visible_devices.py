@@ -121,7 +121,7 @@ _OMIT_CLASS = f"request a GPU, or omit runtimeClassName, or set {VISIBLE_DEVICES
 
 def _is_nvidia(context: PodContext, name: str) -> bool:
     """Whether a class runs the NVIDIA container runtime, by its handler if that is known, else by its name."""
-    if name == context.rules.settings.injections.runtime_class.name:
+    if name == context.rules.injections.runtime_class.name:
         return not is_sandbox(context, name)
     known = context.runtime_class(name)
     return name in _CLASSES if known is None or not known.handler else known.handler.startswith("nvidia")
@@ -129,7 +129,7 @@ def _is_nvidia(context: PodContext, name: str) -> bool:
 
 def _is_meant_to_see(context: PodContext) -> bool:
     """Whether all pods get NVIDIA_VISIBLE_DEVICES=void, or the pod gets devices otherwise, or monitors all GPUs."""
-    void = context.rules.settings.injections.void_devices
+    void = context.rules.injections.void_devices
     gets_devices = context.pod.elements("resourceClaims") or manager_of(context.pod) is not None
     sees_all = is_monitor(context) or any(map(sees_mig, context.pod.every_container()))
     return (void.enabled and void.pods == "all") or bool(gets_devices) or sees_all

@@ -40,7 +40,7 @@ def run(context: PodContext) -> Violations:
 
 
 def _configured(context: PodContext) -> Violations:
-    settings = context.rules.settings.injections.runtime_class
+    settings = context.rules.injections.runtime_class
     if not settings.enabled:
         return ()
     found = obstacle(context)

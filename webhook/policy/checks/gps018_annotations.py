@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext, unknown_codes
+from webhook.policy.mark import INJECTED
 from webhook.policy.messages import message
 from webhook.policy.placement.memory import ANNOTATION, MOST_TERMS, MemoryObstacle, MemorySize, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
@@ -38,14 +39,14 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
         return Violation(path, problem, "list the codes of checks, such as GPS001,GPS009", Severity.WARN)
     known = _KNOWN.get(key)
     if known is None:
-        if (context.rules.settings.exempt.annotation or "").partition("=")[0] == key:
+        if key in (INJECTED, (context.rules.settings.exempt.annotation or "").partition("=")[0]):
             return None
         problem = message("annotation {} is not a gpushare-webhook annotation", key)
         return Violation(path, problem, _ONE_OF_THEM, Severity.WARN)
     if key == ANNOTATION and not any(one.kind == "shared" for one in context.rules.settings.resources):
         problem = message("annotation {} has no effect: the settings name no shared resource", key)
         return Violation(path, problem, "omit it", Severity.WARN)
-    if key == ANNOTATION and not context.rules.settings.injections.memory.enabled:
+    if key == ANNOTATION and not context.rules.injections.memory.enabled:
         problem = message("annotation {} has no effect: injections.memory is off", key)
         return Violation(path, problem, "omit it, or ask the administrator to turn the injection on", Severity.WARN)
     try:

@@ -22,7 +22,7 @@ class AnnotatedLimit(NamedTuple):
 def annotated_limits(context: PodContext) -> dict[str, AnnotatedLimit]:
     """By variable, the values that well-formed annotations set."""
     annotations = context.pod.annotations
-    if not annotations or not context.mps_requests or not context.rules.settings.injections.limits.enabled:
+    if not annotations or not context.mps_requests or not context.rules.injections.limits.enabled:
         return {}
     found = {}
     for annotation in ANNOTATIONS:
@@ -35,7 +35,7 @@ def annotated_limits(context: PodContext) -> dict[str, AnnotatedLimit]:
 
 def why_not(context: PodContext) -> str | None:
     """Why no limits are injected."""
-    if not context.rules.settings.injections.limits.enabled:
+    if not context.rules.injections.limits.enabled:
         return OFF
     if not context.mps_requests:
         return NO_SHARE

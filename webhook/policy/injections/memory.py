@@ -14,7 +14,7 @@ from webhook.policy.verdict import Append, Edit
 
 def why_not(context: PodContext) -> str | None:
     """Why the pod is not placed by memory."""
-    if not context.rules.settings.injections.memory.enabled:
+    if not context.rules.injections.memory.enabled:
         return OFF
     # Another replica of the webhook may know other nodes: a pod is not to miss what only one of them would add.
     if context.is_checked_as_it_is:

@@ -16,14 +16,14 @@ ELSEWHERE = "a known node without MPS could take the pod; the device plugin sets
 def needing_pipe(context: PodContext) -> Sequence[ResourceRequest]:
     """The first request of each container that needs a pipe directory, whether or not it sets one itself."""
     placement = context.placement
-    if not placement.cluster.index.all or context.rules.settings.injections.pipe_directory.when == "always":
+    if not placement.cluster.index.all or context.rules.injections.pipe_directory.when == "always":
         return context.first_mps_requests
     return [request for request in context.first_mps_requests if not placement.other_candidate(request.resource)]
 
 
 def why_not(context: PodContext) -> str | None:
     """Why the variable is not injected."""
-    if not context.rules.settings.injections.pipe_directory.enabled:
+    if not context.rules.injections.pipe_directory.enabled:
         return OFF
     if not context.mps_requests:
         return NO_SHARE

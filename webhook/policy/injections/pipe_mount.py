@@ -21,7 +21,7 @@ _STEM = 58
 
 def unmounted(context: PodContext) -> list[ResourceRequest]:
     """The requests of containers that need the mount of the pipe directory and do not have it."""
-    if not context.mps_requests or not context.rules.settings.injections.pipe_mount.enabled:
+    if not context.mps_requests or not context.rules.injections.pipe_mount.enabled:
         return []
     pipes = context.rules.pipes
     return [
@@ -33,7 +33,7 @@ def unmounted(context: PodContext) -> list[ResourceRequest]:
 
 def why_not(context: PodContext) -> str | None:
     """Why nothing is mounted."""
-    if not context.rules.settings.injections.pipe_mount.enabled:
+    if not context.rules.injections.pipe_mount.enabled:
         return OFF
     if not context.mps_requests:
         return NO_SHARE
@@ -48,7 +48,7 @@ _NO_HOST_PATH = "the namespace does not allow hostPath volumes"
 
 def edits(context: PodContext) -> Iterator[Edit]:
     """Volumes, mounts and the annotation."""
-    settings = context.rules.settings.injections.pipe_mount
+    settings = context.rules.injections.pipe_mount
     volumes: dict[str, str] = {}
     for request in unmounted(context):
         if PIPE_DIRECTORY in request.container.variables:

@@ -34,14 +34,14 @@ _CDI_MARKER = "nvidia-legacy"
 
 def obstacle(context: PodContext) -> ClassObstacle | None:
     """Why the class cannot be injected. The API server rejects pods with a missing one (KAI-Scheduler#1543)."""
-    settings = context.rules.settings
-    if settings.injections.runtime_class.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None:
+    settings = context.rules.injections.runtime_class
+    if settings.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None:
         return ClassObstacle.CDI
-    known = context.runtime_class(settings.injections.runtime_class.name)
+    known = context.runtime_class(settings.name)
     if known is None:
         if context.facts.runtime_classes is not None:
             return ClassObstacle.MISSING
-        waiting = settings.facts.runtime_classes or settings.injections.runtime_class.when_unknown == "skip"
+        waiting = context.rules.settings.facts.runtime_classes or settings.when_unknown == "skip"
         return ClassObstacle.UNREAD if waiting else None
     if contradicts(context, known):
         return ClassObstacle.CONTRADICTS
@@ -52,7 +52,7 @@ def is_sandbox(context: PodContext, name: str) -> bool:
     """Whether MPS does not work in the class, by its name or by its handler if that is known."""
     known = context.runtime_class(name)
     names = [name] if known is None else [name, known.handler]
-    sandboxes = context.rules.settings.injections.runtime_class.sandboxes
+    sandboxes = context.rules.injections.runtime_class.sandboxes
     return any(fnmatchcase(one, pattern) for one in names if len(one) <= _LONGEST_NAME for pattern in sandboxes)
 
 
@@ -68,7 +68,7 @@ def contradicts(context: PodContext, known: RuntimeClass) -> bool:
 
 def why_not(context: PodContext) -> str | None:
     """Why the class is not injected."""
-    if not context.rules.settings.injections.runtime_class.enabled:
+    if not context.rules.injections.runtime_class.enabled:
         return OFF
     if not context.requests.positive:
         return NO_GPU
@@ -84,7 +84,7 @@ _REASONS = (OFF, NO_GPU, _NAMED, *(obstacle.value for obstacle in ClassObstacle)
 
 def edits(context: PodContext) -> Sequence[Edit]:
     """The class."""
-    return (Assign((*context.pod.spec_path, "runtimeClassName"), context.rules.settings.injections.runtime_class.name),)
+    return (Assign((*context.pod.spec_path, "runtimeClassName"), context.rules.injections.runtime_class.name),)
 
 
 INJECTION = Injection("runtimeClass", why_not, edits, _REASONS, "The runtime class for pods that request a GPU")

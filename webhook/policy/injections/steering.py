@@ -16,7 +16,7 @@ from webhook.policy.verdict import Edit
 
 def why_not(context: PodContext) -> str | None:
     """Why the pod is not steered."""
-    if not context.rules.settings.injections.steering.enabled:
+    if not context.rules.injections.steering.enabled:
         return OFF
     # The final hook checks a Pod as it is: no later edit reaches the scheduler.
     if context.is_checked_as_it_is:
@@ -51,7 +51,7 @@ def _of_injected_class(context: PodContext) -> Nodes:
     nodes = context.placement.cluster
     if runtime_class.why_not(context) is not None:
         return nodes.index.all
-    known = context.runtime_class(context.rules.settings.injections.runtime_class.name)
+    known = context.runtime_class(context.rules.injections.runtime_class.name)
     return nodes.index.all if known is None else nodes.selected_by(known.node_selector)
 
 

@@ -12,7 +12,7 @@ from webhook.policy.verdict import Append, Edit
 
 def why_not(context: PodContext) -> str | None:
     """Why no toleration is injected."""
-    if not context.rules.settings.injections.tolerations.enabled:
+    if not context.rules.injections.tolerations.enabled:
         return OFF
     if not context.requests.positive:
         return NO_GPU

@@ -32,7 +32,7 @@ class Reachability(Enum):
 
 
 class Placement:
-    """Which nodes could take a pod. `configured`: the tolerations of the settings that the pod gets.
+    """Which nodes could take a pod. `configured`: the tolerations of the settings; None: it gets none.
 
     `class_selector`: the node selector of the RuntimeClass that the pod names. While it is `steered`, all is decided as
     if the pod were kept off shared GPUs.
@@ -58,7 +58,7 @@ class Placement:
         pod: Pod,
         requests: GpuRequests,
         cluster: ClusterNodes,
-        configured: Sequence[dict[str, str]],
+        configured: Sequence[dict[str, str]] | None,
         class_selector: Mapping[str, str],
     ) -> None:
         self.pod = pod
@@ -212,12 +212,12 @@ class Placement:
     def injected_tolerations(self) -> Sequence[dict[str, str]]:
         """The configured tolerations, and those for taints of nodes that could take the pod if it tolerated them."""
         if self._tolerations is None:
-            self._tolerations = self.configured
-            if self.cluster.tolerable and self.requests.positive:
-                self._tolerations = [*self.configured, *self._from_nodes()]
+            configured = self._tolerations = self.configured or ()
+            if self.cluster.tolerable and self.requests.positive and self.configured is not None:
+                self._tolerations = [*configured, *self._from_nodes(configured)]
         return self._tolerations
 
-    def _from_nodes(self) -> list[dict[str, str]]:
+    def _from_nodes(self, configured: Sequence[dict[str, str]]) -> list[dict[str, str]]:
         index = self.cluster.index
         nodes = self.selected & self.offering[1]
         found = [
@@ -225,7 +225,7 @@ class Placement:
             for key, effect in self.cluster.tolerable
             if nodes & index.taints.having((key, effect))
         ]
-        return [raw for raw in found if raw not in self.configured]
+        return [raw for raw in found if raw not in configured]
 
     def other_candidate(self, resource: Resource) -> bool:
         """Whether a known node or declared group without MPS could take the pod, or a node of a DeviceClass."""

@@ -26,8 +26,17 @@ class LabelSelector:
 
 
 @section(frozen=True)
+class NamespaceInjections:
+    """What happens to injections in some namespaces."""
+
+    mode: formats.InjectionMode | None = setting(
+        None, "The mode of injections in these namespaces. null: `injections.mode` of the file's top level."
+    )
+
+
+@section(frozen=True)
 class NamespaceRule:
-    """Severities and a mode for some namespaces. The first matching rule applies."""
+    """Severities and modes for some namespaces. The first matching rule applies."""
 
     names: tuple[formats.NamespacePattern, ...] = setting((), "Namespaces by name; `*` stands for any text.")
     selector: LabelSelector | None = setting(None, "Namespaces by label, if their labels are known.")
@@ -35,6 +44,7 @@ class NamespaceRule:
     severities: formats.Severities = setting(
         {}, "Severities in these namespaces; they override those of the file's top level."
     )
+    injections: NamespaceInjections = setting(NamespaceInjections())
 
 
 @section(frozen=True)

@@ -352,8 +352,13 @@ Level = Literal["privileged", "baseline", "restricted"]
 HostIpc: TypeAlias = Annotated[bool | Literal["required"], Flag("required")]
 
 SeverityName = Literal["deny", "warn", "audit", "off"]
-# YAML as kubectl and Helm read it takes a bare `off` for false.
+# YAML as kubectl and Helm read it takes a bare `off` for false, and a bare `on` for true.
 Severities: TypeAlias = Mapping[Code, Annotated[SeverityName, Choice(get_args(SeverityName), ((False, "off"),))]]
+
+InjectionModeName = Literal["on", "report", "off"]
+InjectionMode: TypeAlias = Annotated[
+    InjectionModeName, Choice(get_args(InjectionModeName), ((True, "on"), (False, "off")))
+]
 
 Seconds: TypeAlias = Annotated[float, Duration()]
 """A duration above zero."""

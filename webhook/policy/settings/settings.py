@@ -196,6 +196,12 @@ class SteeringInjection:
 class Injections:
     """What the webhook injects into pods when they are created."""
 
+    mode: formats.InjectionMode | None = setting(
+        None,
+        "`on`: they change pods. `report`: a warning names them, and a metric counts them, but no pod changes. `off`: "
+        "they do not exist. null: `report` where `mode` is `audit`, and `on` elsewhere.",
+    )
+    annotate: bool = setting(True, "Whether changed pods get the annotation `gpushare-webhook/injected`.")
     runtime_class: RuntimeClassInjection = setting(RuntimeClassInjection())
     pipe_directory: PipeDirectoryInjection = setting(PipeDirectoryInjection())
     pipe_mount: PipeMountInjection = setting(PipeMountInjection())

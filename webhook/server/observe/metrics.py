@@ -19,7 +19,8 @@ from prometheus_client.registry import Collector
 
 from webhook import __version__
 from webhook.admission import Hook, Outcome
-from webhook.policy.verdict import UNTOUCHED, Decision, Verdict
+from webhook.policy.injections import ALL as INJECTIONS
+from webhook.policy.verdict import UNTOUCHED, Decision
 from webhook.server import limits
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ _ANSWERED = (
     Family(Counter, "findings", "Findings of checks.", ("hook", "code", "severity")),
     Family(Counter, "findings_suppressed", "Findings that an annotation of their pod suppresses.", ("hook", "code")),
     Family(Counter, "unmutated", "Pods that reached /validate without the edits that /mutate makes."),
+    Family(
+        Counter,
+        "injections",
+        "Pods that an injection changed (on), or would have changed (report).",
+        ("injection", "mode"),
+    ),
 )
 _SECONDS = Family(Histogram, "review_seconds", "Seconds from a review's arrival to its answer.", ("hook",), _BUCKETS)
 _OTHERS = (
@@ -77,6 +84,10 @@ _OTHERS = (
     Family(Counter, "certificate_events", "Events of self-managed certificates, such as rotations.", ("what",)),
     Family(Counter, "reloads", "Changed files, loaded (taken) or rejected (refused).", ("what", "result")),
     Family(Gauge, "settings_generation", "Number of settings versions applied since the start."),
+    Family(Gauge, "mode_cap", "1 while an annotation caps the mode to this one, else 0.", ("mode",)),
+    Family(
+        Gauge, "digest", "Digest of the settings or facts in force, as a number; equal where they are equal.", ("of",)
+    ),
     Family(Gauge, "facts_age_seconds", "Seconds since facts were last confirmed; -1 while unknown.", ("source",)),
     Family(Gauge, "facts_objects", "Objects that the facts in force hold.", ("source",)),
     Family(Gauge, "facts_failing", "1 while facts cannot be read or watched, else 0.", ("source",)),
@@ -110,10 +121,12 @@ class _Answered(Collector):
         self._seconds = {hook.label: 0.0 for hook in Hook}
         self._buckets = {hook: [0] * (len(_SECONDS.buckets) + 1) for hook in self._seconds}
         none: _Tally = {(hook, decision.label): 0 for hook, decision in product(self._seconds, Decision)}
-        self._tallies: tuple[_Tally, ...] = (none, defaultdict(int), defaultdict(int), {(): 0})
+        made: _Tally = {(injection.name, mode): 0 for injection, mode in product(INJECTIONS, ("on", "report"))}
+        self._tallies: tuple[_Tally, ...] = (none, defaultdict(int), defaultdict(int), {(): 0}, made)
 
-    def add(self, hook: str, verdict: Verdict, seconds: float) -> None:
-        reviews, findings, suppressed, unmutated = self._tallies
+    def add(self, hook: str, outcome: Outcome, seconds: float) -> None:
+        verdict = outcome.verdict
+        reviews, findings, suppressed, unmutated, made = self._tallies
         bucket = bisect_left(_SECONDS.buckets, seconds)
         with self._lock:
             reviews[hook, verdict.decision.label] += 1
@@ -127,6 +140,10 @@ class _Answered(Collector):
                     unmutated[()] += count
             for code, count in verdict.suppressed.counts.items():
                 suppressed[hook, code] += count
+            for name in outcome.injected:
+                made[name, "on"] += 1
+            for name in outcome.reported:
+                made[name, "report"] += 1
 
     def collect(self) -> list[Metric]:
         bounds = (*map(str, _SECONDS.buckets), "+Inf")
@@ -173,6 +190,8 @@ class Metrics:
         self.expiry: Gauge = made["certificate_expiry_seconds"]
         self.certificates: Counter = made["certificate_events"]
         self.generation: Gauge = made["settings_generation"]
+        self.mode_cap: Gauge = made["mode_cap"]
+        self.digest: Gauge = made["digest"]
         self.unknown_nodes: Gauge = made["unknown_nodes"]
         self.served_dynamically: Gauge = made["device_class_resources"]
         self._facts = tuple(made[name] for name in ("facts_age_seconds", "facts_objects", "facts_failing"))
@@ -182,7 +201,7 @@ class Metrics:
 
     def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
         """Count one answered review. Any thread may call this."""
-        self._answered.add(hook.label, outcome.verdict, seconds)
+        self._answered.add(hook.label, outcome, seconds)
         if outcome.proof_failure is not None:
             self.flaws.inc()
 

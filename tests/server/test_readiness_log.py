@@ -1,0 +1,84 @@
+"""The log of readiness: a line every minute while a replica is not ready, and one when it is ready again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.pki.fake_api import wait
+from tests.pki.virtual import virtual
+from tests.server.lines import Lines
+from webhook.server.observe.log import EventLog
+from webhook.server.readiness import ReadinessLog
+
+
+@dataclass
+class Replica:
+    """What a replica waits for, and whether it stops."""
+
+    missing: set[str] = field(default_factory=set)
+    stopping: bool = False
+
+    def conditions(self) -> dict[str, bool]:
+        return {name: name not in self.missing for name in ("listening", "not stopping", "certificate trusted")}
+
+
+class Logged:
+    """The log of a replica whose readiness is watched."""
+
+    def __init__(self, replica: Replica) -> None:
+        reading, self._writing = os.pipe()
+        self._lines = Lines(os.fdopen(reading, "rb"))
+        self._log = EventLog("json", "info", self._writing)
+        self.task = asyncio.ensure_future(ReadinessLog(replica.conditions, lambda: replica.stopping, self._log).run())
+
+    def events(self) -> list[tuple[str, Any]]:
+        """The events with their reasons."""
+        self.task.cancel()
+        self._log.close()
+        os.close(self._writing)
+        found = [json.loads(line) for line in self._lines.to_the_end()]
+        return [(one["event"], one.get("reasons")) for one in found]
+
+
+@virtual
+async def test_reasons_are_logged_each_minute_until_ready() -> None:
+    replica = Replica({"listening", "certificate trusted"})
+    logged = Logged(replica)
+    await wait(80)
+    replica.missing = {"certificate trusted"}
+    await wait(60)
+    replica.missing = set()
+    await wait(300)
+    assert logged.events() == [
+        ("not ready", ["listening", "certificate trusted"]),
+        ("not ready", ["listening", "certificate trusted"]),
+        ("not ready", ["certificate trusted"]),
+        ("ready", None),
+    ]
+
+
+@virtual
+async def test_short_start_and_short_interruptions_are_not_logged() -> None:
+    replica = Replica({"listening"})
+    logged = Logged(replica)
+    for _ in range(10):
+        await wait(9)
+        replica.missing = set()
+        await wait(2)
+        replica.missing = {"certificate trusted"}
+    assert logged.events() == []
+
+
+@virtual
+async def test_stopping_replica_is_not_logged() -> None:
+    replica = Replica()
+    logged = Logged(replica)
+    await wait(5)
+    replica.missing, replica.stopping = {"not stopping"}, True
+    await wait(300)
+    assert logged.task.done()
+    assert logged.events() == []

@@ -1,0 +1,55 @@
+"""The cap on the mode that an administrator sets on a running installation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from webhook.policy.messages import printable
+from webhook.policy.rules import MODES, Cap
+from webhook.server.observe.log import EventLog
+from webhook.server.observe.metrics import Metrics
+
+_HIGHEST: Final = MODES[-1]
+"""The mode that caps nothing."""
+
+
+class ModeCap:
+    """The cap in force. Changes are logged and exported as metrics; an unknown mode changes nothing."""
+
+    def __init__(self, log: EventLog, metrics: Metrics) -> None:
+        self.value: Cap = _HIGHEST
+        self._unknown: str | None = None
+        self._log = log
+        self._metrics = metrics
+        self._export()
+
+    @property
+    def description(self) -> str:
+        """The cap in words; empty if there is none."""
+        return "" if self.value == _HIGHEST else f"mode capped to {self.value}"
+
+    def take(self, mode: str | None) -> None:
+        """Take the mode of the annotation; None if there is no annotation."""
+        wanted = _HIGHEST if mode is None else mode
+        if wanted not in MODES:
+            self._ignore(wanted)
+            return
+        self._unknown = None
+        before, self.value = self.value, wanted
+        if self.value != before:
+            self._export()
+            if self.value == _HIGHEST:
+                self._log.event("info", "mode no longer capped", before=before)
+            else:
+                self._log.event("warning", "mode capped", cap=self.value, before=before)
+
+    def _ignore(self, mode: str) -> None:
+        """Log an unknown mode once."""
+        if mode != self._unknown:
+            self._unknown = mode
+            allowed = ", ".join(MODES[:-1])
+            self._log.event("error", "unknown mode cap ignored", mode=printable(mode), allowed=allowed, cap=self.value)
+
+    def _export(self) -> None:
+        for mode in MODES[:-1]:
+            self._metrics.mode_cap.labels(mode).set(mode == self.value)
