@@ -12,7 +12,7 @@ help: # Groups begin with `##@`, and a target of a group says after `##` what it
 	@awk '/^##@ / {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {sub(/:.*## /, ":"); split($$0, one, ":"); \
 		printf "  %-18s %s\n", one[1], substr($$0, length(one[1]) + 2)}' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt webhook/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
 	@echo "installing into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)

@@ -13,17 +13,17 @@ import yaml
 from tests.chart.render import CHART, MODES, NAMESPACE, RELEASE, Values, container, entries, helm, objects, rendered
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
+from webhook.policy.checks import POD_CHECKS
+from webhook.policy.verdict import Severity
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 
 PAGES = ROOT / "docs" / "how-to"
-SHOWN = [
-    (page, content)
-    for page in ("install", "certificates", "emergency", "gitops")
-    for language, content in blocks(PAGES / f"{page}.md")
-    if language == "yaml"
-]
+VALUES = ("first-day", "install", "custom-kinds", "certificates", "emergency", "roll-back", "upgrade", "gitops")
+"""The pages on which YAML is values of the chart."""
+
+SHOWN = [(page, content) for page in VALUES for language, content in blocks(PAGES / f"{page}.md") if language == "yaml"]
 
 
 @pytest.mark.parametrize(("page", "content"), SHOWN)
@@ -33,15 +33,15 @@ def test_values_in_documentation_render(page: str, content: str, tmp_path: Any) 
     assert read(settings_file(values), tmp_path)
 
 
-def test_install_page_values_are_short() -> None:
-    excerpt = next(content for page, content in SHOWN if page == "install")
+def test_first_values_are_short() -> None:
+    excerpt = next(content for page, content in SHOWN if page == "first-day")
     assert 30 < len(excerpt.splitlines()) < 60
     known = yaml.safe_load((CHART / "values.yaml").read_text())
     assert yaml.safe_load(excerpt).keys() <= known.keys()
 
 
 def test_documentation_lists_every_entry() -> None:
-    page = (PAGES / "install.md").read_text()
+    page = (ROOT / "docs" / "reference" / "webhook-entries.md").read_text()
     named = set(re.findall(r"`([\w.…-]+\.(?:mutate|validate))`", page))
     found = {one["name"].removesuffix(".gpushare-webhook.io") for mode in MODES for one in entries(mode)}
     presets = {f"{preset.name}.validate" for preset in PRESETS}
@@ -88,7 +88,14 @@ def paths(values: Values) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("page", ["install", "certificates", "emergency", "gitops"])
+def test_query_names_checks_that_reject() -> None:
+    """The codes of the query "which team breaks" are those of pods that are denied by default."""
+    page = (PAGES / "first-day.md").read_text()
+    named = set(re.findall(r"GPS\d{3}", re.findall(r'code=~"([^"]+)"', page)[0]))
+    assert named == {check.code for check in POD_CHECKS if check.severity is Severity.DENY}
+
+
+@pytest.mark.parametrize("page", [*VALUES, "../reference/webhook-entries"])
 def test_documented_values_exist(page: str) -> None:
     known = paths(yaml.safe_load((CHART / "values.yaml").read_text()))
     roots = {name.partition(".")[0] for name in known} - {"config"}

@@ -10,7 +10,19 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, entry, helm, is_test, objects
+from tests.chart.render import (
+    CHART,
+    FULLNAME,
+    MODES,
+    NAMESPACE,
+    RELEASE,
+    Values,
+    entry,
+    helm,
+    is_test,
+    objects,
+    pod_spec,
+)
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
 from webhook.policy.settings.elements import DevicePluginSource
@@ -32,7 +44,7 @@ def warnings(values: str | Values, **options: str) -> list[str]:
 def test_commands_name_the_release(mode: str) -> None:
     said = notes(mode)
     assert ("helm test " in said) is (mode != "small")
-    assert f"helm upgrade {RELEASE} CHART --namespace {NAMESPACE} --reuse-values" in said
+    assert ("kubectl annotate " in said) is pod_spec(mode)["automountServiceAccountToken"]
     assert f"kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration {FULLNAME}\n" in said + "\n"
     assert not re.search(r"[ \t]$|\n\n\n|<no value>", said, re.MULTILINE)
 
@@ -45,21 +57,14 @@ def test_example_pod_requests_first_resource() -> None:
     assert "two replicas" not in notes({"config": {"resources": [whole]}})
 
 
-def test_command_switches_off_enforcement_in_every_section() -> None:
-    """The flags of the command override every value that enforces: the mode of a namespace, all failure policies."""
-    page = ROOT / "docs" / "how-to" / "emergency.md"
-    (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
-    for said in (shown, notes("everything").partition("Turn off enforcement:")[2].partition("Remove the")[0]):
-        words = shlex.split(said.replace("\\\n", " "))
-        flags = words[words.index("--reuse-values") + 1 :]
-        values = {
-            "config": {"mode": "enforce", "namespaces": [{"names": ["a"], "mode": "enforce"}]},
-            "webhooks": {"mutating": {"failurePolicy": "Fail"}, "validating": {"customKindsFailurePolicy": "Fail"}},
-        }
-        text = helm("template", RELEASE, str(CHART), *flags, values=values)
-        assert "failurePolicy: Fail" not in text
-        assert "mode: enforce" not in text
-        assert "mode: warn" in text
+def test_command_annotates_config_map_of_settings() -> None:
+    """The notes and the page write one annotation to the object from which the pods take their settings."""
+    values = {"fullnameOverride": "gpushare-webhook", "namespaceOverride": "gpushare-webhook"}
+    (said,) = re.findall(r"^ +(kubectl annotate .+\\\n.+)$", notes(values), re.MULTILINE)
+    (shown,) = [text for _, text in blocks(ROOT / "docs" / "how-to" / "emergency.md") if "mode=warn" in text]
+    assert shlex.split(said.replace("\\\n", " ")) == shlex.split(shown.replace("\\\n", " "))
+    (settings,) = [one for one in objects(values) if one["kind"] == "ConfigMap" and "settings.yaml" in one["data"]]
+    assert (settings["metadata"]["name"], settings["metadata"]["namespace"]) == ("gpushare-webhook",) * 2
 
 
 def test_default_values_give_no_warning() -> None:

@@ -1,8 +1,9 @@
-"""From an alert to its remedy by its page alone: three faults on a real cluster, observed by a real Prometheus."""
+"""From an alert to its remedy by its page alone: faults on a real cluster, observed by a real Prometheus."""
 
 from __future__ import annotations
 
 import base64
+import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 FAILED_CLOSED = "docs/how-to/alerts/GpushareWebhookFailedClosed.md"
 FAILED_OPEN = "docs/how-to/alerts/GpushareWebhookFailedOpen.md"
 OUT_OF_MEMORY = "docs/how-to/alerts/GpushareWebhookOutOfMemory.md"
+DENIALS_RISE = "docs/how-to/alerts/GpushareWebhookDenialsRise.md"
 HEALTHY = "pod/gpu-probe created (server dry run)"
 
 
@@ -50,10 +52,28 @@ def alerts(cluster: Cluster, installed: Release) -> Iterator[Prometheus]:
     seen = f"up == 1 and up offset {scaled('10m')} == 1"
     with (
         state_metrics(cluster, NAMESPACE) as states,
-        prometheus(cluster, NAMESPACE, rules["spec"]["groups"], states) as running,
+        prometheus(cluster, NAMESPACE, rules["spec"]["groups"], states, _day_before()) as running,
     ):
         wait_for("the API server, the replicas and kube-state-metrics", lambda: len(running.query(seen)) == 4)
         yield running
+
+
+def _day_before() -> str:
+    """A day in which a replica admitted six objects a minute, in the time of this Prometheus, as OpenMetrics text."""
+    end, step = int(time.time()) - 5, 10
+    times = range(end - 27 * 3600 // SPEEDUP, end, step)
+    replica = f'namespace="{NAMESPACE}",pod="before"'
+    admitted = f'gpushare_webhook_reviews_total{{{replica},hook="validate",decision="allowed"}}'
+    denied = f'gpushare_webhook_reviews_total{{{replica},hook="mutate",decision="denied"}}'
+    lines = [
+        "# TYPE gpushare_webhook_reviews counter",
+        *(f"{admitted} {6 * SPEEDUP * step // 60 * count} {moment}" for count, moment in enumerate(times)),
+        *(f"{denied} 0 {moment}" for moment in times),
+        "# TYPE gpushare_webhook_settings_generation gauge",
+        *(f"gpushare_webhook_settings_generation{{{replica}}} 1 {moment}" for moment in times),
+        "# EOF",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture
@@ -112,6 +132,21 @@ def _replace_validating_bundle(release: Release) -> None:
     entries = range(len(release.cluster.api.get(f"{VALIDATING}/{NAME}")["webhooks"]))
     changes = [{"op": "replace", "path": f"/webhooks/{one}/clientConfig/caBundle", "value": value} for one in entries]
     release.cluster.api.patch(f"{VALIDATING}/{NAME}", changes, form="json")
+
+
+def test_rise_of_denials_leads_from_alert_to_rollback(release: Release, alerts: Prometheus, reader: Reader) -> None:
+    """A valid change rejects pods that were admitted before."""
+    hurried = pod("hurried", terminationGracePeriodSeconds=0)
+    assert rejection(release.cluster, hurried) == ""
+    release.upgrade({"config": {"severities": {"GPS015": "deny"}}})
+    wait_for("GPS015 to reject", lambda: "GPS015" in rejection(release.cluster, hurried), seconds=90)
+    refused = [rejection(release.cluster, hurried) for _ in range(60)]
+    assert all("GPS015" in one for one in refused)
+    assert _page_of_firing(alerts, "GpushareWebhookDenialsRise") == DENIALS_RISE
+
+    reader.succeed(page_block("docs/how-to/roll-back.md", "helm rollback"))
+    wait_for("the former settings", lambda: rejection(release.cluster, hurried) == "", seconds=90)
+    alerts.wait_resolved("GpushareWebhookDenialsRise")
 
 
 @pytest.mark.exhaustive

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import pytest
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.hooks import VALIDATING, namespace, rejection
 from tests.cluster.harness.manifests import container, deployment, host_path, pod
-from tests.cluster.harness.release import CHART, NAME, NAMESPACE, RELEASE, prepared
+from tests.cluster.harness.release import NAME, NAMESPACE, prepared
 from tests.cluster.harness.waiting import wait_for
 from tests.project.pages import page_block
 
@@ -123,16 +122,6 @@ def test_pods_without_gpu_and_nvidia_pods_are_created_without_servers(release: R
         for own in ("kube-system", "nvidia-device-plugin", "gpu-operator"):
             assert rejection(release.cluster, pod("driver", driver, volumes=volumes), own) == ""
             assert rejection(release.cluster, pod("validator"), own) == ""
-
-
-def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
-    shown = page_block("docs/how-to/emergency.md", "--reuse-values").script
-    words = shlex.split(shown.replace("\\\n", " "))
-    with _dead(release):
-        release.helm("upgrade", RELEASE, str(CHART), *words[words.index("--reuse-values") :])
-        wait_for("GPU pods to be taken", lambda: rejection(release.cluster, pod("asks")) == "")
-        release.helm("rollback", RELEASE)
-        wait_for("GPU pods to be refused", lambda: FAILED in rejection(release.cluster, pod("asks")))
 
 
 def test_emergency_page_command_without_helm_ignores_failures(release: Release) -> None:

@@ -107,8 +107,8 @@ def clone(cluster: Cluster, title: str) -> Path:
 
 
 def first_day() -> Mapping[str, object]:
-    """The first values that the page on the installation shows, without the objects of the Prometheus operator."""
-    shown = next(text for language, text in blocks(ROOT / "docs/how-to/install.md") if language == "yaml")
+    """The first values that the page on the first day shows, without the objects of the Prometheus operator."""
+    shown = next(text for language, text in blocks(ROOT / "docs/how-to/first-day.md") if language == "yaml")
     values: dict[str, object] = yaml.safe_load(shown)
     return {section: value for section, value in values.items() if section != "metrics"}
 

@@ -31,8 +31,9 @@ def test_changelog_has_section_for_version() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "docs/how-to/release.md"])
 def test_page_names_current_version_of_image_and_chart(page: str) -> None:
-    named = re.findall(r"gpushare-webhook[:-](\d+\.\d+\.\d+)|\$IMAGE:([\d.]+)\"", (ROOT / page).read_text())
-    assert {image or variable for image, variable in named} == {__version__}
+    text = (ROOT / page).read_text()
+    named = re.findall(r"(?:gpushare-webhook[:-]|IMAGE:|VERSION=)(\d[\w.-]*?)(?=\"|\.tgz|\s)", text)
+    assert set(named) == {__version__}
 
 
 def test_licence_is_complete() -> None:

@@ -46,3 +46,15 @@ before, so that the old total of a target that Prometheus begins to scrape does 
 ({{ . }} unless {{ . }} offset 10m) and on (job, instance) up offset 10m == 1
 or increase({{ . }}[10m]) > 0
 {{- end -}}
+
+{{/*
+The reviews that count each object once: an object that /mutate denies does not reach /validate, and every other one does. Takes
+the root, and the `decision`, or none for the reviews of every decision, and a `range` such as `[15m]`.
+*/}}
+{{- define "gpushare-webhook.objects" -}}
+{{- $of := printf "namespace=%q" (include "gpushare-webhook.namespace" .root) -}}
+{{- $validated := compact (list $of `hook="validate"` .decision) | join ", " -}}
+{{- $denied := printf `%s, hook="mutate", decision="denied"` $of -}}
+sum by (namespace) (increase(gpushare_webhook_reviews_total{ {{- $validated -}} }{{ .range }})
+{{- if (include "gpushare-webhook.settings" .root | fromJson).denyInMutate }} or increase(gpushare_webhook_reviews_total{ {{- $denied -}} }{{ .range }}){{ end }})
+{{- end -}}

@@ -9,17 +9,20 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from tests.chart import tools
 from tests.cluster.harness import gobuild
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
@@ -91,18 +94,21 @@ class Prometheus:
 
 @contextmanager
 def prometheus(
-    running: ControlPlaneOnly, namespace: str, groups: list[Object], state_metrics: str
+    running: ControlPlaneOnly, namespace: str, groups: list[Object], state_metrics: str, history: str = ""
 ) -> Iterator[Prometheus]:
     """Prometheus for the time of the context, which evaluates these groups of rules.
 
     It scrapes the API server, the pods of a namespace at their ports named `health`, and kube-state-metrics at its
-    address. It reads the API server as administrator: its rights are not under test. Raises `ToolsMissingError`.
+    address. It reads the API server as administrator: its rights are not under test. It knows `history` from the
+    start: OpenMetrics text with times. Raises `ToolsMissingError`.
     """
     program = gobuild.prometheus().find() / "prometheus"
     folder = running.place.folder / "prometheus"
     folder.mkdir(exist_ok=True)
     (folder / "rules.json").write_text(json.dumps({"groups": [_faster(group) for group in groups]}))
     (folder / "config.json").write_text(json.dumps(_config(running, namespace, state_metrics)))
+    if history:
+        _fill(folder, history)
     port = running.place.port(9090)
     command = [
         str(program),
@@ -119,6 +125,13 @@ def prometheus(
         yield started
     finally:
         process.stop()
+
+
+def _fill(folder: Path, history: str) -> None:
+    """Write series of the past to the folder of Prometheus' data, before it starts."""
+    (folder / "history.txt").write_text(history)
+    command = [tools.promtool(), "tsdb", "create-blocks-from", "openmetrics", "history.txt", "data"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
 
 
 def scaled(text: str) -> str:

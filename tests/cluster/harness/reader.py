@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _NAMES = {
     "--namespace gpushare-webhook": f"--namespace {NAMESPACE}",
     "helm upgrade gpushare-webhook": f"helm upgrade {RELEASE}",
+    "helm rollback gpushare-webhook": f"helm rollback {RELEASE}",
+    "helm get values gpushare-webhook": f"helm get values {RELEASE}",
+    "configmap gpushare-webhook": f"configmap {NAME}",
+    "/namespaces/gpushare-webhook/": f"/namespaces/{NAMESPACE}/",
     "configuration gpushare-webhook": f"configuration {NAME}",
     "deployment gpushare-webhook": f"deployment {NAME}",
 }

@@ -1,0 +1,81 @@
+"""The pages for an emergency, word by word: their commands cap the mode, show it on every replica, and roll back."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.hooks import rejection
+from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.reader import Reader
+from tests.cluster.harness.release import prepared
+from tests.cluster.harness.waiting import wait_for
+from tests.project.pages import page_block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.release import Release
+
+SECONDS = 3.0
+"""The pages promise that a change is in force on all replicas within this time."""
+
+
+@pytest.fixture(scope="module")
+def release(cluster: Cluster) -> Iterator[Release]:
+    with prepared(cluster, "self-managed") as release:
+        release.upgrade()
+        yield release
+
+
+@pytest.fixture
+def reader(release: Release) -> Reader:
+    return Reader(release.cluster)
+
+
+def refused(release: Release) -> bool:
+    return "GPS001" in rejection(release.cluster, pod("two", container(gpus=2)))
+
+
+def test_annotation_of_page_turns_denial_into_warning_and_back(release: Release, reader: Reader) -> None:
+    cap = page_block("docs/how-to/emergency.md", "mode=warn")
+    show = page_block("docs/how-to/emergency.md", "get --raw")
+    lift = page_block("docs/how-to/emergency.md", "webhook/mode-")
+    replicas = len(release.pods())
+    wait_for("the webhook to reject", lambda: refused(release))
+
+    reader.succeed(cap)
+    began = time.monotonic()
+    shown = wait_for("every replica to show the cap", lambda: _capped(reader.run(show), replicas))
+    took = time.monotonic() - began
+    print(f"\nin force on {replicas} replicas after {took:.1f} s, the commands' own time included")
+    assert shown
+    assert not refused(release)
+
+    reader.succeed(lift)
+    wait_for("every replica to show no cap", lambda: "mode capped" not in reader.succeed(show), seconds=SECONDS)
+    wait_for("the webhook to reject again", lambda: refused(release), seconds=SECONDS)
+
+
+def _capped(shown: str, replicas: int) -> bool:
+    return shown.count("mode capped to warn") == replicas
+
+
+def test_rollback_of_page_restores_settings_on_all_replicas(release: Release, reader: Reader) -> None:
+    """The change is valid, and rejects what was admitted before."""
+    compare = page_block("docs/how-to/roll-back.md", "diff <(")
+    back = page_block("docs/how-to/roll-back.md", "helm rollback")
+    hurried = pod("hurried", terminationGracePeriodSeconds=0)
+    assert rejection(release.cluster, hurried) == ""
+    release.upgrade({"config": {"severities": {"GPS015": "deny"}}})
+    wait_for("the new settings", lambda: "GPS015" in rejection(release.cluster, hurried), seconds=SECONDS)
+    assert "> " in reader.run(compare)
+    assert "GPS015: deny" in reader.run(compare)
+
+    reader.succeed(back)
+    wait_for("the old settings", lambda: rejection(release.cluster, hurried) == "", seconds=SECONDS)
+    for _ in range(20):  # either replica may answer
+        assert rejection(release.cluster, hurried) == ""
