@@ -47,7 +47,7 @@ def test_shutdown_delay_answers_with_connection_close(certificates: Certificates
         assert reply(before).headers.get("connection") is None
         stopping(server)
         unready = server.client.health("/readyz?verbose")
-        assert (unready.status, unready.body) == (503, b"[+]listening\n[-]not stopping\nnot ready\n")
+        assert (unready.status, b"[-]not stopping\n" in unready.body) == (503, True)
         assert server.client.health("/livez").status == 200
         before.sendall(WHOLE)
         assert (kept := reply(before)).status == 200
