@@ -115,7 +115,9 @@ def test_events_need_one_more_right(mode: str) -> None:
 
 
 def test_every_rule_says_what_reads_it() -> None:
-    text = rendered("mixed-cluster") + rendered({"config": {"facts": dict.fromkeys(SOURCES, True), "events": {"enabled": True}}})
+    text = rendered("mixed-cluster") + rendered(
+        {"config": {"facts": dict.fromkeys(SOURCES, True), "events": {"enabled": True}}}
+    )
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups: ") and "-test" not in line]
     assert len(starts) > 10
