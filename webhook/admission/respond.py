@@ -75,10 +75,9 @@ class Outcome:
 
         The text is printable: the messages are, and a code stands before each.
         """
-        if self.verdict.decision is not Decision.DENIED:
-            return ""
-        denying = _of_severity(self.verdict, Severity.DENY, _MOST_MESSAGES)
-        return cut("; ".join([f"{finding.code} {finding.message}" for finding in denying]), _MESSAGE)
+        deny = Severity.DENY
+        denying = [f"{finding.code} {finding.message}" for finding in self.verdict.findings if finding.severity is deny]
+        return cut("; ".join(denying), _MESSAGE)
 
     def denial_lines(self) -> list[str]:
         """The lines of a denial about the findings, each with its remedy."""
@@ -123,9 +122,6 @@ _FIELD = 200
 
 _MESSAGE = 1024
 """Characters of a denial in the log."""
-
-_MOST_MESSAGES = 64
-"""Findings of a denial in the log: more than fit."""
 
 
 def _causes(verdict: Verdict) -> list[dict[str, str]]:

@@ -19,6 +19,7 @@ import webhook.policy.placement.configured
 import webhook.policy.placement.nearest  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
 from webhook.policy.memo import memo
+from webhook.policy.verdict import Decision
 from webhook.server.errors import OverloadedError, RequestError, answer
 from webhook.server.http.bodies import Bodies
 from webhook.server.http.load import LARGE, LargeReviews, LoadShedder
@@ -123,6 +124,9 @@ class Reviews:
             self._log.event("warning", "patch not built", uid=uid, reason=outcome.unpatched)
 
 
+_DENIED = Decision.DENIED
+
+
 def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
     """The log line of a review that took this processor time."""
     request, verdict = outcome.request, outcome.verdict
@@ -135,13 +139,13 @@ def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
         kind=request.kind.kind,
         operation=request.operation,
         user=request.userInfo.username,
-        dryRun=request.dryRun is True,
+        dryRun=request.dryRun or False,
         decision=verdict.decision.label,
         allowed=outcome.allowed,
         codes=sorted({code for code, _ in counts}) if counts else [],
         findings=sum(counts.values()) if counts else 0,
         suppressed=sorted(suppressed) if suppressed else [],
-        message=outcome.denial(),
+        message=outcome.denial() if verdict.decision is _DENIED else "",
         injections=outcome.injected,
         reported=outcome.reported,
         edits=len(outcome.operations),
