@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
+from tests.facts.server import standing_in
 from tests.pki.virtual import virtual
+from tests.server.certificates import issue
+from tests.server.lines import PATIENCE
 from tests.server.reviews import Json, deployment, pod, review
+from tests.server.within import client_of, configuration, restored_logging
 from webhook.admission import Hook, Outcome, respond
+from webhook.app import installed
 from webhook.cluster.events import BURST, REMEMBERED, WAITING, PodEvents
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.runtime.retry import delay
+from webhook.server import Server
+from webhook.server.observe.log import EventLog
 
 EVALUATOR = Evaluator.of(Settings())
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "train-5d", "uid": "u-1", "controller": True}
@@ -280,3 +291,37 @@ def test_owner_references_of_megabytes_are_not_decoded() -> None:
     many = outcome([{**OWNER, "controller": False}] * 10_000)
     assert not many.allowed
     assert isinstance(many.request.object["metadata"]["ownerReferences"], msgspec.Raw)  # type: ignore[index]
+
+
+async def test_server_writes_event_over_https(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole way: a review over TLS, and an Event in a request to the API server, for which a stand-in answers."""
+    own = cluster / "own"
+    own.mkdir()
+    certificates = issue(own)
+    wanted = configuration("{events: {enabled: true}, server: {shutdownDelay: 0s}}", certificates)
+    arrived = asyncio.Event()
+
+    async def created(_: web.Request) -> web.StreamResponse:
+        arrived.set()
+        return web.json_response({}, status=201)
+
+    async with asyncio.timeout(PATIENCE), standing_in(cluster, created) as stand_in:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
+        reading, writing_end = os.pipe()
+        log = EventLog("json", "info", writing_end)
+        server = Server(wanted, Facts(), log)
+        async with installed(server, wanted, None, None):
+            with restored_logging():
+                await server.startup()
+                client, manifest = client_of(server, certificates), pod(2)
+                manifest["metadata"]["ownerReferences"] = [OWNER]
+                answered = await asyncio.to_thread(client.review, "/mutate", review(manifest))
+                await arrived.wait()
+                await server.shutdown()
+        await asyncio.to_thread(log.close)
+        os.close(writing_end)
+        os.close(reading)
+    assert answered.json()["response"]["allowed"] is False
+    (request,), (body,) = stand_in.requests, stand_in.bodies
+    assert (request.method, request.path) == ("POST", "/api/v1/namespaces/team-a/events")
+    assert json.loads(body)["reason"] == "GpuPodDenied"
