@@ -27,12 +27,13 @@ from webhook.app import installed
 from webhook.cluster.events import BURST, REMEMBERED, WAITING, PodEvents
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
-from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.settings import Injections, Settings, SteeringInjection
 from webhook.runtime.retry import delay
 from webhook.server import Server
 from webhook.server.observe.log import EventLog
 
 EVALUATOR = Evaluator.of(Settings())
+STEERING = Evaluator.of(Settings(injections=Injections(steering=SteeringInjection(True))))
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "train-5d", "uid": "u-1", "controller": True}
 FORBIDDEN = 'events is forbidden: User "x" cannot create resource "events" in API group "" in the namespace "team-a"'
 
@@ -125,10 +126,9 @@ async def test_denied_pod_gets_event_on_its_controller() -> None:
 
 
 @virtual
-async def test_steered_pod_gets_normal_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Outcome, "injected", ("runtimeClass", "steering"))
+async def test_steered_pod_gets_normal_event() -> None:
     async with writing() as written:
-        written.events.offer(outcome(replicas=1))
+        written.events.offer(outcome(evaluator=STEERING))
         await delay(1)
     (event,) = written.bodies
     assert (event["type"], event["reason"]) == ("Normal", "GpuPodSteered")
@@ -136,6 +136,7 @@ async def test_steered_pod_gets_normal_event(monkeypatch: pytest.MonkeyPatch) ->
 
 
 LENIENT = Evaluator.of(Settings(mode="warn"))
+REPORTING = Evaluator.of(Settings(mode="audit", injections=Injections(steering=SteeringInjection(True))))
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,7 @@ LENIENT = Evaluator.of(Settings(mode="warn"))
         outcome(dryRun=True),
         outcome(replicas=1),
         outcome(evaluator=LENIENT),
+        outcome(evaluator=REPORTING),
         outcome(None),
         outcome([]),
         outcome([{**OWNER, "controller": False}]),

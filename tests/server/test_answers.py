@@ -58,7 +58,8 @@ def test_denial_has_code_remedy_and_field(client: Client, path: str, manifest: J
     response = answer(client, path, review(manifest))["response"]
     assert response["allowed"] is False
     (cause,) = response["status"].pop("details")["causes"]
-    assert response["status"] == {"code": 403, "reason": "Forbidden", "message": REFUSAL}
+    ending = "\ngpushare-webhook explain GPS001"
+    assert response["status"] == {"code": 403, "reason": "Forbidden", "message": REFUSAL + ending}
     assert cause["reason"] == "GPS001"
     assert REFUSAL.startswith(f"GPS001 {cause['message']}; ")
     assert cause["field"] == f'{template}spec.containers[0].resources.limits["nvidia.com/gpu"]'

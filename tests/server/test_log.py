@@ -41,6 +41,7 @@ def test_review_is_one_line_with_all_fields(served: Serve) -> None:
         "suppressed": [],
         "message": f"GPS001 {A_ASKS_FOR_TWO}",
         "injections": [],
+        "reported": [],
         "edits": 0,
     }
 
