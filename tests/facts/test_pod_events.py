@@ -169,6 +169,7 @@ REPORTING = Evaluator.of(Settings(mode="audit", injections=Injections(steering=S
             "dry run",
             "allowed",
             "only warned",
+            "only reported",
             "null",
             "none",
             "no controller",

@@ -128,10 +128,13 @@ _DENIED = Decision.DENIED
 
 
 def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
-    """The log line of a review that took this processor time."""
+    """The log line of a review that took this processor time.
+
+    The fields that most reviews leave empty are set later: a call with more than 15 keywords builds a dict first.
+    """
     request, verdict = outcome.request, outcome.verdict
     counts, suppressed = verdict.counts, verdict.suppressed.counts
-    return ReviewLine(
+    line = ReviewLine(
         hook=hook.label,
         uid=request.uid,
         namespace=request.namespace,
@@ -139,18 +142,21 @@ def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
         kind=request.kind.kind,
         operation=request.operation,
         user=request.userInfo.username,
-        dryRun=request.dryRun or False,
         decision=verdict.decision.label,
         allowed=outcome.allowed,
         codes=sorted({code for code, _ in counts}) if counts else [],
         findings=sum(counts.values()) if counts else 0,
         suppressed=sorted(suppressed) if suppressed else [],
-        message=outcome.denial() if verdict.decision is _DENIED else "",
-        injections=outcome.injected,
-        reported=outcome.reported,
         edits=len(outcome.operations),
         microseconds=int(seconds * 1e6),
     )
+    if request.dryRun:
+        line.dryRun = True
+    if verdict.decision is _DENIED:
+        line.message = outcome.denial()
+    line.injections = outcome.injected
+    line.reported = outcome.reported
+    return line
 
 
 def _route(request: web.BaseRequest, exchange: Exchange) -> Route:

@@ -69,15 +69,15 @@ class ReviewLine(msgspec.Struct, kw_only=True):
     kind: str
     operation: str
     user: str
-    dryRun: bool  # noqa: N815 - as the API server spells it
+    dryRun: bool = False  # noqa: N815 - as the API server spells it
     decision: str
     allowed: bool
     codes: list[str]
     findings: int
     suppressed: list[str]
-    message: str
-    injections: tuple[str, ...]
-    reported: tuple[str, ...]
+    message: str = ""
+    injections: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
     edits: int
     microseconds: int
 
