@@ -24,6 +24,8 @@ def mark(pod: Pod, injections: Sequence[str]) -> Extend | None:
     MalformedError.
     """
     path = (*pod.metadata_path, "annotations")
-    listed = text(pod.annotations, INJECTED, path).split(",")
-    missing = [name for name in injections if name not in listed]
+    missing = injections
+    if INJECTED in pod.annotations:
+        listed = text(pod.annotations, INJECTED, path).split(",")
+        missing = [name for name in injections if name not in listed]
     return Extend((*path, INJECTED), ",".join(missing)) if missing else None

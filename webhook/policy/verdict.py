@@ -207,8 +207,8 @@ class VerdictBuilder:
         self.suppressed: dict[str, list[Finding]] = {}
         self.suppressed_counts: dict[str, int] = {}
         self.edits: list[Edit] = []
-        self.injected: dict[str, None] = {}
-        self.reported: dict[str, None] = {}
+        self.injected: tuple[str, ...] = ()
+        self.reported: tuple[str, ...] = ()
         self.mark: Extend | None = None
         self.reason = ""
         self.withheld: dict[str, str] = {}
@@ -217,11 +217,11 @@ class VerdictBuilder:
     def add_edits(self, edits: Iterable[Edit], injections: Iterable[str]) -> None:
         """Collect the edits that these injections make in a pod, at most one more than an object may get."""
         self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
-        self.injected.update(dict.fromkeys(injections))
+        self.injected = _joined(self.injected, injections)
 
     def report(self, injections: Iterable[str]) -> None:
         """Collect the injections that would make edits."""
-        self.reported.update(dict.fromkeys(injections))
+        self.reported = _joined(self.reported, injections)
 
     def add(self, code: str, severity: Severity, violation: Violation) -> None:
         counted = code, severity
@@ -252,10 +252,15 @@ class VerdictBuilder:
             tuple(self.users),
             False,
             suppressed,
-            () if too_many else tuple(self.injected),
-            tuple(self.reported),
+            () if too_many else self.injected,
+            self.reported,
             None if too_many else self.mark,
         )
+
+
+def _joined(names: tuple[str, ...], others: Iterable[str]) -> tuple[str, ...]:
+    """The names of the pods before, and those of another pod, each once."""
+    return tuple(dict.fromkeys((*names, *others))) if names else tuple(others)
 
 
 def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
