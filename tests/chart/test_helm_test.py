@@ -133,7 +133,9 @@ def end_of(answer: Answer, folder: Path) -> tuple[int, str, list[tuple[str, str,
     ("settings", "asked"),
     [
         ({}, 1),
-        ({"mode": "audit"}, 1),
+        ({"mode": "audit", "injections": {"mode": "on"}}, 1),
+        ({"injections": {"mode": "report"}}, 2),
+        ({"injections": {"mode": "off"}}, 2),
         ({"profile": "openshift"}, 1),
         ({"profile": "host-daemon"}, 1),
         ({"profile": "gke"}, 1),
@@ -169,6 +171,20 @@ def test_helm_test_finds_shared_resource_at_any_position() -> None:
 def test_helm_test_fails_for_settings_without_visible_effect(tmp_path: Path) -> None:
     code, said, _ = end_of(with_webhook({"profile": "none", "mode": "audit"}, tmp_path), tmp_path)
     assert (code, said.startswith("no trace of the webhook")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("config", "is_rendered"),
+    [
+        ({"mode": "audit"}, False),
+        ({"mode": "audit", "injections": {"mode": True}}, True),
+        ({"mode": "audit", "injections": {"mode": "report"}}, False),
+        ({"mode": "warn", "injections": {"mode": "report"}}, True),
+    ],
+    ids=str,
+)
+def test_helm_test_exists_where_users_see_webhook(config: Json, is_rendered: bool) -> None:
+    assert bool(of_kind("Pod", {"config": config})) is is_rendered
 
 
 def test_helm_test_cleans_up_within_its_rights(tmp_path: Path) -> None:

@@ -137,13 +137,16 @@ def test_patch_equals_mutating_hook(data: Path) -> None:
     volume = "gpushare-mps-nvidia-com-gpu"
     source = {"path": "/run/nvidia/mps/nvidia.com/gpu/pipe", "type": "DirectoryOrCreate"}
     variable = {"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/mps/nvidia.com/gpu/pipe"}
-    safe = {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": volume}
+    annotations = {
+        "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": volume,
+        "gpushare-webhook/injected": "runtimeClass,pipeDirectory,pipeMount,tolerations",
+    }
     additions = {
         "/spec/runtimeClassName": "nvidia",
         "/spec/containers/0/env": [variable],
         "/spec/volumes": [{"name": volume, "hostPath": source}],
         "/spec/containers/0/volumeMounts": [{"name": volume, "mountPath": "/mps/nvidia.com/gpu/pipe"}],
-        "/metadata/annotations": safe,
+        "/metadata/annotations": annotations,
         "/spec/tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
     }
     assert result["decision"] == "allowed"
