@@ -14,6 +14,7 @@ from tests.fixture import HOOKS, Fixture, evaluator_of, load_all, review
 from tests.recorded import body
 from webhook.admission import Hook, Outcome, respond
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.rules import Cap
 from webhook.policy.settings.elements import NamespaceInjections, NamespaceRule
 from webhook.policy.settings.settings import Injections, Settings
 
@@ -125,6 +126,16 @@ def test_denied_pod_reports_no_injection() -> None:
     outcome = answer(Hook.MUTATE, settings("report"), "create-pod-two-replicas")
     assert (outcome.allowed, outcome.reported) == (False, ())
     assert "warnings" not in json.loads(outcome.body())["response"]
+
+
+@pytest.mark.parametrize("asked", ["on", "report", "off", None])
+@pytest.mark.parametrize(("cap", "most"), [("enforce", "on"), ("warn", "on"), ("audit", "report"), ("off", "off")])
+def test_cap_of_installation_lowers_mode_of_injections(cap: Cap, most: str, asked: str | None) -> None:
+    evaluator = Evaluator.of(settings(asked)).capped(cap)
+    outcome = respond(body("create-pod-vectoradd"), Hook.MUTATE, evaluator)
+    effective = min(asked or "on", most, key=("off", "report", "on").index)
+    assert (bool(outcome.operations), bool(outcome.reported)) == (effective == "on", effective == "report")
+    assert outcome.warns is (effective == "report" and cap in ("enforce", "warn"))
 
 
 # The annotation.
