@@ -14,9 +14,11 @@ from tests.fixture import HOOKS, Fixture, evaluator_of, load_all, review
 from tests.recorded import body
 from webhook.admission import Hook, Outcome, respond
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.facts import Facts
 from webhook.policy.rules import Cap
 from webhook.policy.settings.elements import NamespaceInjections, NamespaceRule
-from webhook.policy.settings.settings import Injections, Settings
+from webhook.policy.settings.settings import FactsSettings, Injections, Settings
 
 Json = dict[str, Any]
 
@@ -67,6 +69,28 @@ def test_final_hook_expects_no_edits_unless_injections_are_on(mode: str) -> None
         if HOOKS[fixture.hook] in (None, Hook.VALIDATE):
             codes = [found.code for found in reviewed(fixture, Hook.VALIDATE, mode).verdict.findings]
             assert "GPS019" not in codes, fixture.name
+
+
+@pytest.mark.parametrize("mode", ["on", "report", "off"])
+def test_update_of_template_gets_verdict_of_creation(mode: str) -> None:
+    """Only the pods of mode `on` tolerate the node that shares, because the webhook injects the toleration."""
+    resources = {"nvidia.com/gpu": 4}
+    taint = Taint("nvidia.com/gpu", effect="NoSchedule")
+    nodes = Node("mps", {"nvidia.com/mps.capable": "true"}, (taint,), resources), Node("whole", _WHOLE, (), resources)
+    evaluator = Evaluator.of(settings(mode, facts=FactsSettings(nodes=True)), Facts(nodes=nodes))
+    for change in ({"operation": "CREATE"}, {"operation": "UPDATE", "oldObject": _deployment("1")}):
+        request = {"uid": "1", "kind": _DEPLOYMENT, "namespace": "team", "object": _deployment("2"), **change}
+        review: Json = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+        assert respond(json.dumps(review).encode(), Hook.VALIDATE, evaluator).allowed is (mode != "on"), change
+
+
+_WHOLE = {"nvidia.com/gpu.replicas": "1", "nvidia.com/gpu.sharing-strategy": "none"}
+_DEPLOYMENT = {"group": "apps", "version": "v1", "kind": "Deployment"}
+
+
+def _deployment(gpus: str) -> Json:
+    container = {"name": "train", "resources": {"limits": {"nvidia.com/gpu": gpus}}}
+    return {"metadata": {"name": "train"}, "spec": {"template": {"spec": {"containers": [container]}}}}
 
 
 def test_off_injects_and_reports_nothing() -> None:

@@ -103,12 +103,12 @@ class PodContext:
         if rules.annotated_resource is not None and pod.annotations:
             self.requests.add_annotated(rules.annotation_requests, rules.annotated_resource)
         pod.elements("tolerations")  # reject a malformed list even where nothing reads it
+        restores = origin.is_update and not origin.is_final_hook  # the mutating hook does so in each mode
         self.placement = Placement(
             pod,
             self.requests,
             rules.nodes,
-            # An update restores tolerations in each mode.
-            rules.tolerations(self.requests) if rules.injections.tolerations.enabled or origin.is_update else None,
+            rules.tolerations(self.requests) if rules.injections.tolerations.enabled or restores else None,
             self._class_selector() if rules.nodes.index.all else {},
         )
         self.memory_size: MemorySize | None = None
