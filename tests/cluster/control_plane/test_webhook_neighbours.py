@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 PODS = "/api/v1/namespaces/default/pods"
 PIPE = "/mps/nvidia.com/gpu/pipe"
 GROUP = "/apis/admissionregistration.k8s.io/v1"
+PREFIX = "gpushare-webhook/"
+NAMED = ["runtimeClass", "pipeDirectory", "pipeMount", "tolerations"]
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 
 
@@ -88,11 +91,47 @@ def test_reinvocation_mutates_container_added_by_later_webhook(
     running: ControlPlaneOnly, kind: str, reinvocation: str
 ) -> None:
     with _neighbour(running, _append(kind, container("late")), reinvocation) as neighbour:
-        stored = running.api.create(PODS, _near(f"late-{kind.lower()}-{reinvocation.lower()}"))
+        name = f"late-{kind.lower()}-{reinvocation.lower()}"
+        warned = re.findall(r"GPS\d+", str(running.api.warnings("POST", PODS, _near(name))))
+        assert warned == (["GPS016"] if kind == "initContainers" else [])  # not GPS019
         (first, *_) = neighbour.reviews
         assert_complete(first["request"]["object"], "main")
+        assert _named(first["request"]["object"]) == NAMED
+    stored = running.api.get(f"{PODS}/{name}")
     assert stored["spec"][kind][-1]["name"] == "late"
     assert_complete(stored, "main", "late")
+    assert _named(stored) == NAMED
+
+
+def _named(manifest: Object) -> list[str]:
+    """The injections that the annotation names."""
+    found: str = manifest["metadata"]["annotations"]["gpushare-webhook/injected"]
+    return found.split(",")
+
+
+@pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
+def test_reinvocation_adds_name_of_later_injection_once(running: ControlPlaneOnly, reinvocation: str) -> None:
+    """The neighbour adds what the limits are taken from, so that only the second call injects them."""
+
+    def answer(review: Object) -> Answer:
+        annotations = review["request"]["object"]["metadata"]["annotations"]
+        key = f"{PREFIX}client-priority"
+        operation = {"op": "add", "path": f"/metadata/annotations/{key.replace('/', '~1')}", "value": "1"}
+        return allow(review) if key in annotations else allow(review, operation)
+
+    with _neighbour(running, answer, reinvocation):
+        assert running.api.warnings("POST", PODS, _near(f"limited-{reinvocation.lower()}")) == []  # such as GPS019
+        stored = running.api.get(f"{PODS}/limited-{reinvocation.lower()}")
+        assert _named(stored) == [*NAMED, "limits"]
+        assert_complete(stored, "main")
+        assert running.api.warnings("POST", PODS, _copy(stored, f"copy-{reinvocation.lower()}")) == []
+        assert _named(running.api.get(f"{PODS}/copy-{reinvocation.lower()}")) == [*NAMED, "limits"]
+
+
+def _copy(stored: Object, name: str) -> Object:
+    """A new pod with the spec and annotations of a stored one, as a user makes it from `kubectl get -o yaml`."""
+    kept = {key: stored["metadata"][key] for key in ("annotations", "labels")}
+    return {**stored, "metadata": {**kept, "name": name}, "status": {}}
 
 
 def test_container_added_by_later_webhook_is_checked(running: ControlPlaneOnly) -> None:
