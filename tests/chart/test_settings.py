@@ -236,7 +236,12 @@ def test_rollout_only_for_process_settings() -> None:
     usual = rollout({})
     for config in ({"mode": "audit"}, {"limits": {"perPod": 2}}, {"severities": {"GPS005": "deny"}}):
         assert rollout(config) == usual
-    for config in ({"log": {"level": "debug"}}, {"tls": {"minVersion": "1.2"}}, {"server": {"maxInFlight": 8}}):
+    for config in (
+        {"log": {"level": "debug"}},
+        {"tls": {"minVersion": "1.2"}},
+        {"server": {"maxInFlight": 8}},
+        {"events": {"enabled": True}},
+    ):
         assert rollout(config) != usual
 
 

@@ -127,7 +127,7 @@ replaced, and so are the mappings of `replacedWhole`; a text stands for a sectio
      that it reads. */}}
 {{- define "gpushare-webhook.processSettings" -}}
 {{- $config := include "gpushare-webhook.config" . | fromYaml -}}
-{{- $read := pick $config "server" "tls" "log" "facts" -}}
+{{- $read := pick $config "server" "tls" "log" "events" "facts" -}}
 {{- if (get $config "facts" | default dict).nodes }}{{ $read = merge $read (pick $config "resources") }}{{ end -}}
 {{- $read | toJson -}}
 {{- end -}}
