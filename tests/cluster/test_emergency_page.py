@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.harness.creates import creating, lost, summary
 from tests.cluster.harness.hooks import rejection
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.reader import Reader
@@ -15,10 +16,11 @@ from tests.cluster.harness.waiting import wait_for
 from tests.project.pages import page_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.release import Release
+    from tests.cluster.harness.workspace import Workspace
 
 SECONDS = 3.0
 """The pages promise that a change is in force on all replicas within this time."""
@@ -40,7 +42,9 @@ def refused(release: Release) -> bool:
     return "GPS001" in rejection(release.cluster, pod("two", container(gpus=2)))
 
 
-def test_annotation_of_page_turns_denial_into_warning_and_back(release: Release, reader: Reader) -> None:
+def test_annotation_of_page_turns_denial_into_warning_and_back(
+    release: Release, reader: Reader, record_property: Callable[[str, object], None]
+) -> None:
     cap = page_block("docs/how-to/emergency.md", "mode=warn")
     show = page_block("docs/how-to/emergency.md", "get --raw")
     lift = page_block("docs/how-to/emergency.md", "webhook/mode-")
@@ -51,7 +55,7 @@ def test_annotation_of_page_turns_denial_into_warning_and_back(release: Release,
     began = time.monotonic()
     shown = wait_for("every replica to show the cap", lambda: _capped(reader.run(show), replicas))
     took = time.monotonic() - began
-    print(f"\nin force on {replicas} replicas after {took:.1f} s, the commands' own time included")
+    record_property("in force", f"on {replicas} replicas after {took:.1f} s, the commands' own time included")
     assert shown
     assert not refused(release)
 
@@ -64,18 +68,35 @@ def _capped(shown: str, replicas: int) -> bool:
     return shown.count("mode capped to warn") == replicas
 
 
-def test_rollback_of_page_restores_settings_on_all_replicas(release: Release, reader: Reader) -> None:
+def test_rollback_of_page_restores_settings_on_all_replicas(
+    release: Release, reader: Reader, space: Workspace, record_property: Callable[[str, object], None]
+) -> None:
     """The change is valid, and rejects what was admitted before."""
     compare = page_block("docs/how-to/roll-back.md", "diff <(")
     back = page_block("docs/how-to/roll-back.md", "helm rollback")
     hurried = pod("hurried", terminationGracePeriodSeconds=0)
     assert rejection(release.cluster, hurried) == ""
+    good = _settings(release)
     release.upgrade({"config": {"severities": {"GPS015": "deny"}}})
     wait_for("the new settings", lambda: "GPS015" in rejection(release.cluster, hurried), seconds=SECONDS)
     assert "> " in reader.run(compare)
     assert "GPS015: deny" in reader.run(compare)
 
-    reader.succeed(back)
-    wait_for("the old settings", lambda: rejection(release.cluster, hurried) == "", seconds=SECONDS)
+    with creating(space, rate=10) as creates:
+        creates.wait_for_more()
+        began = time.monotonic()
+        reader.succeed(back)
+        returned = time.monotonic()
+        wait_for("the old settings", lambda: _settings(release) == good, seconds=SECONDS, every=0.05)
+        took = time.monotonic() - returned
+        creates.wait_for_more()
+    record_property("rolled back", f"in {returned - began:.1f} s, in force on both replicas {took:.2f} s later")
+    record_property("meanwhile", f"{summary(creates.answered)}; {len(lost(creates.answered))} lost")
+    assert lost(creates.answered) == []
     for _ in range(20):  # either replica may answer
         assert rejection(release.cluster, hurried) == ""
+
+
+def _settings(release: Release) -> set[float]:
+    """The digests of the settings that the replicas have: one where all have the same."""
+    return {one.metric("gpushare_webhook_digest", of="settings") for one in release.servers()}

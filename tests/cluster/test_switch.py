@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,9 @@ CONTRACT = 3.0
 
 CONFIG_MAP = f"{CORE}/configmaps/{NAME}"
 DETAILS = "/readyz?verbose"
+FROZEN = 20.0
+"""Seconds without the API server: longer than the probes of a replica may fail."""
+
 ROLE = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{NAMESPACE}/roles/{NAME}"
 
 
@@ -181,19 +185,60 @@ def _keys(spec: Object) -> list[str]:
     return [one.get("key", "") for one in spec.get("tolerations", [])]
 
 
-def test_deleted_config_map_changes_nothing_until_it_is_back(release: Release, space: Workspace) -> None:
+def test_deleted_config_map_changes_nothing_until_it_is_back(
+    release: Release, space: Workspace, record_property: Callable[[str, object], None]
+) -> None:
     _annotate(release, f"{MODE}=warn")
     _in_force(release, _capped("warn"))
     release.cluster.api.delete(CONFIG_MAP)
     try:
-        _in_force(release, lambda said: f"ConfigMap {NAMESPACE}/{NAME}, failing" in said)
+        shown = _in_force(release, lambda said: f"ConfigMap {NAMESPACE}/{NAME}, failing" in said)
+        record_property("deletion shown after", shown)
         assert all(met(one, "Ready") for one in release.pods())
         _in_force(release, _capped("warn"))
     finally:
         release.upgrade()
-    _in_force(release, lambda said: "failing" not in said and "mode capped" not in said)
+    shown = _in_force(release, lambda said: "failing" not in said and "mode capped" not in said)
+    record_property("return in force after", shown)
     assert _logged(release, "installed settings are missing") == [1, 1]
     assert not _try(space)[0]
+
+
+def test_frozen_api_server_restarts_nothing_and_is_followed_again(
+    release: Release, record_property: Callable[[str, object], None]
+) -> None:
+    servers, before = release.servers(), _states(release)
+    with release.cluster.control.processes["api-server"].suspended():
+        said = _said_for(servers, FROZEN)
+    began = time.monotonic()
+    wait_for("the API server", release.cluster.api.ready, every=0.05)
+    answered = time.monotonic() - began
+    _annotate(release, f"{MODE}=warn")
+    shown = _in_force(release, _capped("warn"))
+    record_property("API server answers", f"{answered:.2f} s after {FROZEN:.0f} s, and a cap is in force after {shown}")
+    assert said == {"ok\n"}
+    assert _states(release) == before
+
+
+def _said_for(servers: list[ServerPod], seconds: float) -> set[str]:
+    """All that the replicas answer to the readiness probe in this time."""
+    said: set[str] = set()
+    pause, ends = Event(), time.monotonic() + seconds
+    while time.monotonic() < ends:
+        said |= {one.health("/readyz") for one in servers}
+        pause.wait(0.2)
+    return said
+
+
+def _states(release: Release) -> dict[str, tuple[int, str]]:
+    """How often each replica's container was restarted, and since when the replica is ready."""
+    return {
+        one["metadata"]["name"]: (
+            one["status"]["containerStatuses"][0]["restartCount"],
+            next(state["lastTransitionTime"] for state in one["status"]["conditions"] if state["type"] == "Ready"),
+        )
+        for one in release.pods()
+    }
 
 
 @pytest.mark.parametrize(("missing", "source"), [("get", "the file"), ("watch", f"ConfigMap {NAMESPACE}/{NAME}")])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tests.cluster.harness.proc import only_child
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -73,6 +73,20 @@ class Process:
         """The end of its log."""
         end = self.log.read_text(errors="replace").splitlines()[-lines:]
         return "\n".join([f"--- {self.log}", *end])
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Keep the program from running during the block.
+
+        `nsenter` suspends itself together with its child (util-linux sys-utils/nsenter.c, `continue_as_child`), and
+        would stay suspended, so that both continue.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in {self._popen.pid, self.pid}:
+                os.kill(pid, signal.SIGCONT)
 
     def stop(self, *, grace: float = 10) -> int:
         """End it: SIGTERM, and SIGKILL when it has not gone after `grace` seconds. Returns its exit status."""
