@@ -234,15 +234,15 @@ def rollout(config: dict[str, Any] | None) -> dict[str, Any]:
 
 def test_rollout_only_for_process_settings() -> None:
     usual = rollout({})
-    for config in ({"mode": "audit"}, {"limits": {"perPod": 2}}, {"severities": {"GPS005": "deny"}}):
-        assert rollout(config) == usual
-    for config in (
+    policy: list[dict[str, Any]] = [{"mode": "audit"}, {"limits": {"perPod": 2}}, {"severities": {"GPS005": "deny"}}]
+    process: list[dict[str, Any]] = [
         {"log": {"level": "debug"}},
         {"tls": {"minVersion": "1.2"}},
         {"server": {"maxInFlight": 8}},
         {"events": {"enabled": True}},
-    ):
-        assert rollout(config) != usual
+    ]
+    assert [rollout(config) == usual for config in policy] == [True] * len(policy)
+    assert [rollout(config) == usual for config in process] == [False] * len(process)
 
 
 def test_rollout_when_resources_change_that_select_nodes() -> None:
