@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.creates import creating, lost
+from tests.cluster.harness.creates import creating, lost, summary
 from tests.cluster.harness.failures import failures
 from tests.cluster.harness.history import history
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
@@ -18,7 +18,7 @@ from tests.cluster.harness.selection import parameters
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
@@ -76,13 +76,16 @@ def _bare(stored: list[Object]) -> list[Object]:
     return stored
 
 
-def test_upgrade_takes_effect_without_lost_creates(release: Release, space: Workspace) -> None:
+def test_upgrade_takes_effect_without_lost_creates(
+    release: Release, space: Workspace, record_property: Callable[[str, object], None]
+) -> None:
     before = failures(space.cluster.control)
     with creating(space, rate=10) as creates:
         wait_for("the first creates", lambda: len(creates.answered) >= 20)
         release.upgrade({"replicas": 3, "config": {"mode": "warn", "server": {"drainTimeout": "9s"}}})
         upgraded = len(creates.answered)
         wait_for("more creates", lambda: len(creates.answered) >= upgraded + 20)
+    record_property("figures", f"{summary(creates.answered)}; {len(lost(creates.answered))} lost")
     assert lost(creates.answered) == [], failures(space.cluster.control).since(before).logged
     assert len(release.pods()) == 3
     done = space.cluster.kubectl.run(

@@ -5,6 +5,7 @@ The pods are stored but not scheduled, so that no node has to run them.
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from contextlib import contextmanager
@@ -194,6 +195,28 @@ def _kill(server: ServerPod) -> tuple[float, float]:
     end = monotonic()
     wait_servers(server.cluster, 2, lambda one: one.name != server.name or one.status()["restartCount"] > restarts)
     return start, end
+
+
+def test_servers_killed_together_lose_only_creates_until_they_are_back(
+    space: Workspace, record_property: Record
+) -> None:
+    servers = wait_servers(space.cluster, 2)
+    restarts = {server.name: server.status()["restartCount"] for server in servers}
+    with creating(space) as creates:
+        creates.wait_for_more()
+        killed = monotonic()
+        for pid in [server.pid for server in servers]:
+            os.kill(pid, signal.SIGKILL)
+        space.api.create(DRY_PODS, pod("plain", container(gpus=0)))
+        wait_servers(space.cluster, 2, lambda one: one.status()["restartCount"] > restarts[one.name])
+        ready = monotonic()
+        creates.wait_for_more(2 * 20)
+    gone = lost(creates.answered)
+    last = max(one.due + one.seconds for one in gone) - killed
+    record_property("figures", summary(creates.answered))
+    record_property("killed", f"{len(gone)} lost, the last after {last:.1f} s; 2/2 ready after {ready - killed:.1f} s")
+    outside = [one for one in gone if one.due + one.seconds < killed or one.due > ready + PROXY_SECONDS]
+    assert outside == []
 
 
 def _endpoints(cluster: Cluster) -> list[str]:
