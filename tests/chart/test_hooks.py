@@ -131,12 +131,17 @@ def test_pod_security_label_selects_one_path_for_each_namespace(config: Any, hos
 def test_each_hook_may_have_its_own_namespaces() -> None:
     ours, all_of_them = {"matchLabels": {"gpus": "ours"}}, {"matchExpressions": [{"key": "gpus", "operator": "Exists"}]}
     values = {"webhooks": {"namespaceSelector": all_of_them, "mutating": {"namespaceSelector": ours}}}
-    found = {name: entry(name, values)["namespaceSelector"] for name in ("tolerations.mutate", "pods.validate")}
+    names = ("pods.mutate", "tolerations.mutate", "pods.validate")
+    found = {name: entry(name, values)["namespaceSelector"] for name in names}
     labelled: list[dict[str, str]] = [{"gpus": "ours"}, {"gpus": "theirs"}, {}]
     selected = {
         name: [selects(selector, {NAME: "team"} | labels) for labels in labelled] for name, selector in found.items()
     }
-    assert selected == {"tolerations.mutate": [True, False, False], "pods.validate": [True, True, False]}
+    assert selected == {
+        "pods.mutate": [True, False, False],
+        "tolerations.mutate": [True, True, False],
+        "pods.validate": [True, True, False],
+    }
 
 
 def excluded(values: Any, labels: dict[str, str]) -> bool:

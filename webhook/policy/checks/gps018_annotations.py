@@ -47,7 +47,8 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
         problem = message("annotation {} has no effect: the settings name no shared resource", key)
         return Violation(path, problem, "omit it", Severity.WARN)
     if key == ANNOTATION and not context.rules.injections.memory.enabled:
-        problem = message("annotation {} has no effect: injections.memory is off", key)
+        off = "memory" if not context.rules.settings.injections.memory.enabled else "mode"
+        problem = message(f"annotation {{}} has no effect: injections.{off} is off", key)
         return Violation(path, problem, "omit it, or ask the administrator to turn the injection on", Severity.WARN)
     try:
         known(value if isinstance(value, str) else "")
