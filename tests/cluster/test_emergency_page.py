@@ -18,6 +18,7 @@ from tests.project.pages import page_block
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.release import Release
     from tests.cluster.harness.workspace import Workspace
@@ -42,9 +43,28 @@ def refused(release: Release) -> bool:
     return "GPS001" in rejection(release.cluster, pod("two", container(gpus=2)))
 
 
+@pytest.fixture(params=["helm", "kubectl apply", "kubectl apply --server-side"])
+def installed(release: Release, request: pytest.FixtureRequest) -> Iterator[Release]:
+    """The release, and the same objects made by other tools: from plain manifests, and as GitOps tools apply them."""
+    if request.param == "helm":
+        release.upgrade()
+        yield release
+        return
+    release.uninstall()
+    manifests = release.manifests()
+    release.cluster.kubectl(*request.param.split()[1:], "--filename=-", manifest=manifests)
+    try:
+        wait_for("the replicas", lambda: len([one for one in release.pods() if _is_ready(one)]) == 2, seconds=90)
+        yield release
+    finally:
+        release.cluster.kubectl("delete", "--filename=-", "--wait", manifest=manifests)
+        release.upgrade()
+
+
 def test_annotation_of_page_turns_denial_into_warning_and_back(
-    release: Release, reader: Reader, record_property: Callable[[str, object], None]
+    installed: Release, reader: Reader, record_property: Callable[[str, object], None]
 ) -> None:
+    release = installed
     cap = page_block("docs/how-to/emergency.md", "mode=warn")
     show = page_block("docs/how-to/emergency.md", "get --raw")
     lift = page_block("docs/how-to/emergency.md", "webhook/mode-")
@@ -62,6 +82,10 @@ def test_annotation_of_page_turns_denial_into_warning_and_back(
     reader.succeed(lift)
     wait_for("every replica to show no cap", lambda: "mode capped" not in reader.succeed(show), seconds=SECONDS)
     wait_for("the webhook to reject again", lambda: refused(release), seconds=SECONDS)
+
+
+def _is_ready(one: Object) -> bool:
+    return any(found["type"] == "Ready" and found["status"] == "True" for found in one["status"].get("conditions", ()))
 
 
 def _capped(shown: str, replicas: int) -> bool:

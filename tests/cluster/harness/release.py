@@ -100,6 +100,10 @@ class Release:
         made: Object = yaml.safe_load(self.helm(*command, values=(*self._values, *values)))
         return made
 
+    def manifests(self) -> str:
+        """All objects of the chart, as `helm template` prints them for other tools."""
+        return self.helm("template", RELEASE, str(CHART), "--skip-tests", values=self._values)
+
     def uninstall(self) -> None:
         """Remove it and wait until its pods are gone; Helm itself does not wait."""
         self.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=180s")
