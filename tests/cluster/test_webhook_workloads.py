@@ -55,7 +55,7 @@ def _message(kind: str, finding: str) -> str:
     hook = f"{HOOKS.get(kind, 'templates.validate')}.gpushare-webhook.io"
     return (
         'Error from server (Forbidden): error when creating "STDIN": '
-        f'admission webhook "{hook}" denied the request: {finding}\n'
+        f'admission webhook "{hook}" denied the request: {finding}\ngpushare-webhook explain {finding[:6]}\n'
     )
 
 

@@ -31,8 +31,9 @@ class Answer:
 
     @property
     def denials(self) -> list[str]:
-        """The lines with which the webhook rejected the request; empty if the API server accepted it."""
-        return self.message.partition("denied the request: ")[2].splitlines()
+        """The findings for which the webhook rejected the request; empty if the API server accepted it."""
+        lines = self.message.partition("denied the request: ")[2].splitlines()
+        return [line for line in lines if line.startswith("GPS")]
 
 
 @dataclass(frozen=True, slots=True)
