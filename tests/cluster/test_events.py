@@ -113,7 +113,7 @@ def test_missing_verb_is_named_once_and_granted_without_restart(started: Started
         return bool(started.events())
 
     wait_for("an Event after the grant", written)
-    assert [entry for entry in started.server.log() if entry["event"] == "Events are written again"] != []
+    wait_for("the log", lambda: [one for one in started.server.log() if one["event"] == "Events are written again"])
 
 
 def test_kubectl_describes_denial_of_deployment(started: Started) -> None:

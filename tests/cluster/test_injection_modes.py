@@ -88,9 +88,11 @@ def test_reported_injections_are_those_that_are_made(
     random = Random(29)  # noqa: S311
     pods = [generated(random, f"pod-{index}") for index in range(PODS)]
     unchanged = _sent(release, BYPASSED, pods)
+    (others,) = set(_known_nodes(release))
     with _nodes(release):
         record_property("report in force after", _switch(release, "report"))
-        wait_for("both replicas to know the nodes", lambda: _steered(release, space) == 8)
+        wait_for("both replicas to know the nodes", lambda: _known_nodes(release) == [others + 2] * 2)
+        assert _steered(release, space) == 8
         began, before = time.monotonic(), _counted(release)
         reported = _sent(release, space.name, pods)
         counted = _counted(release) - before
@@ -191,6 +193,11 @@ def _nodes(release: Release) -> Iterator[None]:
         node_object(release.cluster, "mps-1", SIZES | MPS | {REPLICAS: "4"}, gpus=4),
     ):
         yield
+
+
+def _known_nodes(release: Release) -> list[float]:
+    """The number of nodes with GPUs that each replica knows."""
+    return [one.metric("gpushare_webhook_facts_objects", source="nodes") for one in release.servers()]
 
 
 def _steered(release: Release, space: Workspace) -> int:

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -33,6 +34,7 @@ const (
 	hostPipe      = "/run/nvidia/mps/nvidia.com/gpu/pipe"
 	volume        = "gpushare-mps-nvidia-com-gpu"
 	safeToEvict   = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+	injected      = "gpushare-webhook/injected"
 )
 
 type mutator struct{ decoder admission.Decoder }
@@ -78,28 +80,41 @@ func inject(container *corev1.Container) bool {
 	return true
 }
 
-// complete adds what the pod itself needs: its class, its toleration, and for mounts the volume.
+// complete adds what the pod itself needs: its class, its toleration, for mounts the volume, and the names of all that.
 func complete(pod *corev1.Pod, mounts bool) {
+	names := []string{}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
 	if pod.Spec.RuntimeClassName == nil {
 		class := runtimeClass
 		pod.Spec.RuntimeClassName = &class
+		names = append(names, "runtimeClass")
 	}
 	if mounts {
 		kind := corev1.HostPathDirectoryOrCreate
 		source := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: hostPipe, Type: &kind}}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: source})
-		if pod.Annotations == nil {
-			pod.Annotations = map[string]string{}
-		}
 		pod.Annotations[safeToEvict] = volume
+		names = append(names, "pipeDirectory", "pipeMount")
 	}
+	if !tolerates(pod) {
+		toleration := corev1.Toleration{Key: string(gpu), Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration)
+		names = append(names, "tolerations")
+	}
+	if len(names) > 0 {
+		pod.Annotations[injected] = strings.Join(names, ",")
+	}
+}
+
+func tolerates(pod *corev1.Pod) bool {
 	for _, toleration := range pod.Spec.Tolerations {
 		if toleration.Key == string(gpu) && toleration.Operator == corev1.TolerationOpExists {
-			return
+			return true
 		}
 	}
-	toleration := corev1.Toleration{Key: string(gpu), Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
-	pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration)
+	return false
 }
 
 func main() {
