@@ -101,7 +101,9 @@ def test_missing_verb_is_named_once_and_granted_without_restart(started: Started
     first, second = _reference(started.replica_set("first")), _reference(started.replica_set("second"))
     wait_for("two refused Events", lambda: _metric(started, "failed") >= 2)
     rule = '{apiGroups: [""], resources: [events], verbs: [create]}'
-    (named,) = [entry for entry in started.server.log() if "not allowed to create events" in str(entry)]
+    refused = "not allowed to create events"
+    wait_for("the log", lambda: [entry for entry in started.server.log() if refused in str(entry)])  # after the count
+    (named,) = [entry for entry in started.server.log() if refused in str(entry)]
     assert rule in str(named)
     assert started.events() == []
     granted = {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
