@@ -7,7 +7,6 @@ times, because `kubectl describe` reads them through core/v1 and shows these as 
 
 from __future__ import annotations
 
-import re
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import msgspec
 from webhook.admission import Outcome
 from webhook.cluster.api_server import ApiServer, Object, Rule
 from webhook.policy.messages import cut
+from webhook.policy.rules import NAMESPACE_NAME
 from webhook.policy.verdict import Severity
 from webhook.policy.workloads.kinds import is_pod
 from webhook.runtime.failure_log import FailureLog, LogEvent
@@ -58,7 +58,6 @@ _REFILL: Final = 1.0
 _INTERVAL: Final = 0.5
 """Seconds between two looks at what waits: threads offer records, so that no event of the loop announces them."""
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _LONGEST = {"apiVersion": 317, "kind": 63, "name": 253, "uid": 64}
 """Characters of the longest legal values of an owner reference."""
 
@@ -137,7 +136,7 @@ class PodEvents:
         if (outcome.allowed and not steered) or request.dryRun or not is_pod(request.kind.group, request.kind.kind):
             return
         controller = controller_of(outcome)
-        if controller is None or not _NAMESPACE.fullmatch(request.namespace):
+        if controller is None or not NAMESPACE_NAME.fullmatch(request.namespace):
             return
         codes = () if steered else _denying(outcome)
         with self._offering:

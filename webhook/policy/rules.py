@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -122,20 +122,14 @@ class Rules:
 
 def _disabled(injections: Injections) -> Injections:
     """The same injections, none of which applies."""
+    sections = {one.name: getattr(injections, one.name) for one in fields(injections)}
     return replace(
         injections,
-        runtime_class=replace(injections.runtime_class, enabled=False),
-        pipe_directory=replace(injections.pipe_directory, enabled=False),
-        pipe_mount=replace(injections.pipe_mount, enabled=False),
-        tolerations=replace(injections.tolerations, enabled=False),
-        limits=replace(injections.limits, enabled=False),
-        memory=replace(injections.memory, enabled=False),
-        void_devices=replace(injections.void_devices, enabled=False),
-        steering=replace(injections.steering, enabled=False),
+        **{name: replace(section, enabled=False) for name, section in sections.items() if hasattr(section, "enabled")},
     )
 
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+NAMESPACE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 """The names that the API server accepts for a namespace: DNS labels (RFC 1123)."""
 
 
@@ -190,7 +184,7 @@ class Ruleset:
         rules = self._rules.get(namespace)
         if rules is None:
             rules = Rules(self, namespace)
-            if _NAMESPACE.fullmatch(namespace):
+            if NAMESPACE_NAME.fullmatch(namespace):
                 if len(self._rules) >= self._REMEMBERED:
                     self._rules.clear()
                 self._rules[namespace] = rules

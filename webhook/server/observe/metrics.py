@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from prometheus_client.registry import Collector
 from webhook import __version__
 from webhook.admission import Hook, Outcome
 from webhook.policy.injections import ALL as INJECTIONS
+from webhook.policy.rules import NAMESPACE_NAME
 from webhook.policy.verdict import UNTOUCHED, Decision
 from webhook.server import limits
 
@@ -113,7 +113,6 @@ FAMILIES = (_FINDINGS, *_ANSWERED, _SECONDS, *_OTHERS)
 _NAMESPACES = 50
 """Namespaces that are named."""
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 """The names that the API server accepts for a namespace: DNS labels (RFC 1123)."""
 
 _KNOWN = {
@@ -169,7 +168,7 @@ class _Answered(Collector):
         """The label of a namespace: its name, or `other` once enough others are named. The caller holds the lock."""
         if namespace in self._namespaces:
             return namespace
-        if len(self._namespaces) > _NAMESPACES or not _NAMESPACE.fullmatch(namespace):
+        if len(self._namespaces) > _NAMESPACES or not NAMESPACE_NAME.fullmatch(namespace):
             return "other"
         self._namespaces.add(namespace)
         return namespace
