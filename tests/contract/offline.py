@@ -13,6 +13,7 @@ ENFORCE = "pod-security.kubernetes.io/enforce"
 MIRROR = "kubernetes.io/config.mirror"
 
 NOT_AN_UPDATE = "the command line checks a new object, the hook an update"
+ONLY_REPORTED = "the hook warns of injections that it only reports, the command line lists findings"
 
 NOT_SEARCHED = (
     "workloads/another-group",
@@ -82,6 +83,8 @@ DIFFER = {
     "GPS012/hook-with-hostpath": "the API server called the path for namespaces that allow hostPath, against the facts",
     "left-alone/mirror-pod-of-a-user": "the command line does not know that the caller is not a node",
     "severities/denied-outside-mutate": "with denyInMutate off only the final hook denies, the command line always",
+    "modes/namespace-reports": ONLY_REPORTED,
+    "modes/report": ONLY_REPORTED,
     "steering/final-hook-unsteered": "the final hook checks the pod as it is, the command line steers",
     "steering/ungated-unsteered": "a pod that lost its gates cannot be steered, a new one can",
     "GPS001/queued-pod-without-gate": "a queue gates a pod before the final hook, the command line cannot know",
