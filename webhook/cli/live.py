@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from webhook.cli.cluster_options import DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.screen import tell
@@ -26,6 +28,8 @@ from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.load import load
+
+Result = TypeVar("Result")
 
 SETTINGS_KEY = "settings.yaml"
 """The key of the chart's ConfigMap under which the settings file is."""
@@ -52,10 +56,15 @@ def read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource = NO_P
 
     Raises InputError, with one diagnostic for each part that cannot be read.
     """
+    return run(cluster, _read(cluster, settings, plugin))
+
+
+def run(cluster: Cluster, reading: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine that reads a cluster. What the client's library logs becomes the command's own lines."""
     handler = _Lines(cluster)
     logging.getLogger().addHandler(handler)
     try:
-        return asyncio.run(_read(cluster, settings, plugin))
+        return asyncio.run(reading)
     finally:
         logging.getLogger().removeHandler(handler)
 
@@ -72,22 +81,66 @@ class _Lines(logging.Handler):
 
 
 async def _read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource) -> Live:
+    async with opened(cluster) as api:
+        text = None
+        if cluster.installed_as is not None:
+            text = await _installed(api, cluster, cluster.installed_as)
+            settings = _loaded(cluster.installed_as, text)
+        wanted, left_out = _wanted(cluster, settings.facts, plugin)
+        found, problems = await _facts(api, cluster, wanted, Decisive.of(settings))
+        if problems:
+            remedy = "or leave it out with --without"
+            raise InputError(
+                Diagnostic(str(cluster), 0, 0, f"{key}: {problem}; {remedy} {key}") for key, problem in problems.items()
+            )
+        return Live(found, settings, text, left_out)
+
+
+@asynccontextmanager
+async def opened(cluster: Cluster) -> AsyncIterator[ApiServer]:
+    """Connect to a cluster that answers and knows the caller. Raises InputError, also for what fails inside."""
     try:
         api = await connect(cluster.kubeconfig, cluster.context)
     except ClusterError as error:
         raise _error(cluster, str(error)) from None
     try:
         await _verify_access(api, cluster)
-        text = None
-        if cluster.installed_as is not None:
-            text = await _installed(api, cluster, cluster.installed_as)
-            settings = parse(f"ConfigMap {cluster.installed_as}", text.encode(), load).settings
-        wanted, left_out = _wanted(cluster, settings.facts, plugin)
-        return Live(await _facts(api, cluster, wanted, Decisive.of(settings)), settings, text, left_out)
+        yield api
     except OSError as error:
         raise _error(cluster, f"cannot be read: {error}; {_REMEDY}") from None
     finally:
         await api.close()
+
+
+USUAL = "gpushare-webhook/gpushare-webhook"
+"""The installation that the pages lead to, whose settings apply where no other is named."""
+
+
+async def read_allowed(api: ApiServer, cluster: Cluster) -> Live:
+    """Read what the caller's rights allow: the settings of the installation, or the defaults, and the facts.
+
+    `left_out` names each part that cannot be read, with the missing rule. Raises InputError where --installed-as names
+    an installation that cannot be read.
+    """
+    text, settings, why_no_settings = None, Settings(), ""
+    try:
+        text = await _installed(api, cluster, cluster.installed_as or USUAL)
+        settings = _loaded(cluster.installed_as or USUAL, text)
+    except InputError as error:
+        if cluster.installed_as is not None:
+            raise
+        why_no_settings = error.diagnostics[0].message
+    wanted, _ = _wanted(cluster._replace(installed_as=None), settings.facts, NO_PLUGIN)
+    found, problems = await _facts(api, cluster, wanted, Decisive.of(settings))
+    left_out = {part: f"--without {part}" for part in sorted(cluster.without)} | problems
+    if why_no_settings:
+        left_out["settings"] = f"{why_no_settings}; the defaults apply"
+    return Live(found, settings, text, left_out)
+
+
+def _loaded(installed_as: str, text: str) -> Settings:
+    """The settings of an installation. Raises InputError."""
+    return parse(f"ConfigMap {installed_as}", text.encode(), load).settings
 
 
 async def _verify_access(api: ApiServer, cluster: Cluster) -> None:
@@ -149,14 +202,16 @@ _NO_SOURCE = "no ConfigMap of it is named: --device-plugin-config names one"
 _NOT_INSTALLED = "the installed settings do not read it either"
 
 
-async def _facts(api: ApiServer, cluster: Cluster, wanted: FactsSettings, decisive: Decisive) -> Facts:
-    """The parts that are wanted. Raises InputError that names all parts that cannot be read."""
+async def _facts(
+    api: ApiServer, cluster: Cluster, wanted: FactsSettings, decisive: Decisive
+) -> tuple[Facts, dict[str, str]]:
+    """The parts that are wanted, and by its key why a part cannot be read."""
 
     def log(_level: str, _event: str, /, **fields: object) -> None:
         tell(f"{cluster}: {fields['source']}: {fields['problem']}")
 
     found: dict[str, Any] = {}
-    problems = []
+    problems: dict[str, str] = {}
     for key, name in PARTS.items():
         if not getattr(wanted, name):
             continue
@@ -166,15 +221,13 @@ async def _facts(api: ApiServer, cluster: Cluster, wanted: FactsSettings, decisi
             _verify_configs(part.device_plugin, alone.device_plugin)
             found[name] = getattr(part, name)
         except FactsError as error:
-            problems.append(f"{key}: {error}; or leave it out with --without {key}")
+            problems[key] = str(error)
     if DEFAULT_QUEUES not in cluster.without:
         try:
             found["default_queues"] = await default_queues(api)
         except ReadError as error:
-            problems.append(f"{DEFAULT_QUEUES}: {error}; or leave it out with --without {DEFAULT_QUEUES}")
-    if problems:
-        raise InputError(Diagnostic(str(cluster), 0, 0, problem) for problem in problems)
-    return Facts(**found)
+            problems[DEFAULT_QUEUES] = str(error)
+    return Facts(**found), problems
 
 
 def _verify_configs(plugin: DevicePlugin | None, source: DevicePluginSource | None) -> None:

@@ -102,7 +102,7 @@ def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], A
     return verified
 
 
-def _namespace(context: click.Context, option: click.Parameter, value: str) -> str:
+def namespace_name(context: click.Context, option: click.Parameter, value: str) -> str:
     """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
     if not value:
         return value
@@ -157,7 +157,7 @@ manifest_options = option_group(
         "--namespace",
         metavar="NAME",
         default="",
-        callback=_namespace,
+        callback=namespace_name,
         help="The namespace of objects that do not name one.",
     ),
 )

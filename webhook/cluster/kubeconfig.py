@@ -32,6 +32,19 @@ def contexts(files: str) -> list[str]:
     return [name for one in _read(files) for name in _names(one)]
 
 
+def namespace(files: str, context: str | None) -> str | None:
+    """Return the namespace of a context, or of the current one for None; None if it sets none, or there is no file."""
+    try:
+        found = _read(files)
+    except KubeconfigError:
+        return None
+    wanted = _current(found) if context is None else context
+    listed = [one for content in found for one in content.get("contexts") or () if isinstance(one, Mapping)]
+    held = next((one.get("context") for one in listed if one.get("name") == wanted), None)
+    name = held.get("namespace") if isinstance(held, Mapping) else None
+    return name if isinstance(name, str) and name else None
+
+
 def verify(files: str, context: str | None) -> None:
     """Check that the files exist and hold the context, or a current context if it is None. Raises KubeconfigError.
 
@@ -39,14 +52,18 @@ def verify(files: str, context: str | None) -> None:
     """
     found = _read(files)
     names = [name for one in found for name in _names(one)]
-    current = next((one["current-context"] for one in reversed(found) if one.get("current-context")), None)
-    wanted = current if context is None else context
+    wanted = _current(found) if context is None else context
     if wanted is None:
         choice = f"name one with --context: {_listed(names)}" if names else REMEDY
         raise KubeconfigError(f"{printable(files)}: no current context is set; {choice}")
     if wanted not in names:
         remedy = did_you_mean(str(wanted), names) or (f"the contexts are {_listed(names)}" if names else REMEDY)
         raise KubeconfigError(f'{printable(files)}: there is no context "{printable(wanted)}"; {remedy}')
+
+
+def _current(found: list[Mapping[str, Any]]) -> Any:
+    """The current context: of several files, the last that sets one counts; None without one."""
+    return next((one["current-context"] for one in reversed(found) if one.get("current-context")), None)
 
 
 def _read(files: str) -> list[Mapping[str, Any]]:

@@ -1,0 +1,155 @@
+"""The objects of a cluster for questions about it, as far as the caller's rights allow; what is missing is noted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+
+from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule
+from webhook.cluster.pages import NotFoundError, answer, pages
+from webhook.cluster.watch import UNDECODABLE, ReadError
+
+Object = dict[str, Any]
+
+PAGE: Final = 500
+"""Objects in one page. Memory is bounded by a page, since each command keeps a few fields of an object."""
+
+
+class Kind(NamedTuple):
+    """A kind by its resource. `name` is in the singular, as in kubectl."""
+
+    name: str
+    plural: str
+    group: str = ""
+    version: str = "v1"
+    is_namespaced: bool = True
+
+    def path(self, namespace: str | None = None, name: str = "") -> str:
+        """The path of a list in a namespace, in all namespaces for None, or of one object."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        within = f"/namespaces/{namespace}" if namespace is not None and self.is_namespaced else ""
+        return f"{root}{within}/{self.plural}" + (f"/{name}" if name else "")
+
+    def rule(self, namespace: str | None = None) -> Rule:
+        """The rule that allows a command to read the kind."""
+        return Rule(self.group, self.plural, ("get", "list"), namespace=namespace or "")
+
+
+POD: Final = Kind("pod", "pods")
+NODE: Final = Kind("node", "nodes", is_namespaced=False)
+NAMESPACE: Final = Kind("namespace", "namespaces", is_namespaced=False)
+EVENT: Final = Kind("event", "events")
+CONFIG_MAP: Final = Kind("configmap", "configmaps")
+SERVICE: Final = Kind("service", "services")
+QUOTA: Final = Kind("resourcequota", "resourcequotas")
+CLAIM: Final = Kind("persistentvolumeclaim", "persistentvolumeclaims")
+CONTROLLER: Final = Kind("replicationcontroller", "replicationcontrollers")
+DEPLOYMENT: Final = Kind("deployment", "deployments", "apps")
+REPLICA_SET: Final = Kind("replicaset", "replicasets", "apps")
+STATEFUL_SET: Final = Kind("statefulset", "statefulsets", "apps")
+DAEMON_SET: Final = Kind("daemonset", "daemonsets", "apps")
+JOB: Final = Kind("job", "jobs", "batch")
+CRON_JOB: Final = Kind("cronjob", "cronjobs", "batch")
+RUNTIME_CLASS: Final = Kind("runtimeclass", "runtimeclasses", "node.k8s.io", is_namespaced=False)
+ENDPOINT_SLICE: Final = Kind("endpointslice", "endpointslices", "discovery.k8s.io")
+MUTATING: Final = Kind(
+    "mutatingwebhookconfiguration",
+    "mutatingwebhookconfigurations",
+    "admissionregistration.k8s.io",
+    is_namespaced=False,
+)
+VALIDATING: Final = Kind(
+    "validatingwebhookconfiguration",
+    "validatingwebhookconfigurations",
+    "admissionregistration.k8s.io",
+    is_namespaced=False,
+)
+
+
+class LeftOut(NamedTuple):
+    """A part of a cluster that a command could not read, and why: mostly the missing rule."""
+
+    what: str
+    why: str
+
+
+class Objects(Protocol):
+    """The objects of a cluster, live or saved. A part that cannot be read is absent, and `left_out` names it."""
+
+    left_out: list[LeftOut]
+
+    def pages(
+        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[list[Object], None]:
+        """Yield the objects of a kind in pages: of one namespace, or of all for None. `query` holds selectors."""
+
+    async def listed(
+        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
+    ) -> list[Object] | None:
+        """Return the objects of a kind; None if they cannot be read. For kinds of which a cluster has few."""
+
+    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        """Return one object; None if it does not exist or cannot be read."""
+
+    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
+        """Return whether a list of the kind could not be read."""
+
+
+class LiveObjects:
+    """The objects of an API server. `progress` gets the kind and the number of objects read so far."""
+
+    def __init__(self, api: ApiServer, progress: Callable[[Kind, int], object] = lambda _kind, _read: None) -> None:
+        self._api = api
+        self._progress = progress
+        self.left_out: list[LeftOut] = []
+
+    async def pages(
+        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[list[Object], None]:
+        path, count = kind.path(namespace), 0
+        try:
+            async with aclosing(pages(self._api, path, kind.rule(namespace), PAGE, query)) as listed:
+                async for page in listed:
+                    yield [msgspec.json.decode(item) for item in page.items or ()]
+                    count += len(page.items or ())
+                    self._progress(kind, count)
+        except NotFoundError:
+            return  # the cluster does not have the kind
+        except (ReadError, *UNDECODABLE) as error:
+            self._leave_out(_listing(kind, namespace), str(error))
+
+    async def listed(
+        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
+    ) -> list[Object] | None:
+        found = [one async for page in self.pages(kind, namespace, query) for one in page]
+        return None if self.lacks(kind, namespace) else found
+
+    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
+        return any(one.what == _listing(kind, namespace) for one in self.left_out)
+
+    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        path = kind.path(namespace, name)
+        try:
+            found: Object = msgspec.json.decode(
+                await answer(self._api, path, f"GET {path}", kind.rule(namespace), "get")
+            )
+        except NotFoundError:
+            return None
+        except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
+            self._leave_out(f"{kind.name} {namespace}/{name}" if namespace else f"{kind.name} {name}", str(error))
+            return None
+        return found
+
+    def _leave_out(self, what: str, why: str) -> None:
+        if all(one.what != what for one in self.left_out):
+            self.left_out.append(LeftOut(what, why))
+
+
+def _listing(kind: Kind, namespace: str | None) -> str:
+    """The name of a list in messages."""
+    if not kind.is_namespaced:
+        return kind.plural
+    return f"{kind.plural} in namespace {namespace}" if namespace else f"{kind.plural} in all namespaces"

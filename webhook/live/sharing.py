@@ -1,0 +1,52 @@
+"""How the nodes of a cluster share their cards: strategy, replicas and memory of a replica."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.memory import CardLabels
+from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS, NodeClasses
+from webhook.policy.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A GPU resource of a node. `strategy` is empty where it is unknown; `share` is the MiB of a replica, or None."""
+
+    node: str
+    strategy: str
+    resource: str
+    total: int
+    share: int | None
+
+
+def offers(settings: Settings, facts: Facts) -> Iterator[Offer]:
+    """The GPU resources of all known nodes, in the order of their names."""
+    classes = NodeClasses(settings, facts.device_plugin)
+    for node in facts.nodes or ():
+        strategy = strategy_of(node, classes)
+        for resource in sorted(node.resources):
+            if resource in classes.gpus:
+                yield Offer(node.name, strategy, resource, node.resources[resource], _share(node, resource, classes))
+
+
+def strategy_of(node: Node, classes: NodeClasses) -> str:
+    """How a node shares its cards: by the plugin's configuration, else by its labels; empty where nothing says."""
+    config = classes.configs.of(node)
+    if config is not None:
+        return config.strategy
+    return classes.marked(node) or ("none" if classes.are_shown_by(node) else "")
+
+
+def _share(node: Node, resource: str, classes: NodeClasses) -> int | None:
+    """The memory of a replica in MiB; None where the labels do not say, and for MIG."""
+    known = classes.gpus.find(resource)
+    if known is None or known.kind == "mig":
+        return None
+    config = classes.configs.of(node)
+    shared = (one.replicas for one in config.resources if one.name == resource) if config is not None else ()
+    labels = CardLabels(node.labels.get(CARD_MEMORY), node.labels.get(REPLICAS))
+    return labels.share(next(iter(shared), 0))
