@@ -1,0 +1,1 @@
+"""The questions about a live cluster: pure functions over objects."""
