@@ -9,7 +9,7 @@ from typing import Final
 from webhook.live.sharing import strategy_of
 from webhook.live.why.case import Case, Neighbour
 from webhook.live.why.cause import Cause
-from webhook.live.why.pod_state import containers, is_finished, node_name
+from webhook.live.why.pod_state import has_started, is_finished, node_name
 from webhook.live.why.reading import Object, condition, entries, word
 from webhook.policy.checks import (
     gps004_pipe_directory,
@@ -38,7 +38,7 @@ _SHOWN: Final = 5
 def causes(case: Case) -> Iterator[Cause]:
     """The causes for which a pod with a node does not use MPS."""
     pod, context = case.pod, case.around.context
-    if pod is None or context is None or not node_name(pod) or is_finished(pod) or not any(containers(pod)):
+    if pod is None or context is None or not node_name(pod) or is_finished(pod) or not has_started(pod):
         return
     yield from _without_request(case, context)
     if not context.requests.positive:
