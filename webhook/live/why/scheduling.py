@@ -90,7 +90,7 @@ def _by_facts(case: Case, said: str) -> Iterator[Cause]:
         return
     placement = context.placement
     cluster = placement.cluster
-    if any(name not in cluster.index.offered or name in cluster.dynamic for name in placement.requests.peaks):
+    if not cluster.index.offered.issuperset(placement.requests.peaks):
         return
     try:
         candidates = list(cluster.index.nodes(placement.candidates))
