@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -113,7 +114,11 @@ def answer(
             found = await question(World(objects, known.facts, known.settings, more))
             return found, objects.left_out
 
-    found, left_out = live.run(asked.cluster, answered())
+    gc.disable()  # decoded objects hold no cycles; to look for some, again and again, costs as much as all the reading
+    try:
+        found, left_out = live.run(asked.cluster, answered())
+    finally:
+        gc.enable()
     if sys.stderr.isatty():
         draw("")
     write(found, left_out, output)
