@@ -25,6 +25,7 @@ from webhook.report.exit_codes import ExitCode
 COMMANDS = {
     "check": "Check manifests as the webhook in the cluster would, with file and line.",
     "mutate": "Print manifests with the edits that the webhook makes.",
+    "why": "Say why a pod or workload waits, fails, or runs without MPS.",
     "top": "Show who holds which GPU replicas in a cluster.",
     "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
     "explain": "Explain checks and injections: meaning, reason, examples, remedy and settings.",
