@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -83,11 +83,21 @@ asked_options = option_group(
 """Adds the options of a question about a cluster. The command gets them as `asked`."""
 
 
-def answer(asked: Asked, output: AnswerFormat, question: Callable[[World], Awaitable[Answer]]) -> Answer:
+Found = TypeVar("Found", bound=Answer)
+
+
+def answer(asked: Asked, output: AnswerFormat, question: Callable[[World], Awaitable[Found]]) -> Found:
     """Read a cluster, answer a question about it, and write the answer. Raises InputError."""
+    found, left_out = ask(asked, question)
+    write(found, left_out, output)
+    return found
+
+
+def ask(asked: Asked, question: Callable[[World], Awaitable[Found]]) -> tuple[Found, list[LeftOut]]:
+    """Read a cluster and answer a question about it. Return also what could not be read. Raises InputError."""
     from webhook.cli import live  # the client takes half a second to import
 
-    async def answered() -> tuple[Answer, list[LeftOut]]:
+    async def answered() -> tuple[Found, list[LeftOut]]:
         async with live.opened(asked.cluster) as api:
             known = await live.read_allowed(api, asked.cluster)
             objects = LiveObjects(api, _progress)
@@ -98,8 +108,7 @@ def answer(asked: Asked, output: AnswerFormat, question: Callable[[World], Await
     found, left_out = live.run(asked.cluster, answered())
     if sys.stderr.isatty():
         draw("")
-    write(found, left_out, output)
-    return found
+    return found, left_out
 
 
 def write(found: Answer, left_out: list[LeftOut], output: AnswerFormat) -> None:
@@ -109,6 +118,11 @@ def write(found: Answer, left_out: list[LeftOut], output: AnswerFormat) -> None:
         return
     columns = width() if sys.stdout.isatty() else None
     show("".join(f"{line}\n" for line in found.lines(columns)))
+    tell_left_out(left_out)
+
+
+def tell_left_out(left_out: list[LeftOut]) -> None:
+    """Write what could not be read to standard error."""
     tell(*lines_of_left_out(left_out, width() if sys.stderr.isatty() else None))
 
 
