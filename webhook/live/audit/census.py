@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from webhook.cluster.objects import POD, Object, Objects
 from webhook.cluster.served import Served
-from webhook.live.audit.outcome import Auditor, Outcome, is_mirror
+from webhook.live.audit.outcome import Outcome, is_mirror
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.model import Subject
 
@@ -40,6 +40,13 @@ class Audited(NamedTuple):
         return f"{self.subject.namespace}/{own}" if self.subject.namespace else own
 
 
+class Checker(Protocol):
+    """Checks live objects in one or more worlds."""
+
+    def outcomes(self, found: Object, group: str, api_version: str, kind: str) -> tuple[Outcome, ...]:
+        """Return the outcome for an object in each world."""
+
+
 class _Group(NamedTuple):
     """Pods of one owner whose template is unknown, and whose outcomes are equal."""
 
@@ -50,8 +57,8 @@ class _Group(NamedTuple):
 class Census:
     """Collects the objects page by page, and keeps only the outcome of each and who controls it."""
 
-    def __init__(self, auditor: Auditor) -> None:
-        self._auditor = auditor
+    def __init__(self, checker: Checker) -> None:
+        self._checker = checker
         self._above: dict[Key, Key] = {}
         self._outcomes: dict[Key, tuple[Outcome, ...]] = {}
         self._versions: dict[tuple[str, str], str] = {("", "Pod"): "v1"}
@@ -69,7 +76,7 @@ class Census:
             self._above[key] = owner
             if is_below:
                 return
-        self._outcomes[key] = self._auditor.outcomes(found, kind.group, kind.api_version, kind.kind)
+        self._outcomes[key] = self._checker.outcomes(found, kind.group, kind.api_version, kind.kind)
 
     def add_pod(self, found: Object) -> Key:
         """Add a pod, and return its topmost owner. Templates are complete before the first pod."""
@@ -80,7 +87,7 @@ class Census:
         if top in self._outcomes:
             self._pods[top] = self._pods.get(top, 0) + 1
             return top
-        outcomes = self._auditor.outcomes(found, "", "v1", "Pod")
+        outcomes = self._checker.outcomes(found, "", "v1", "Pod")
         group = _Group(top, outcomes)
         first, count = self._groups.get(group, (own.name, 0))
         self._groups[group] = first, count + 1
@@ -124,13 +131,14 @@ class Census:
 
 async def take(
     objects: Objects,
-    auditor: Auditor,
+    checker: Checker,
     kinds: Sequence[Served],
     namespace: str | None,
     query: Mapping[str, str],
+    each_pod: Callable[[Object], object] = lambda _pod: None,
 ) -> Census:
-    """Read and check what lives in a namespace, or in all of them for None."""
-    census = Census(auditor)
+    """Read and check what lives in a namespace, or in all of them for None. `each_pod` gets each pod as well."""
+    census = Census(checker)
     for kind in kinds:
         if namespace is not None and not kind.listed.is_namespaced:
             continue
@@ -140,4 +148,5 @@ async def take(
     async for page in objects.pages(POD, namespace, query):
         for one in page:
             census.add_pod(one)
+            each_pod(one)
     return census
