@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -88,19 +88,31 @@ asked_options = option_group(
 """Adds the options of a question about a cluster. The command gets them as `asked`."""
 
 
+Found = TypeVar("Found", bound=Answer)
+
+
 def answer(
     asked: Asked,
     output: AnswerFormat,
-    question: Callable[[World], Awaitable[Answer]],
+    question: Callable[[World], Awaitable[Found]],
     parts: Collection[str] = ALL_PARTS,
-) -> Answer:
+) -> Found:
     """Read a cluster, answer a question about it, and write the answer. Raises InputError.
 
     `parts`: those of the facts that are read before the question.
     """
+    found, left_out = ask(asked, question, parts)
+    write(found, left_out, output)
+    return found
+
+
+def ask(
+    asked: Asked, question: Callable[[World], Awaitable[Found]], parts: Collection[str] = ALL_PARTS
+) -> tuple[Found, list[LeftOut]]:
+    """Read a cluster and answer a question about it. Return also what could not be read. Raises InputError."""
     from webhook.cli import live  # the client takes half a second to import
 
-    async def answered() -> tuple[Answer, list[LeftOut]]:
+    async def answered() -> tuple[Found, list[LeftOut]]:
         async with live.opened(asked.cluster) as api:
             known = await live.read_allowed(api, asked.cluster, parts)
             objects = LiveObjects(api, _progress)
@@ -121,8 +133,7 @@ def answer(
         gc.enable()
     if sys.stderr.isatty():
         draw("")
-    write(found, left_out, output)
-    return found
+    return found, left_out
 
 
 def write(found: Answer, left_out: list[LeftOut], output: AnswerFormat) -> None:
@@ -132,6 +143,11 @@ def write(found: Answer, left_out: list[LeftOut], output: AnswerFormat) -> None:
         return
     columns = width() if sys.stdout.isatty() else None
     show("".join(f"{line}\n" for line in found.lines(columns)))
+    tell_left_out(left_out)
+
+
+def tell_left_out(left_out: list[LeftOut]) -> None:
+    """Write what could not be read to standard error."""
     tell(*lines_of_left_out(left_out, width() if sys.stderr.isatty() else None))
 
 

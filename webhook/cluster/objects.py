@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule
-from webhook.cluster.pages import NotFoundError, answer, pages
+from webhook.cluster.pages import ForbiddenError, NotFoundError, answer, pages
 from webhook.cluster.watch import UNDECODABLE, ReadError
 
 Object = dict[str, Any]
@@ -184,9 +184,28 @@ class LiveObjects:
             return None
         return body[-LOG_BYTES:].decode("utf-8", "replace")
 
+    async def document(self, path: str) -> Object | None:
+        """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read."""
+        try:
+            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", _NO_RULE, "get"))
+        except NotFoundError:
+            return None
+        except ForbiddenError:
+            rule = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
+            self._leave_out(path, f"403: not allowed to get {path}; add this rule to a ClusterRole: {rule}")
+            return None
+        except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
+            self._leave_out(path, str(error))
+            return None
+        return found
+
     def _leave_out(self, what: str, why: str) -> None:
         if all(one.what != what for one in self.left_out):
             self.left_out.append(LeftOut(what, why))
+
+
+_NO_RULE = Rule("", "", ("get",))
+"""A path that is no object has a rule of another form, which every user has by `system:discovery`."""
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:

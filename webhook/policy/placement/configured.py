@@ -52,7 +52,7 @@ def changed(placement: Placement) -> Changed | None:
 
 def _labels(configs: Sequence[PluginConfig]) -> Term:
     """What the labels of nodes with any of these configurations have in common."""
-    cards = {_card(config) for config in configs}
+    cards = {card(config) for config in configs}
     replicas = {str(count) for _, count, _ in cards}
     suffixed = {has_suffix for _, _, has_suffix in cards}
     product = Constraint()
@@ -66,7 +66,7 @@ def _labels(configs: Sequence[PluginConfig]) -> Term:
     }
 
 
-def _card(config: PluginConfig) -> tuple[str, int, bool]:
+def card(config: PluginConfig) -> tuple[str, int, bool]:
     """How a configuration shares cards, into how many replicas, and whether the label of their product says so."""
     for shared in config.resources:
         if shared.name in (CARD, CARD + RENAMED):

@@ -1,0 +1,89 @@
+"""`plan`: what a change does to all that lives in a cluster."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options
+from webhook.cli.options import file_option, format_option, read_standard_input_once
+from webhook.cluster.served import served
+from webhook.diagnostics import Diagnostic, InputError, Unread
+from webhook.dryrun.files import configuration, standard_input
+from webhook.live.audit.modes import enforcing
+from webhook.live.plan.configuration import new_plugin
+from webhook.live.plan.report import Plan
+from webhook.live.plan.worlds import Question, plan, worlds
+from webhook.manifests import Manifest, Source, objects, source
+from webhook.report.exit_codes import ExitCode
+
+
+@click.command(name="plan")
+@asked_options
+@file_option(
+    "--device-plugin-config",
+    "plugin",
+    help="A new configuration of the device plugin: a file of its own, or a ConfigMap with several.",
+)
+@file_option("--config", help="New settings of the webhook.")
+@click.option("--enforce", is_flag=True, help="The mode enforce, in every namespace.")
+@click.option(
+    "--to",
+    type=click.Choice(["dra"]),
+    help="Show which workloads run unchanged with dynamic resource allocation. Nothing is converted.",
+)
+@file_option("--fit", help="Manifests: how many of their pods fit now, and where, by free replicas.")
+@format_option(AnswerFormat.TEXT, "The format.")
+def command(
+    asked: Asked,
+    plugin: str | None,
+    config: str | None,
+    enforce: bool,
+    to: str | None,
+    fit: str | None,
+    output: AnswerFormat,
+) -> None:
+    """Show what a change does to all that lives in a cluster, before you make it.
+
+    Only changes are printed: nodes, verdicts, pods that no longer fit, and the order in which to restart the device
+    plugin. The exit code is 1 if something gets worse.
+
+    \b
+    Examples:
+      kubectl gpushare plan -A --device-plugin-config new.yaml
+      kubectl gpushare plan -A --enforce
+      kubectl gpushare plan -A --to dra
+      kubectl gpushare plan --fit job.yaml
+    """
+    if not (plugin or config or enforce or to or fit):
+        raise click.UsageError(
+            "name a change: --device-plugin-config, --config, --enforce or --to; or name pods: --fit"
+        )
+    read_standard_input_once(**{"device-plugin-config": plugin, "config": config, "fit": fit})
+    wanted = None if config is None else configuration(config).settings
+    given = None if plugin is None else _source(plugin)
+    manifests = () if fit is None else tuple(_manifests(_source(fit)))
+
+    async def question(world: World) -> Plan:
+        settings = world.settings if wanted is None else wanted
+        changed = None if given is None else new_plugin(given, world.facts.device_plugin, settings)
+        two = worlds(world.settings, world.facts, enforcing(settings) if enforce else settings, changed)
+        kinds = await served(world.objects, {**two.before.kinds, **two.after.kinds}) if two.differ or to else []
+        asks = Question(asked.namespace, asked.query, to is not None, manifests)
+        return await plan(world.objects, two, kinds, asks)
+
+    if answer(asked, output, question).is_worse:
+        sys.exit(ExitCode.DENIED)
+
+
+def _source(file: str) -> Source:
+    """The content of a file. Raises InputError."""
+    found = source(file, standard_input())
+    if isinstance(found, Diagnostic):
+        raise InputError([found])
+    return found
+
+
+def _manifests(given: Source) -> list[Manifest | Diagnostic]:
+    return [one for one in objects(given) if not isinstance(one, Unread)]

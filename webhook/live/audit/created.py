@@ -1,0 +1,174 @@
+"""A live object as its author created it: without what the API server, the scheduler and this webhook added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from webhook.cluster.objects import Object
+from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
+from webhook.policy.mark import INJECTED
+from webhook.policy.pods.pod import PIPE_DIRECTORY
+from webhook.policy.rules import Ruleset
+
+_READ: Final = ("spec", "template", "inference")
+"""The parts of an object that the hooks read, apart from its metadata (`webhook.admission.review`)."""
+
+_METADATA: Final = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences")
+"""The fields of the metadata that an author writes."""
+
+_SERVER_SETS: Final = ("nodeName", "priority", "preemptionPolicy", "overhead")
+"""The fields of a pod that the scheduler and admission plugins set (kubernetes plugin/pkg/admission)."""
+
+_TOKEN_VOLUME: Final = "kube-api-access-"  # noqa: S105 - a name
+_TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
+"""The volume of the service account's token, and its mount (kubernetes plugin/pkg/admission/serviceaccount)."""
+
+_DEFAULT_TOLERATIONS: Final[tuple[Object, ...]] = (
+    *(
+        {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for state in ("not-ready", "unreachable")
+    ),
+    {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"},
+)
+"""What the plugins DefaultTolerationSeconds and PodTolerationRestriction add (kubernetes plugin/pkg/admission)."""
+
+
+def created(found: Object, api_version: str, kind: str) -> Object:
+    """The object with the fields that the hooks read. The items of a list do not name their kind."""
+    metadata = found.get("metadata") or {}
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {key: metadata[key] for key in _METADATA if key in metadata},
+        **{key: found[key] for key in _READ if key in found},
+    }
+
+
+class OwnEdits:
+    """What this webhook adds to pods by its settings, and how to take it out again.
+
+    The annotation names the injections. A value that differs from the one that the webhook adds is the author's. The
+    affinity of steering and of memory sizes stays: without it, the pod would not be what the hooks admitted.
+    """
+
+    __slots__ = ("_paths", "_runtime_class", "_sources", "_taints", "_tolerations")
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        settings = ruleset.settings
+        self._runtime_class = settings.injections.runtime_class.name
+        self._paths = frozenset(pipe.path for pipe in ruleset.pipes.values())
+        self._sources = [pipe.source for pipe in ruleset.pipes.values()]
+        named = [
+            {"key": one.name, "operator": "Exists", "effect": "NoSchedule"} for one in settings.resources if one.renamed
+        ]
+        self._tolerations = [*ruleset.tolerations, *named]
+        self._taints = settings.injections.tolerations.from_nodes
+
+    def created(self, pod: Object) -> Object:
+        """The pod as its author created it. The given object stays as it is."""
+        made = created(pod, "v1", "Pod")
+        spec = made.get("spec")
+        if not isinstance(spec, dict):
+            return made
+        spec = {key: value for key, value in spec.items() if key not in _SERVER_SETS}
+        annotations = made["metadata"].get("annotations") or {}
+        injected = str(annotations.get(INJECTED, "")).split(",")
+        are_ours = "tolerations" in injected
+        _keep(spec, "tolerations", lambda one: not (one in _DEFAULT_TOLERATIONS or (are_ours and self._tolerates(one))))
+        if "runtimeClass" in injected and spec.get("runtimeClassName") == self._runtime_class:
+            del spec["runtimeClassName"]
+        volumes = {name for one in _mappings(spec, "volumes") if (name := str(one.get("name"))) and self._adds(one)}
+        removed = {
+            *(name for name in volumes if name.startswith(_TOKEN_VOLUME)),
+            *(volumes if "pipeMount" in injected else ()),
+        }
+        self._clean_containers(spec, removed, has_variable="pipeDirectory" in injected)
+        if removed:
+            _keep(spec, "volumes", lambda one: one.get("name") not in removed)
+        made["spec"] = spec
+        if INJECTED in annotations:
+            kept = _annotations(annotations, removed)
+            made["metadata"] |= {"annotations": kept}
+            if not kept:
+                del made["metadata"]["annotations"]
+        return made
+
+    def _tolerates(self, toleration: Object) -> bool:
+        """Whether the webhook adds a toleration: a configured one, or one for a taint of nodes that the settings name.
+
+        The nodes may have other taints by now.
+        """
+        if toleration in self._tolerations:
+            return True
+        key, effect = toleration.get("key"), toleration.get("effect")
+        is_of_nodes = toleration == {"key": key, "operator": "Exists", "effect": effect}
+        return is_of_nodes and any(fnmatchcase(str(key), one) for one in self._taints)
+
+    def _adds(self, volume: Object) -> bool:
+        """Whether a volume is that of a service account's token, or the pipe directory of the webhook."""
+        name = str(volume.get("name"))
+        if name.startswith(_TOKEN_VOLUME):
+            return "projected" in volume
+        source = volume.get("hostPath")
+        return name.startswith("gpushare-mps-") and isinstance(source, dict) and _filled(source) in self._sources
+
+    def _clean_containers(self, spec: Object, removed: set[str], *, has_variable: bool) -> None:
+        """Take mounts and variables out of all containers. A volume that is mounted elsewhere, too, stays."""
+        places = {_TOKEN_PATH, *self._paths}
+        lists = ("initContainers", "containers", "ephemeralContainers")
+        for container in (one for part in lists for one in _mappings(spec, part)):
+            removed -= {
+                str(one.get("name"))
+                for one in _mappings(container, "volumeMounts")
+                if str(one.get("mountPath")) not in places
+            }
+        for part in lists:
+            cleaned = [self._cleaned(one, removed, has_variable) for one in _mappings(spec, part)]
+            if cleaned:
+                spec[part] = cleaned
+
+    def _cleaned(self, container: Object, removed: set[str], has_variable: bool) -> Object:
+        cleaned = dict(container)
+        if removed:
+            _keep(cleaned, "volumeMounts", lambda one: one.get("name") not in removed)
+        if has_variable:
+            own = [{"name": PIPE_DIRECTORY, "value": path} for path in self._paths]
+            _keep(cleaned, "env", lambda one: one not in own)
+        return cleaned
+
+
+def _annotations(annotations: Mapping[str, Any], removed: Iterable[str]) -> Object:
+    """The annotations without the mark, and without the volumes that are safe to evict because the webhook made them.
+
+    A volume that the webhook added is named once.
+    """
+    kept = {key: value for key, value in annotations.items() if key != INJECTED}
+    if SAFE_TO_EVICT in kept:
+        names = [name for name in str(kept[SAFE_TO_EVICT]).split(",") if name.strip() not in removed]
+        kept[SAFE_TO_EVICT] = ",".join(names)
+        if not names:
+            del kept[SAFE_TO_EVICT]
+    return kept
+
+
+def _keep(holder: Object, field: str, wanted: Callable[[Object], bool]) -> None:
+    """Replace a list by its wanted elements; remove it where none is left of some."""
+    held = _mappings(holder, field)
+    kept = [one for one in held if wanted(one)]
+    if kept:
+        holder[field] = kept
+    elif held:
+        del holder[field]
+
+
+def _mappings(holder: Object, field: str) -> list[Object]:
+    """A list of mappings; empty for another value, which the API server does not store."""
+    held = holder.get(field)
+    return held if isinstance(held, list) and all(isinstance(one, dict) for one in held) else []
+
+
+def _filled(source: Object) -> Object:
+    """A hostPath without an empty type, which the API server adds."""
+    return {key: value for key, value in source.items() if key != "type" or value}
