@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from webhook import __version__
+from webhook.live.rights import READ, rules
 from webhook.policy.pods.gpu_resources import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
 from webhook.policy.workloads.paths import Assembly, PodPath, written
@@ -292,6 +293,7 @@ def files() -> dict[str, str]:
         "Chart.yaml": chart(),
         "templates/_defaults.tpl": settings_defaults(),
         "templates/_presets.tpl": presets(),
+        "files/rights.json": json.dumps({name: rules(kinds) for name, kinds in READ.items()}, indent=2) + "\n",
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, container, is_test, of_kind, only, pod_spec, rendered
+from webhook.live.rights import READ
 
 pytestmark = pytest.mark.slow
 
@@ -217,3 +218,15 @@ def test_helm_test_rights_are_limited_to_its_namespace_and_run() -> None:
     assert [one for one in of_kind("ClusterRole", "default") if is_test(one)] == []
     policy = role["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
     assert policy == "before-hook-creation,hook-succeeded"
+
+
+def test_command_roles_are_opt_in() -> None:
+    assert not [role for role in of_kind("ClusterRole", {}) if role["metadata"]["name"] != FULLNAME]
+
+
+@pytest.mark.parametrize("command", READ)
+def test_command_role_holds_what_command_reads(command: str) -> None:
+    roles = of_kind("ClusterRole", {"rbac": {"commandRoles": True}})
+    (role,) = [one for one in roles if one["metadata"]["name"] == f"{FULLNAME}-{command}"]
+    wanted = {(kind.group, kind.plural, "", verb) for kind in READ[command] for verb in ("get", "list")}
+    assert rules([role]) == wanted | {("", "configmaps", FULLNAME, "get")}

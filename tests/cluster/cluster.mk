@@ -15,7 +15,7 @@ cluster-tools: $(READY) ## Build the programs of a test cluster into the cache f
 	@$(BIN)/python -m tests.cluster.harness.tools
 
 test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
-	$(PYTEST) --numprocesses=2 --dist=loadfile --no-loadscope-reorder --record $(RECORDS)/cluster.json --ignore=$(CLUSTER_ALONE) tests/cluster
+	$(PYTEST) --numprocesses=3 --dist=loadfile --no-loadscope-reorder --record $(RECORDS)/cluster.json --ignore=$(CLUSTER_ALONE) tests/cluster
 	$(PYTEST) --record $(RECORDS)/cluster-alone.json $(CLUSTER_ALONE)
 
 demo-cluster: cluster-tools ## Show a real cluster with and without the webhook; KEEP=1 ends in a shell.

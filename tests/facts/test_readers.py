@@ -64,26 +64,26 @@ async def test_empty_cluster_is_known_to_be_empty() -> None:
 
 @virtual
 async def test_collection_is_read_in_pages() -> None:
-    cluster = filled(120)
+    cluster = filled(600)
     facts = await read_facts(cluster, ONLY_NODES)
     assert facts.nodes is not None
-    assert [node.name for node in facts.nodes] == [f"n{number:04}" for number in range(120)]
-    assert cluster.reads == [f"{NODES}?limit=50", f"{NODES}?limit=50&continue=50", f"{NODES}?limit=50&continue=100"]
+    assert [node.name for node in facts.nodes] == [f"n{number:04}" for number in range(600)]
+    assert cluster.reads == [f"{NODES}?limit=250", f"{NODES}?limit=250&continue=250", f"{NODES}?limit=250&continue=500"]
 
 
 @virtual
 async def test_expired_page_restarts_list() -> None:
-    cluster = filled(120)
+    cluster = filled(600)
     cluster.expiring[NODES] = 1
     facts = await read_facts(cluster, ONLY_NODES)
-    assert len(facts.nodes or ()) == 120
-    assert cluster.reads[:3] == [f"{NODES}?limit=50", f"{NODES}?limit=50&continue=50", f"{NODES}?limit=50"]
+    assert len(facts.nodes or ()) == 600
+    assert cluster.reads[:3] == [f"{NODES}?limit=250", f"{NODES}?limit=250&continue=250", f"{NODES}?limit=250"]
     assert len(cluster.reads) == 5
 
 
 @virtual
 async def test_list_that_always_expires_fails() -> None:
-    cluster = filled(120)
+    cluster = filled(600)
     cluster.expiring[NODES] = 1000
     with pytest.raises(FactsError, match=f"^nodes cannot be read: list of {NODES}: it expires before its last page"):
         await read_facts(cluster, ONLY_NODES)
@@ -96,7 +96,7 @@ async def test_huge_page_is_read_in_smaller_ones() -> None:
     cluster.largest = 1500
     facts = await read_facts(cluster, ONLY_NODES)
     assert len(facts.nodes or ()) == 60
-    assert cluster.reads[:3] == [f"{NODES}?limit=50", f"{NODES}?limit=12", f"{NODES}?limit=3"]
+    assert cluster.reads[:3] == [f"{NODES}?limit=250", f"{NODES}?limit=62", f"{NODES}?limit=15"]
 
 
 @virtual

@@ -1,1 +1,1 @@
-"""Tests of the questions about a live cluster."""
+"""The questions about a live cluster: pure functions over objects."""

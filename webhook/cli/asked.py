@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
 import click
 
-from webhook.cli.cluster_options import Cluster, cluster_options
+from webhook.cli.cluster_options import ALL_PARTS, Cluster, cluster_options
 from webhook.cli.options import namespace_name, option_group, single_option
 from webhook.cli.screen import draw, show, tell, width
 from webhook.cluster.kubeconfig import location, namespace
@@ -44,11 +45,15 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A cluster as far as the caller may read it. `settings` are those of the installation, or the defaults."""
+    """A cluster as far as the caller may read it. `settings` are those of the installation, or the defaults.
+
+    `more` reads parts of the facts that a question turns out to need.
+    """
 
     objects: LiveObjects
     facts: Facts
     settings: Settings
+    more: Callable[[Collection[str]], Awaitable[Facts]]
 
 
 def _asked(*, cluster: Cluster | None, namespace: str, all_namespaces: bool, selector: str) -> Asked:
@@ -86,26 +91,46 @@ asked_options = option_group(
 Found = TypeVar("Found", bound=Answer)
 
 
-def answer(asked: Asked, output: AnswerFormat, question: Callable[[World], Awaitable[Found]]) -> Found:
-    """Read a cluster, answer a question about it, and write the answer. Raises InputError."""
-    found, left_out = ask(asked, question)
+def answer(
+    asked: Asked,
+    output: AnswerFormat,
+    question: Callable[[World], Awaitable[Found]],
+    parts: Collection[str] = ALL_PARTS,
+) -> Found:
+    """Read a cluster, answer a question about it, and write the answer. Raises InputError.
+
+    `parts`: those of the facts that are read before the question.
+    """
+    found, left_out = ask(asked, question, parts)
     write(found, left_out, output)
     return found
 
 
-def ask(asked: Asked, question: Callable[[World], Awaitable[Found]]) -> tuple[Found, list[LeftOut]]:
+def ask(
+    asked: Asked, question: Callable[[World], Awaitable[Found]], parts: Collection[str] = ALL_PARTS
+) -> tuple[Found, list[LeftOut]]:
     """Read a cluster and answer a question about it. Return also what could not be read. Raises InputError."""
     from webhook.cli import live  # the client takes half a second to import
 
     async def answered() -> tuple[Found, list[LeftOut]]:
         async with live.opened(asked.cluster) as api:
-            known = await live.read_allowed(api, asked.cluster)
+            known = await live.read_allowed(api, asked.cluster, parts)
             objects = LiveObjects(api, _progress)
             objects.left_out += [LeftOut(part, why) for part, why in known.left_out.items()]
-            found = await question(World(objects, known.facts, known.settings))
+
+            async def more(parts: Collection[str]) -> Facts:
+                facts, left_out = await live.read_parts(api, asked.cluster, known.settings, parts)
+                objects.left_out += [LeftOut(part, why) for part, why in left_out.items()]
+                return facts
+
+            found = await question(World(objects, known.facts, known.settings, more))
             return found, objects.left_out
 
-    found, left_out = live.run(asked.cluster, answered())
+    gc.disable()  # decoded objects hold no cycles; to look for some, again and again, costs as much as all the reading
+    try:
+        found, left_out = live.run(asked.cluster, answered())
+    finally:
+        gc.enable()
     if sys.stderr.isatty():
         draw("")
     return found, left_out

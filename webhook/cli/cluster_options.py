@@ -21,7 +21,7 @@ PARTS = {
 DEFAULT_QUEUES = "defaultQueues"
 """The part that no settings switch on, since only commands that check manifests need it."""
 
-_ALL_PARTS = (*PARTS, DEFAULT_QUEUES)
+ALL_PARTS = (*PARTS, DEFAULT_QUEUES)
 
 
 class Cluster(NamedTuple):
@@ -103,9 +103,9 @@ cluster_options = option_group(
     click.option(
         "--without",
         metavar="PART",
-        type=click.Choice(_ALL_PARTS),
+        type=click.Choice(ALL_PARTS),
         multiple=True,
-        help=f"A part of the facts that is not read and stays unknown: {', '.join(_ALL_PARTS)}. Repeatable.",
+        help=f"A part of the facts that is not read and stays unknown: {', '.join(ALL_PARTS)}. Repeatable.",
     ),
 )
 """Adds the options of a cluster. The command gets them as `cluster`, which is None if none of them is given."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Collection, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from webhook.cli.cluster_options import DEFAULT_QUEUES, PARTS, Cluster
+from webhook.cli.cluster_options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.screen import tell
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
@@ -116,8 +116,8 @@ USUAL = "gpushare-webhook/gpushare-webhook"
 """The installation that the pages lead to, whose settings apply where no other is named."""
 
 
-async def read_allowed(api: ApiServer, cluster: Cluster) -> Live:
-    """Read what the caller's rights allow: the settings of the installation, or the defaults, and the facts.
+async def read_allowed(api: ApiServer, cluster: Cluster, parts: Collection[str] = ALL_PARTS) -> Live:
+    """Read what the caller's rights allow: the settings of the installation, or the defaults, and parts of the facts.
 
     `left_out` names each part that cannot be read, with the missing rule. Raises InputError where --installed-as names
     an installation that cannot be read.
@@ -130,12 +130,20 @@ async def read_allowed(api: ApiServer, cluster: Cluster) -> Live:
         if cluster.installed_as is not None:
             raise
         why_no_settings = error.diagnostics[0].message
-    wanted, _ = _wanted(cluster._replace(installed_as=None), settings.facts, NO_PLUGIN)
-    found, problems = await _facts(api, cluster, wanted, Decisive.of(settings))
-    left_out = {part: f"--without {part}" for part in sorted(cluster.without)} | problems
+    found, left_out = await read_parts(api, cluster, settings, parts)
     if why_no_settings:
         left_out["settings"] = f"{why_no_settings}; the defaults apply"
     return Live(found, settings, text, left_out)
+
+
+async def read_parts(
+    api: ApiServer, cluster: Cluster, settings: Settings, parts: Collection[str]
+) -> tuple[Facts, dict[str, str]]:
+    """Read parts of the facts as far as rights allow, and say why the others of these parts are not read."""
+    asked = cluster._replace(installed_as=None, without=cluster.without.union(set(ALL_PARTS) - set(parts)))
+    wanted, _ = _wanted(asked, settings.facts, NO_PLUGIN)
+    found, problems = await _facts(api, asked, wanted, Decisive.of(settings))
+    return found, {part: f"--without {part}" for part in sorted(cluster.without & set(parts))} | problems
 
 
 def _loaded(installed_as: str, text: str) -> Settings:

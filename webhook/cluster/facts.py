@@ -67,14 +67,18 @@ class FactsPart:
         return self.field.replace("_", " ")
 
 
-def parts(api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS) -> Iterator[FactsPart]:
+def parts(
+    api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS, node_page: int = nodes.PAGE
+) -> Iterator[FactsPart]:
     """Yield the parts of the facts that the settings want. `decisive`: what of nodes is kept first.
+
+    `node_page`: nodes in one page.
 
     RuntimeClasses do not expire: without them the webhook would inject a class that may not exist, and the API server
     rejects every pod that names a missing class.
     """
     if wanted.nodes:
-        yield FactsPart("nodes", {"nodes": _nodes_reader(api, decisive)}, _nodes)
+        yield FactsPart("nodes", {"nodes": _nodes_reader(api, decisive, node_page)}, _nodes)
     if wanted.namespaces:
         yield FactsPart("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
     if wanted.runtime_classes:
@@ -93,7 +97,7 @@ async def read_facts(
     `log` gets the problems of what was read, such as a configuration that the device plugin rejects.
     """
     found: dict[str, Any] = {}
-    for part in parts(api, wanted, decisive):
+    for part in parts(api, wanted, decisive, nodes.LARGE_PAGE):
         reads = await asyncio.gather(*(_read(name, reader) for name, reader in part.readers.items()))
         built = await asyncio.to_thread(part.build, reads)
         found[part.field] = built.value
@@ -143,8 +147,8 @@ def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     return FactsPart("device_plugin", readers, build)
 
 
-def _nodes_reader(api: ApiServer, decisive: Decisive) -> Reader[Any]:
-    return Collection(api, ("/api/v1/nodes",), nodes.parser(decisive), nodes.RULE, nodes.PAGE)
+def _nodes_reader(api: ApiServer, decisive: Decisive, page: int) -> Reader[Any]:
+    return Collection(api, ("/api/v1/nodes",), nodes.parser(decisive), nodes.RULE, page)
 
 
 def _runtime_classes(api: ApiServer) -> Reader[Any]:

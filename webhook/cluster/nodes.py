@@ -20,6 +20,9 @@ RULE: Final = Rule("", "nodes", ("list", "watch"))
 PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
 
+LARGE_PAGE: Final = 250
+"""Nodes in one page of a command, which has memory for more and waits for each page."""
+
 _VENDOR: Final = "nvidia.com/"
 _EFFECTS: Final[Mapping[str, str]] = {"NoSchedule": "", "PreferNoSchedule": "", "NoExecute": ""}
 

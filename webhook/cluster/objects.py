@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -16,6 +17,11 @@ Object = dict[str, Any]
 
 PAGE: Final = 500
 """Objects in one page. Memory is bounded by a page, since each command keeps a few fields of an object."""
+
+
+LOG_LINES: Final = 200
+LOG_BYTES: Final = 2**20
+"""How much of a log is read, from its end."""
 
 
 class Kind(NamedTuple):
@@ -79,6 +85,9 @@ class LeftOut(NamedTuple):
 class Objects(Protocol):
     """The objects of a cluster, live or saved. A part that cannot be read is absent, and `left_out` names it."""
 
+    is_live: ClassVar[bool]
+    """Whether a list has all objects; saved ones may be some of them."""
+
     left_out: list[LeftOut]
 
     def pages(
@@ -94,12 +103,20 @@ class Objects(Protocol):
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         """Return one object; None if it does not exist or cannot be read."""
 
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
+        """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
+
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         """Return whether a list of the kind could not be read."""
+
+    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        """Return whether an object could not be read, so that it may exist although `one` returns None."""
 
 
 class LiveObjects:
     """The objects of an API server. `progress` gets the kind and the number of objects read so far."""
+
+    is_live: ClassVar[bool] = True
 
     def __init__(self, api: ApiServer, progress: Callable[[Kind, int], object] = lambda _kind, _read: None) -> None:
         self._api = api
@@ -139,7 +156,7 @@ class LiveObjects:
         except NotFoundError:
             return None
         except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            self._leave_out(f"{kind.name} {namespace}/{name}" if namespace else f"{kind.name} {name}", str(error))
+            self._leave_out(_single(kind, namespace, name), str(error))
             return None
         return found
 
@@ -158,6 +175,30 @@ class LiveObjects:
             return None
         return found
 
+    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        return any(one.what == _single(kind, namespace, name) for one in self.left_out)
+
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
+        asked = {
+            "container": container,
+            "previous": "true" if previous else "false",
+            "tailLines": str(LOG_LINES),
+            "limitBytes": str(LOG_BYTES),
+        }
+        path = f"{POD.path(namespace, pod)}/log"
+        try:
+            body = await answer(
+                self._api,
+                f"{path}?{urlencode(asked)}",
+                f"GET {path}",
+                Rule("", "pods/log", ("get",), namespace=namespace),
+                "get",
+            )
+        except (ReadError, ResponseTooLargeError) as error:
+            self._leave_out(f"log of container {container} of pod {namespace}/{pod}", str(error))
+            return None
+        return body[-LOG_BYTES:].decode("utf-8", "replace")
+
     def _leave_out(self, what: str, why: str) -> None:
         if all(one.what != what for one in self.left_out):
             self.left_out.append(LeftOut(what, why))
@@ -172,3 +213,8 @@ def _listing(kind: Kind, namespace: str | None) -> str:
     if not kind.is_namespaced:
         return kind.plural
     return f"{kind.plural} in namespace {namespace}" if namespace else f"{kind.plural} in all namespaces"
+
+
+def _single(kind: Kind, namespace: str | None, name: str) -> str:
+    """The name of one object in messages."""
+    return f"{kind.name} {namespace}/{name}" if namespace else f"{kind.name} {name}"

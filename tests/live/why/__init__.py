@@ -1,0 +1,1 @@
+"""The causes of `why`, from objects as a cluster shows them."""

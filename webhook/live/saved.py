@@ -1,0 +1,78 @@
+"""Objects that a user saved to files, such as with `kubectl get -o yaml`, in place of those of an API server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from typing import ClassVar
+
+from webhook.cluster.objects import PAGE, Kind, LeftOut, Object
+from webhook.policy.workloads.kinds import group_of
+
+
+class SavedObjects:
+    """The objects of files, an `Objects`. A kind of which the files hold nothing is unknown.
+
+    Selectors select nothing: whoever reads a list takes what he needs of it.
+    """
+
+    is_live: ClassVar[bool] = False
+
+    def __init__(self, found: Iterable[Object]) -> None:
+        self.left_out: list[LeftOut] = []
+        self._by_kind: dict[tuple[str, str], list[Object]] = {}
+        for one in found:
+            version, kind = one.get("apiVersion"), one.get("kind")
+            if isinstance(version, str) and isinstance(kind, str) and isinstance(one.get("metadata"), dict):
+                self._by_kind.setdefault((_group(version, kind), kind.lower()), []).append(one)
+
+    def of(self, kind: Kind) -> list[Object]:
+        """All objects of a kind."""
+        return self._by_kind.get((kind.group, kind.name), [])
+
+    async def pages(
+        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[list[Object], None]:
+        if self.lacks(kind):
+            self._leave_out(kind)
+        found = [one for one in self.of(kind) if namespace is None or _namespace(one) in (namespace, "")]
+        for at in range(0, len(found), PAGE):
+            yield found[at : at + PAGE]
+
+    async def listed(
+        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
+    ) -> list[Object] | None:
+        if self.lacks(kind):
+            self._leave_out(kind)
+            return None
+        return [one async for page in self.pages(kind, namespace) for one in page]
+
+    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        for one in self.of(kind):
+            if one["metadata"].get("name") == name and (namespace is None or _namespace(one) in (namespace, "")):
+                return one
+        self._leave_out(kind)
+        return None
+
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
+        return None
+
+    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
+        return not self.of(kind)
+
+    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        return True
+
+    def _leave_out(self, kind: Kind) -> None:
+        why = "not in the files" if self.lacks(kind) else "not all are in the files"
+        if all(one.what != kind.plural for one in self.left_out):
+            self.left_out.append(LeftOut(kind.plural, why))
+
+
+def _group(version: str, kind: str) -> str:
+    """The group of an object; events have two, which hold the same."""
+    group = group_of(version)
+    return "" if kind == "Event" and group == "events.k8s.io" else group
+
+
+def _namespace(one: Object) -> object:
+    return one["metadata"].get("namespace") or ""

@@ -1,0 +1,73 @@
+"""A cause with its evidence and remedy, and the answer that lists causes in the order of what to do first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple
+
+from webhook.policy.messages import cut, printable
+from webhook.report.lines import hanging
+
+_LONGEST: Final = 1024
+"""Characters of a line of an answer: an Event's message has as many at most."""
+
+_MOST_EVIDENCE: Final = 12
+
+
+class Reference(NamedTuple):
+    """The object of a question."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind.lower()} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause. `cause` is its name, `remedy` the command or edit that helps; empty where nothing is to do."""
+
+    cause: str
+    summary: str
+    evidence: Sequence[str] = ()
+    remedy: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "cause": self.cause,
+            "summary": cut(self.summary, _LONGEST),
+            "evidence": [cut(one, _LONGEST) for one in self.evidence[:_MOST_EVIDENCE]],
+            "remedy": cut(self.remedy, _LONGEST),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The answer: at least one cause."""
+
+    kind: ClassVar[str] = "WhyReport"
+
+    of: Reference
+    state: str
+    causes: Sequence[Cause]
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "object": {"kind": self.of.kind, "namespace": self.of.namespace, "name": self.of.name},
+            "state": self.state,
+            "causes": [one.as_data() for one in self.causes],
+        }
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        for index, one in enumerate(self.causes):
+            data = one.as_data()
+            head = "also:" if index else f"{printable(str(self.of))} is {printable(self.state)}:"
+            yield from hanging(head, f"{printable(data['summary'], _LONGEST)} ({one.cause})", width, "  ")
+            for each in data["evidence"]:
+                yield from hanging("  -", printable(each, _LONGEST), width, "    ")
+            if one.remedy:
+                yield from hanging("  do:", printable(data["remedy"], _LONGEST), width, "    ")
