@@ -17,9 +17,9 @@ import pytest
 
 from tests.cli.run import run
 from tests.cluster.generated_pods import OWN_CLASS, generated
-from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.hooks import hooks, local_webhook_process, namespace, rejection
+from tests.cluster.harness.hooks import hooks, namespace, rejection
 from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.reviews import reviewer
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.sources import CLASSES, SETTINGS, TEAM, Sources, sources
 
@@ -59,19 +59,11 @@ def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -
 
 @contextmanager
 def hooked(found: Sources) -> Iterator[None]:
-    """The webhook with its facts in force, for all namespaces."""
+    """The webhook with all its facts, called for all namespaces."""
     running = found.running
-    with local_webhook_process(running, settings=SETTINGS, kubeconfig=found.kubeconfig) as beside:
-        probe = pod("probe", container(), nodeSelector={"pool": "nowhere"})
-
-        def in_force() -> bool:
-            path = "/api/v1/namespaces/default/pods?dryRun=All"
-            try:
-                return any("GPS014" in one for one in running.api.warnings("POST", path, probe))
-            except (ApiError, AssertionError):
-                return False
-
-        with hooks(running, beside.client_config, in_force):
+    with reviewer(running, SETTINGS, found.kubeconfig) as ready:
+        denied = pod("denied", container(gpus=2))
+        with hooks(running, ready.webhook.client_config, lambda: "GPS001" in rejection(running, denied)):
             yield
 
 
