@@ -6,8 +6,9 @@ import sys
 
 import click
 
-from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options
+from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options, require_some
 from webhook.cli.options import file_option, format_option, read_standard_input_once
+from webhook.cluster.objects import POD
 from webhook.cluster.served import served
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.files import configuration, standard_input
@@ -71,7 +72,9 @@ def command(
         two = worlds(world.settings, world.facts, enforcing(settings) if enforce else settings, changed)
         kinds = await served(world.objects, {**two.before.kinds, **two.after.kinds}) if two.differ or to else []
         asks = Question(asked.namespace, asked.query, to is not None, manifests)
-        return await plan(world.objects, two, kinds, asks)
+        found = await plan(world.objects, two, kinds, asks)
+        require_some(asked, world.objects, [*(kind.listed for kind in kinds), POD])
+        return found
 
     if answer(asked, output, question).is_worse:
         sys.exit(ExitCode.DENIED)
