@@ -31,8 +31,8 @@ class PlannedNodes(NamedTuple):
     """The nodes after the change.
 
     `restarts` names those whose plugin gets another configuration. `kept` names those that keep the one they have,
-    because their label names none of the new ones. `unknown` names those of which nobody can say how many cards they
-    have: neither a label nor an amount shows it.
+    because their label names none of the new ones. `unknown` names those whose cards cannot be counted: neither a label
+    nor an amount shows them.
     """
 
     nodes: tuple[Node, ...]
