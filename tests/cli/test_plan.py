@@ -146,3 +146,11 @@ def test_missing_rights_are_left_out(cluster: FakeCluster, prod: tuple[str, ...]
     found = plan(prod, "--device-plugin-config", four, "-o", "json").json()
     assert found["nodes"] == []
     assert [one["what"] for one in found["leftOut"]] == ["nodes"]
+
+
+def test_nothing_readable_is_an_error(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    for path in cluster.lists:
+        cluster.refused[path] = 403
+    ended = plan(prod, "--enforce")
+    assert (ended.code, ended.out) == (2, "")
+    assert "pods in all namespaces: 403: not allowed to list pods; add this rule to a ClusterRole" in ended.err

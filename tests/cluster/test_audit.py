@@ -17,9 +17,10 @@ import pytest
 
 from tests.cli.run import run
 from tests.cluster.generated_pods import OWN_CLASS, generated
-from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.hooks import hooks, local_webhook_process, namespace, rejection
-from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.conditions import met
+from tests.cluster.harness.hooks import hooks, namespace, rejection
+from tests.cluster.harness.manifests import container, deployment, pod, pod_spec
+from tests.cluster.harness.reviews import reviewer
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.sources import CLASSES, SETTINGS, TEAM, Sources, sources
 
@@ -59,19 +60,11 @@ def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -
 
 @contextmanager
 def hooked(found: Sources) -> Iterator[None]:
-    """The webhook with its facts in force, for all namespaces."""
+    """The webhook with all its facts, called for all namespaces."""
     running = found.running
-    with local_webhook_process(running, settings=SETTINGS, kubeconfig=found.kubeconfig) as beside:
-        probe = pod("probe", container(), nodeSelector={"pool": "nowhere"})
-
-        def in_force() -> bool:
-            path = "/api/v1/namespaces/default/pods?dryRun=All"
-            try:
-                return any("GPS014" in one for one in running.api.warnings("POST", path, probe))
-            except (ApiError, AssertionError):
-                return False
-
-        with hooks(running, beside.client_config, in_force):
+    with reviewer(running, SETTINGS, found.kubeconfig) as ready:
+        denied = pod("denied", container(gpus=2))
+        with hooks(running, ready.webhook.client_config, lambda: "GPS001" in rejection(running, denied)):
             yield
 
 
@@ -157,6 +150,50 @@ def test_mode_of_audit_shows_what_enforcement_denies(found: Sources) -> None:
             assert rejection(found.running, pod("again", container(gpus=2)), lenient) == ""
         assert (before.code, before.json()["summary"]["warned"]) == (0, 1)
         assert (raised.code, raised.json()["summary"]["denied"]) == (1, 1)
+
+
+JOB_SETS = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{TEAM}/jobsets"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@pytest.fixture
+def job_sets(found: Sources) -> Iterator[None]:
+    """The custom kind JobSet, with any content, in a cluster that serves no other preset."""
+    open_schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1alpha2", "served": True, "storage": True, "schema": {"openAPIV3Schema": open_schema}}
+    names = {"kind": "JobSet", "plural": "jobsets", "singular": "jobset"}
+    spec = {"group": "jobset.x-k8s.io", "scope": "Namespaced", "names": names, "versions": [version]}
+    path = f"{DEFINITIONS}/jobsets.jobset.x-k8s.io"
+    found.running.api.create(DEFINITIONS, {"metadata": {"name": "jobsets.jobset.x-k8s.io"}, "spec": spec})
+    found.running.api.wait_for(path, "to be established", lambda made: met(made, "Established"))
+    yield
+    found.running.api.delete(path)
+    wait_for("the kind to be gone", lambda: found.running.api.find(JOB_SETS) is None)
+
+
+def test_served_preset_is_audited_and_owns_its_jobs(found: Sources, job_sets: None) -> None:
+    api = found.running.api
+    template = {"metadata": {}, "spec": pod_spec(container(gpus=2), restartPolicy="Never")}
+    job = {"name": "workers", "replicas": 1, "template": {"spec": {"template": template}}}
+    body = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": [job]}}
+    made = api.create(JOB_SETS, {**body, "metadata": {"name": "train"}})
+    owner = {key: made[key] for key in ("apiVersion", "kind")} | {
+        "name": "train",
+        "uid": made["metadata"]["uid"],
+        "controller": True,
+    }
+    metadata = {"name": "train-workers-0", "ownerReferences": [owner]}
+    jobs = f"/apis/batch/v1/namespaces/{TEAM}/jobs"
+    api.create(jobs, {"metadata": metadata, "spec": {"template": template}})
+    wait_for("the pod of the job", lambda: api.items(f"{PODS}?labelSelector=job-name=train-workers-0"))
+    with hooked(found):
+        expected = replayed(api, JOB_SETS, {**body, "metadata": {"name": "train"}})
+    report = run("audit", *cluster_of(found), "-n", TEAM, "-o", "json").json()
+    (line,) = [one for one in report["results"] if one["object"]["kind"] == "JobSet"]
+    assert (line["object"]["apiVersion"], line["pods"], said(line)) == ("jobset.x-k8s.io/v1alpha2", 1, expected)
+    assert expected.denials
+    assert not [one for one in report["results"] if "train-workers-0" in one["object"]["name"]]
+    api.delete(f"{jobs}/train-workers-0?propagationPolicy=Background")
 
 
 _PROGRAM = """

@@ -73,7 +73,7 @@ CHANGES = (
     Change("whole cards", whole(), "none", 1, is_suffixed=False),
     Change("renamed", mps(10, rename=True), "mps", 10, is_suffixed=False),
 )
-_USUAL = (CHANGES[1], CHANGES[4])
+_USUAL = (CHANGES[4],)
 
 _SELECTORS: tuple[dict[str, str], ...] = (
     {},

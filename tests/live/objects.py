@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from webhook.cluster.objects import Kind, LeftOut, Object
 
 
 class StoredObjects:
     """Objects by the path of their list in all namespaces. `forbidden` names plurals that nobody may list."""
+
+    is_live: ClassVar[bool] = True
 
     def __init__(self, objects: Mapping[str, Iterable[Object]], forbidden: Iterable[str] = (), page: int = 2) -> None:
         self._objects = {path: list(found) for path, found in objects.items()}
@@ -39,6 +41,12 @@ class StoredObjects:
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         found = (one["metadata"] for one in self._objects.get(kind.path(), ()))
         return next((one for one in found if (one.get("namespace"), one["name"]) == (namespace, name)), None)
+
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:  # noqa: ARG002
+        return None
+
+    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:  # noqa: ARG002 - as above
+        return self.lacks(kind)
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002 - the signature of Objects
         return kind.plural in self._forbidden

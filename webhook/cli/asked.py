@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from webhook.cli.options import namespace_name, option_group, single_option
 from webhook.cli.screen import draw, show, tell, width
 from webhook.cluster.kubeconfig import location, namespace
 from webhook.cluster.objects import Kind, LeftOut, LiveObjects
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.live.answer import Answer, lines_of_left_out, report
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -134,6 +135,12 @@ def ask(
     if sys.stderr.isatty():
         draw("")
     return found, left_out
+
+
+def require_some(asked: Asked, objects: LiveObjects, kinds: Iterable[Kind]) -> None:
+    """Check that at least one of these kinds could be read, or nothing would pass for no finding. Raises InputError."""
+    if all(objects.lacks(kind, asked.namespace) for kind in kinds):
+        raise InputError(Diagnostic(str(asked.cluster), 0, 0, f"{one.what}: {one.why}") for one in objects.left_out)
 
 
 def write(found: Answer, left_out: list[LeftOut], output: AnswerFormat) -> None:

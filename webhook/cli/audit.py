@@ -7,12 +7,11 @@ from enum import Enum
 
 import click
 
-from webhook.cli.asked import AnswerFormat, Asked, World, ask, asked_options, tell_left_out, write
+from webhook.cli.asked import AnswerFormat, Asked, World, ask, asked_options, require_some, tell_left_out, write
 from webhook.cli.options import format_option
 from webhook.cli.screen import show
 from webhook.cluster.objects import POD, LeftOut
 from webhook.cluster.served import served
-from webhook.diagnostics import Diagnostic, InputError
 from webhook.live.audit.census import take
 from webhook.live.audit.modes import enforcing
 from webhook.live.audit.outcome import Auditor
@@ -63,12 +62,8 @@ def command(asked: Asked, mode: str | None, output: AuditFormat) -> None:
         evaluator = Evaluator.of(settings, world.facts)
         kinds = await served(world.objects, evaluator.kinds)
         census = await take(world.objects, Auditor([evaluator]), kinds, asked.namespace, asked.query)
-        rows = tuple(census.rows())
-        listed = (*(kind.listed for kind in kinds), POD)
-        if not rows and all(world.objects.lacks(kind, asked.namespace) for kind in listed):
-            lines = (Diagnostic(str(asked.cluster), 0, 0, f"{one.what}: {one.why}") for one in world.objects.left_out)
-            raise InputError(lines)
-        return Audit(rows, mode or "")
+        require_some(asked, world.objects, [*(kind.listed for kind in kinds), POD])
+        return Audit(tuple(census.rows()), mode or "")
 
     found, left_out = ask(asked, question)
     _write(found, left_out, output)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from typing import NamedTuple
 
 import click
 
-from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options
+from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options, require_some
 from webhook.cli.options import file_option, format_option, read_standard_input_once
+from webhook.cluster.objects import POD
 from webhook.cluster.served import served
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.files import configuration, standard_input
@@ -16,7 +19,18 @@ from webhook.live.plan.configuration import new_plugin
 from webhook.live.plan.report import Plan
 from webhook.live.plan.worlds import Question, plan, worlds
 from webhook.manifests import Manifest, Source, objects, source
+from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode
+
+
+class Change(NamedTuple):
+    """What the options name: a configuration of the device plugin, settings, a mode, and what else to answer."""
+
+    plugin: Source | None
+    settings: Settings | None
+    enforces: bool
+    to_dra: bool
+    manifests: tuple[Manifest | Diagnostic, ...]
 
 
 @click.command(name="plan")
@@ -61,20 +75,28 @@ def command(
             "name a change: --device-plugin-config, --config, --enforce or --to; or name pods: --fit"
         )
     read_standard_input_once(**{"device-plugin-config": plugin, "config": config, "fit": fit})
-    wanted = None if config is None else configuration(config).settings
-    given = None if plugin is None else _source(plugin)
-    manifests = () if fit is None else tuple(_manifests(_source(fit)))
-
-    async def question(world: World) -> Plan:
-        settings = world.settings if wanted is None else wanted
-        changed = None if given is None else new_plugin(given, world.facts.device_plugin, settings)
-        two = worlds(world.settings, world.facts, enforcing(settings) if enforce else settings, changed)
-        kinds = await served(world.objects, {**two.before.kinds, **two.after.kinds}) if two.differ or to else []
-        asks = Question(asked.namespace, asked.query, to is not None, manifests)
-        return await plan(world.objects, two, kinds, asks)
-
-    if answer(asked, output, question).is_worse:
+    change = Change(
+        None if plugin is None else _source(plugin),
+        None if config is None else configuration(config).settings,
+        enforce,
+        to is not None,
+        () if fit is None else tuple(_manifests(_source(fit))),
+    )
+    if answer(asked, output, partial(_planned, asked, change)).is_worse:
         sys.exit(ExitCode.DENIED)
+
+
+async def _planned(asked: Asked, change: Change, world: World) -> Plan:
+    """Compare the cluster before and after a change. Raises InputError."""
+    wanted = world.settings if change.settings is None else change.settings
+    plugin = None if change.plugin is None else new_plugin(change.plugin, world.facts.device_plugin, wanted)
+    two = worlds(world.settings, world.facts, enforcing(wanted) if change.enforces else wanted, plugin)
+    reads_all = two.differ or change.to_dra
+    kinds = await served(world.objects, {**two.before.kinds, **two.after.kinds}) if reads_all else []
+    asks = Question(asked.namespace, asked.query, change.to_dra, change.manifests)
+    found = await plan(world.objects, two, kinds, asks)
+    require_some(asked, world.objects, [*(kind.listed for kind in kinds), POD])
+    return found
 
 
 def _source(file: str) -> Source:

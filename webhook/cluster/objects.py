@@ -160,6 +160,21 @@ class LiveObjects:
             return None
         return found
 
+    async def document(self, path: str) -> Object | None:
+        """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read."""
+        try:
+            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", _NO_RULE, "get"))
+        except NotFoundError:
+            return None
+        except ForbiddenError:
+            rule = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
+            self._leave_out(path, f"403: not allowed to get {path}; add this rule to a ClusterRole: {rule}")
+            return None
+        except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
+            self._leave_out(path, str(error))
+            return None
+        return found
+
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         return any(one.what == _single(kind, namespace, name) for one in self.left_out)
 
@@ -183,21 +198,6 @@ class LiveObjects:
             self._leave_out(f"log of container {container} of pod {namespace}/{pod}", str(error))
             return None
         return body[-LOG_BYTES:].decode("utf-8", "replace")
-
-    async def document(self, path: str) -> Object | None:
-        """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read."""
-        try:
-            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", _NO_RULE, "get"))
-        except NotFoundError:
-            return None
-        except ForbiddenError:
-            rule = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
-            self._leave_out(path, f"403: not allowed to get {path}; add this rule to a ClusterRole: {rule}")
-            return None
-        except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            self._leave_out(path, str(error))
-            return None
-        return found
 
     def _leave_out(self, what: str, why: str) -> None:
         if all(one.what != what for one in self.left_out):

@@ -8,10 +8,11 @@ from typing import NamedTuple, Protocol
 from webhook.cluster.objects import CONTROLLER, CRON_JOB, DAEMON_SET, DEPLOYMENT, JOB, REPLICA_SET, STATEFUL_SET, Object
 from webhook.cluster.objects import Kind as Listed
 from webhook.policy.workloads.kinds import Kind, Kinds
+from webhook.policy.workloads.presets import PRESETS
 
 POD_TEMPLATE = Listed("podtemplate", "podtemplates")
 
-_BUILT_IN: Mapping[tuple[str, str], Listed] = {
+BUILT_IN: Mapping[tuple[str, str], Listed] = {
     ("batch", "CronJob"): CRON_JOB,
     ("apps", "Deployment"): DEPLOYMENT,
     ("apps", "DaemonSet"): DAEMON_SET,
@@ -36,6 +37,16 @@ class Served(NamedTuple):
         return f"{self.group}/{self.listed.version}" if self.group else self.listed.version
 
 
+def of_presets() -> list[Listed]:
+    """The kinds of all presets, for the rights that a command needs: a cluster serves few of them."""
+    kinds = (kind for preset in PRESETS for kind in preset.kinds)
+    return [
+        Listed(kind.kind.lower(), kind.resource, kind.group, kind.versions[0], kind.namespaced)
+        for kind in kinds
+        if (kind.group, kind.kind) not in BUILT_IN
+    ]
+
+
 class Documents(Protocol):
     """What an API server says about itself."""
 
@@ -47,14 +58,14 @@ async def served(api: Documents, kinds: Kinds) -> list[Served]:
     """Return the kinds that the cluster serves, but for Pod: custom kinds first, which may own the others."""
     wanted: dict[str, list[Kind]] = {}
     for (group, name), kind in kinds.items():
-        if group and (group, name) not in _BUILT_IN:
+        if group and (group, name) not in BUILT_IN:
             wanted.setdefault(group, []).append(kind)
     versions = _versions(await api.document("/apis")) if wanted else {}
     found = []
     for group, custom in wanted.items():
         if group in versions:
             found += await _custom(api, custom, versions[group])
-    built_in = [Served(group, kind, listed) for (group, kind), listed in _BUILT_IN.items()]
+    built_in = [Served(group, kind, listed) for (group, kind), listed in BUILT_IN.items()]
     return [*found, *(one for one in built_in if (one.group, one.kind) in kinds)]
 
 

@@ -18,6 +18,7 @@ from webhook.cluster.objects import (
     RUNTIME_CLASS,
     Kind,
 )
+from webhook.cluster.served import BUILT_IN, of_presets
 
 _DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
 _LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
@@ -25,8 +26,12 @@ _LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
 FACTS: Final = (NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
 """What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
 
+_WORKLOADS: Final = (POD, *BUILT_IN.values(), *of_presets())
+
 READ: Final[Mapping[str, tuple[Kind, ...]]] = {
     "top": (*FACTS, POD, REPLICA_SET, JOB),
+    "audit": (*FACTS, *_WORKLOADS),
+    "plan": (*FACTS, *_WORKLOADS),
 }
 """What each question reads."""
 

@@ -48,6 +48,10 @@ def test_file_is_default_where_nothing_is_known() -> None:
     assert (held(found), found.plugin.default_config) == ({"config": EIGHT}, "config")
 
 
+def test_file_that_shares_nothing_is_a_configuration() -> None:
+    assert held(read("version: v1\n")) == {"base": ("none", ()), "whole": ("none", ())}
+
+
 def test_keys_of_config_map_are_all_configurations() -> None:
     found = read(config_map(base=MPS_8, large=MPS_8.replace("8", "16")))
     assert held(found) == {"base": EIGHT, "large": ("mps", (Replicas(CARD, 16),))}
@@ -65,9 +69,9 @@ def test_default_follows_rule_of_chart_where_its_name_is_gone(keys: list[str], d
         (MPS_8.replace("8}", "1}"), "new.yaml:5:40: GPS030 "),
         (config_map(base=MPS_8.replace("8}", "1}")), "new.yaml:10:44: GPS030 "),
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "this ConfigMap holds no configuration"),
-        ("kind: Pod\napiVersion: v1\n", "neither a configuration of the device plugin nor a"),
+        ("kind: Pod\napiVersion: v1\n", "new.yaml:1:1: no configuration of the device plugin; name a"),
         ("a: [", "new.yaml:2:1: expected a value here"),
-        ("", "neither a configuration"),
+        ("", "no configuration of the device plugin"),
     ],
     ids=["refused", "refused key", "empty ConfigMap", "another object", "no YAML", "empty"],
 )

@@ -113,10 +113,28 @@ def test_cards_are_counted_by_label_of_replicas_where_configuration_is_unknown()
     assert (found.resources, labels(found)["gpu.replicas"]) == ({CARD: 8}, "4")
 
 
-def test_cards_that_nothing_counts_are_unknown() -> None:
-    node = Node("gpu-1", {}, (), {CARD: 0})
-    found = planned(node, plugin(MPS_4), plugin(MPS_8))
-    assert (found.nodes, found.unknown) == ((node,), ("gpu-1",))
+@pytest.mark.parametrize(
+    ("amount", "before", "labelled"),
+    [
+        (0, plugin(MPS_4), {}),
+        (5, plugin(MPS_4), {}),
+        (8, None, {}),
+        (8, None, {"nvidia.com/gpu.sharing-strategy": "mps"}),
+    ],
+    ids=["plugin is down", "configuration is not in force", "nothing known", "strategy alone"],
+)
+def test_cards_that_nothing_counts_are_unknown(
+    amount: int, before: DevicePlugin | None, labelled: dict[str, str]
+) -> None:
+    node = Node("gpu-1", labelled, (), {CARD: amount})
+    found = planned(node, before, plugin(MPS_8))
+    assert (found.nodes, found.unknown, found.restarts) == ((node,), ("gpu-1",), frozenset({"gpu-1"} if before else ()))
+
+
+def test_amount_counts_cards_where_label_says_that_they_are_whole() -> None:
+    node = Node("gpu-1", {"nvidia.com/gpu.sharing-strategy": "none"}, (), {CARD: 2})
+    (found,) = planned(node, None, plugin(MPS_4)).nodes
+    assert found.resources == {CARD: 8}
 
 
 def test_mig_devices_are_shared_by_their_own_name() -> None:

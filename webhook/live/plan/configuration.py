@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from webhook.cluster.device_plugin import Texts, device_plugin, parse_config_map
-from webhook.diagnostics import Diagnostic, InputError
+from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.evidence.objects import decoded
@@ -16,8 +17,8 @@ from webhook.policy.placement.cluster_objects import DevicePlugin
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
+from webhook.policy.sharing.context import as_object
 from webhook.policy.sharing.defaults import DefaultRule
-from webhook.policy.sharing.fields import is_configuration
 from webhook.policy.verdict import Severity
 
 _FILE: Final = "config"
@@ -36,32 +37,40 @@ def new_plugin(source: Source, known: DevicePlugin | None, settings: Settings) -
 
     The keys of a ConfigMap are all configurations. A file of its own replaces the default one.
     """
-    warnings = _checked(source, known, settings)
-    texts = _texts(source)
-    if texts is not None:
-        return NewPlugin(_parsed(source, texts, known), warnings)
+    document = next(documents(source.file, source.data), None)
+    if isinstance(document, Diagnostic):
+        raise InputError([document])
+    value = None if document is None else document.value
+    if document is None or not isinstance(value, dict) or value.get("kind") not in (None, "ConfigMap"):
+        wanted = "name a configuration of the device plugin, or a ConfigMap that holds some"
+        raise InputError([Diagnostic(source.file, 1, 1, f"no configuration of the device plugin; {wanted}")])
+    if "kind" in value:
+        warnings = _checked(checked_objects(source), known, settings)
+        return NewPlugin(_parsed(source, _texts(source, value), known), warnings)
+    own = Manifest(source.file, document, (), as_object(value))
+    warnings = _checked([own], known, settings)
     default = _FILE if known is None or not known.default_config else known.default_config
     read = _parsed(source, {default: source.data}, known)
     others = () if known is None else (one for one in known.configs or () if one.name != default)
     return NewPlugin(replace(read, configs=(*(read.configs or ()), *others), default_config=default), warnings)
 
 
-def _checked(source: Source, known: DevicePlugin | None, settings: Settings) -> tuple[str, ...]:
+def _checked(
+    found: Iterable[Manifest | Diagnostic | Unread], known: DevicePlugin | None, settings: Settings
+) -> tuple[str, ...]:
     """What the checks of configurations warn of. Raises InputError for what they deny."""
     version = None if known is None else DevicePlugin(version=known.version)
     evaluator = Evaluator.of(settings, Facts(device_plugin=version))
     denied: list[Diagnostic] = []
     warned: list[str] = []
-    for one in checked_objects(source):
-        if isinstance(one, Diagnostic):
-            denied.append(one)
-        evaluated = evaluate(one, evaluator, "") if isinstance(one, Manifest) else None
+    for one in found:
+        evaluated = evaluate(one, evaluator, "") if isinstance(one, Manifest) else one
         if isinstance(evaluated, Diagnostic):
             denied.append(evaluated)
-        for found in evaluated.result().findings if isinstance(evaluated, Evaluated) else ():
-            said = f"{found.finding.code} {found.finding.message}; {found.finding.remedy}"
-            place = Diagnostic(source.file, found.line, found.column, said)
-            if found.finding.severity is Severity.DENY:
+        for each in evaluated.result().findings if isinstance(evaluated, Evaluated) else ():
+            said = f"{each.finding.code} {each.finding.message}; {each.finding.remedy}"
+            place = Diagnostic(one.file, each.line, each.column, said)
+            if each.finding.severity is Severity.DENY:
                 denied.append(place)
             else:
                 warned.append(str(place))
@@ -70,21 +79,12 @@ def _checked(source: Source, known: DevicePlugin | None, settings: Settings) -> 
     return tuple(warned)
 
 
-def _texts(source: Source) -> Texts | None:
-    """The configurations of a ConfigMap by key; None for a configuration of its own. Raises InputError."""
-    first = next(documents(source.file, source.data), None)
-    if isinstance(first, Diagnostic):
-        raise InputError([first])
-    value = None if first is None else first.value
-    if isinstance(value, dict) and value.get("kind") == "ConfigMap":
-        found: tuple[str, Texts] | None = decoded(value, parse_config_map)
-        if found is not None and found[1]:
-            return found[1]
+def _texts(source: Source, value: Mapping[str, Any]) -> Texts:
+    """The configurations of a ConfigMap by key. Raises InputError."""
+    found: tuple[str, Texts] | None = decoded(dict(value), parse_config_map)
+    if found is None or not found[1]:
         raise InputError([Diagnostic(source.file, 1, 1, "this ConfigMap holds no configuration of the device plugin")])
-    if is_configuration(value):
-        return None
-    wanted = "write a configuration of the device plugin, or a ConfigMap that holds some"
-    raise InputError([Diagnostic(source.file, 1, 1, f"neither a configuration of the device plugin nor a {wanted}")])
+    return found[1]
 
 
 def _parsed(source: Source, texts: Texts, known: DevicePlugin | None) -> DevicePlugin:

@@ -31,8 +31,8 @@ class PlannedNodes(NamedTuple):
     """The nodes after the change.
 
     `restarts` names those whose plugin gets another configuration. `kept` names those that keep the one they have,
-    because their label names none of the new ones. `unknown` names those of which nobody can say how many cards they
-    have: neither a label nor an amount shows it.
+    because their label names none of the new ones. `unknown` names those whose cards cannot be counted: neither a label
+    nor an amount shows them.
     """
 
     nodes: tuple[Node, ...]
@@ -97,7 +97,7 @@ def _cards(node: Node, base: str, was: PluginConfig | None) -> int | None:
     for name in (base, base + RENAMED):
         if amount := node.resources.get(name, 0):
             replicas = _replicas(node, name, was)
-            return amount // replicas if amount % replicas == 0 else None
+            return amount // replicas if replicas and amount % replicas == 0 else None
     return None
 
 
@@ -107,11 +107,11 @@ def _has_mig(node: Node) -> bool:
 
 
 def _replicas(node: Node, name: str, was: PluginConfig | None) -> int:
-    """The replicas of a device under a name."""
+    """The replicas of a device under a name; 0 if they are unknown."""
     if was is not None:
         return next((one.replicas for one in was.resources if one.name == name), 1) or 1
-    if name.removesuffix(RENAMED) == CARD:
-        return CardLabels(None, node.labels.get(REPLICAS)).replicas_per_card or 1
+    if name.removesuffix(RENAMED) == CARD and (REPLICAS in node.labels or node.labels.get(STRATEGY) != "none"):
+        return CardLabels(None, node.labels.get(REPLICAS, "")).replicas_per_card
     return 1
 
 

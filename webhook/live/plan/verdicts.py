@@ -41,7 +41,7 @@ def verdict_changes(rows: Iterable[Audited]) -> Iterator[VerdictChange]:
 
 
 def _change(row: Audited) -> VerdictChange | None:
-    """The change of one object. Findings of the severity `audit`, which nobody sees, change nothing."""
+    """The change of one object. Findings of the severity `audit`, which users do not see, change nothing."""
     before, after = row.outcomes
     was, becomes = _seen(before), _seen(after)
     new = tuple(one for key, one in becomes.items() if key not in was)

@@ -64,7 +64,8 @@ def _notes(planned: PlannedNodes) -> Iterator[str]:
     for name in planned.kept:
         yield f"node {name}: neither its label nor the default names a new configuration, so that nothing changes there"
     for name in planned.unknown:
-        yield f"node {name}: neither a label nor its amounts show how many cards it has; it is not planned"
+        remedy = "run GPU feature discovery, or name the plugin's ConfigMap in facts.devicePlugin"
+        yield f"node {name}: neither labels nor amounts show how many cards it has, so that it is left out; {remedy}"
 
 
 class _Pods:
