@@ -26,6 +26,7 @@ COMMANDS = {
     "check": "Check manifests as the webhook in the cluster would, with file and line.",
     "mutate": "Print manifests with the edits that the webhook makes.",
     "top": "Show who holds which GPU replicas in a cluster.",
+    "doctor": "Find faults of the GPU nodes, the device plugin and the webhook.",
     "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
     "explain": "Explain checks and injections: meaning, reason, examples, remedy and settings.",
     "serve": "Run the webhook: reviews over HTTPS, health and metrics over HTTP.",
@@ -38,7 +39,7 @@ COMMANDS = {
 The line stands here as well because a list of commands must not import them all: that takes three times as long.
 """
 
-_EXTRAS = {"serve": "server", "snapshot": "cluster", "top": "cluster"}
+_EXTRAS = {"serve": "server", "snapshot": "cluster", "top": "cluster", "doctor": "cluster"}
 """The extra that a command needs."""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule
 from webhook.cluster.pages import NotFoundError, answer, pages
@@ -29,9 +30,13 @@ class Kind(NamedTuple):
 
     def path(self, namespace: str | None = None, name: str = "") -> str:
         """The path of a list in a namespace, in all namespaces for None, or of one object."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         within = f"/namespaces/{namespace}" if namespace is not None and self.is_namespaced else ""
-        return f"{root}{within}/{self.plural}" + (f"/{name}" if name else "")
+        return f"{self.root}{within}/{self.plural}" + (f"/{name}" if name else "")
+
+    @property
+    def root(self) -> str:
+        """The path of the version of its API group, below which are its kinds."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def rule(self, namespace: str | None = None) -> Rule:
         """The rule that allows a command to read the kind."""
@@ -45,6 +50,8 @@ EVENT: Final = Kind("event", "events")
 CONFIG_MAP: Final = Kind("configmap", "configmaps")
 SERVICE: Final = Kind("service", "services")
 QUOTA: Final = Kind("resourcequota", "resourcequotas")
+LIMIT_RANGE: Final = Kind("limitrange", "limitranges")
+SECRET: Final = Kind("secret", "secrets")
 CLAIM: Final = Kind("persistentvolumeclaim", "persistentvolumeclaims")
 CONTROLLER: Final = Kind("replicationcontroller", "replicationcontrollers")
 DEPLOYMENT: Final = Kind("deployment", "deployments", "apps")
@@ -94,8 +101,14 @@ class Objects(Protocol):
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         """Return one object; None if it does not exist or cannot be read."""
 
+    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        """Return the first of these kinds, versions of one mostly, that the cluster has; None if it has none."""
+
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         """Return whether a list of the kind could not be read."""
+
+    def misses(self, kind: Kind, namespace: str, name: str) -> bool:
+        """Return whether an object could not be read, which does not mean that it does not exist."""
 
 
 class LiveObjects:
@@ -130,6 +143,21 @@ class LiveObjects:
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
 
+    def misses(self, kind: Kind, namespace: str, name: str) -> bool:
+        return any(one.what == _object(kind, namespace, name) for one in self.left_out)
+
+    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
+        for kind in kinds:
+            try:
+                status, body = await self._api.read(kind.root)
+                names = {one.name for one in _RESOURCES.decode(body).resources} if status == 200 else set()
+            except (OSError, *UNDECODABLE):
+                continue
+            if kind.plural in names:
+                return kind
+        return None
+
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         path = kind.path(namespace, name)
         try:
@@ -139,13 +167,31 @@ class LiveObjects:
         except NotFoundError:
             return None
         except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            self._leave_out(f"{kind.name} {namespace}/{name}" if namespace else f"{kind.name} {name}", str(error))
+            self._leave_out(_object(kind, namespace, name), str(error))
             return None
         return found
 
     def _leave_out(self, what: str, why: str) -> None:
         if all(one.what != what for one in self.left_out):
             self.left_out.append(LeftOut(what, why))
+
+
+class _Resource(Struct):
+    name: str
+
+
+class _Resources(Struct):
+    """The kinds of a version (metav1.APIResourceList)."""
+
+    resources: list[_Resource]
+
+
+_RESOURCES: Final = msgspec.json.Decoder(_Resources)
+
+
+def _object(kind: Kind, namespace: str | None, name: str) -> str:
+    """The name of an object in messages."""
+    return f"{kind.name} {namespace}/{name}" if namespace else f"{kind.name} {name}"
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:
