@@ -72,9 +72,6 @@ _POLICIES: Final = (
 """Policies that may add a mount to pods, each in its versions."""
 
 _REASONS: Final = ("FailedCreatePodSandBox", "FailedCreate")
-_WORDS: Final = ("untime", "x509: ")
-"""Words of the messages of events that checks read."""
-
 _MOST_EVENTS: Final = 1000
 
 
@@ -171,7 +168,7 @@ async def _events(objects: Objects, namespace: str | None) -> tuple[SeenEvent, .
     for reason in _REASONS:
         async for one in _each(objects, EVENT, namespace, fieldSelector=f"reason={reason}"):
             event = reading.seen_event(one)
-            if event.reason == reason and any(word in event.message for word in _WORDS) and len(found) < _MOST_EVENTS:
+            if event.reason == reason and "runtime" in event.message.lower() and len(found) < _MOST_EVENTS:
                 found[event] = None
     return tuple(found)
 

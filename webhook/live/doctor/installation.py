@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from webhook.live.doctor.finding import Check, Finding, listed
-from webhook.live.doctor.seen import Entry, Installation, Part, Seen
+from webhook.live.doctor.seen import Entry, Installation, Part, Role, Seen
 from webhook.policy.placement.selector import Constraint
 from webhook.policy.rules import MODES
 from webhook.policy.settings.elements import LabelSelector
@@ -19,8 +19,12 @@ MUTATING: Final = "MutatingWebhookConfiguration"
 VALIDATING: Final = "ValidatingWebhookConfiguration"
 _ALWAYS_SKIPPED: Final = frozenset({"kube-system", "kube-node-lease"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
-_SOON: Final = 6
-"""A certificate ends soon when a sixth of its lifetime is left: it is renewed when a third is."""
+_PART: Final = 6
+"""A certificate ends soon when a sixth of its lifetime is left, since it is renewed when a third is."""
+
+_MOST: Final = timedelta(days=30)
+_LEAST: Final = timedelta(days=1)
+"""The bounds of that time, for one that nothing may renew."""
 
 
 def _absent(seen: Seen) -> Iterator[Finding]:
@@ -61,8 +65,9 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
 
 def _certificates(seen: Seen) -> Iterator[Finding]:
     for one in seen.expiries:
-        left = one.ends - seen.now
-        if left > (one.ends - one.begins) / _SOON:
+        left, life = one.ends - seen.now, one.ends - one.begins
+        soon = min(life / _PART, _MOST) if one.is_renewed else max(min(life / _PART, _MOST), _LEAST)
+        if left > soon:
             continue
         is_over = left <= timedelta(0)
         cause = f"it ended on {one.ends:%Y-%m-%d}" if is_over else f"it ends on {one.ends:%Y-%m-%d %H:%M} UTC"
@@ -72,13 +77,6 @@ def _certificates(seen: Seen) -> Iterator[Finding]:
         remedy = f"{logs}; with cert-manager: kubectl describe certificate"
         evidence = (f"valid from {one.begins:%Y-%m-%d} to {one.ends:%Y-%m-%d}",)
         yield Finding("certificate", "error" if is_over else "warning", one.where, cause, evidence, remedy)
-    rejected = [one for one in seen.events if "gpushare-webhook.io" in one.message and "x509: " in one.message]
-    if rejected and not any(one.ends <= seen.now for one in seen.expiries):
-        words = rejected[0].message.partition("x509: ")[2]
-        cause = f"the API server rejects the certificate that the webhook serves: {words}"
-        evidence = (f"event of {rejected[0].kind} {rejected[0].namespace}/{rejected[0].name}",)
-        remedy = "compare the caBundle with the certificate of the webhook, and look at its log"
-        yield Finding("certificate", "error", "gpushare-webhook", cause, evidence, remedy)
 
 
 def _endpoints(seen: Seen) -> Iterator[Finding]:
@@ -220,7 +218,10 @@ def _of_nodes(seen: Seen, settings: Settings) -> Iterator[str]:
     for where in () if source is None else source.config_maps:
         if seen.objects_named.get(f"ConfigMap {where}") is False:
             yield f"facts.devicePlugin.configMaps: there is no ConfigMap {where}"
-    if source is not None and source.daemon_set and seen.objects_named.get(f"DaemonSet {source.daemon_set}") is False:
+    names_program = (
+        source is not None and source.daemon_set and seen.of(Role.PLUGIN)
+    )  # or else `plugin-missing` says so
+    if source is not None and names_program and seen.objects_named.get(f"DaemonSet {source.daemon_set}") is False:
         yield f"facts.devicePlugin.daemonSet: there is no DaemonSet {source.daemon_set}"
     if "nodes" in seen.lacking or not seen.nodes:
         return

@@ -227,7 +227,8 @@ def _newest(where: str, pem: bytes) -> Iterator[Expiry]:
 def _of_manager(where: str, found: Object) -> Iterator[Expiry]:
     status = found.get("status") or {}
     try:
-        yield Expiry(where, datetime.fromisoformat(status["notBefore"]), datetime.fromisoformat(status["notAfter"]))
+        begins, ends = (datetime.fromisoformat(status[key]) for key in ("notBefore", "notAfter"))
+        yield Expiry(where, begins, ends, is_renewed=True)
     except (KeyError, TypeError, ValueError):
         return
 

@@ -17,16 +17,19 @@ from webhook.policy.sharing.names import VALUES, ConfigNames
 
 
 def _missing(seen: Seen) -> Iterator[Finding]:
-    """Nodes that say that they have GPUs, and on which no plugin runs."""
+    """Nodes that say that they have GPUs, and on which no plugin runs.
+
+    A plugin may be a program of the host, which offers GPUs. The MPS control daemon comes with a DaemonSet of a plugin.
+    """
     plugins = seen.of(Role.PLUGIN)
     running = {pod.node for pod in seen.pods.programs if pod.role is Role.PLUGIN}
     bare = [
         node
         for node in seen.nodes
         if node.name not in running
-        and not any(node.offered.values())
         and not node.runs_stack_itself
         and not any(one.selects(node) for one in plugins)
+        and (seen.of(Role.DAEMON) or not any(node.offered.values()))
     ]
     if not bare:
         return

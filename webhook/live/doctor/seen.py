@@ -240,11 +240,12 @@ class Replica(NamedTuple):
 
 
 class Expiry(NamedTuple):
-    """A certificate: where it is, and when it begins and ends."""
+    """A certificate: where it is, when it begins and ends, and whether a program renews it."""
 
     where: str
     begins: datetime
     ends: datetime
+    is_renewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from webhook.live.doctor.seen import Seen
 from webhook.policy.rules import ENFORCE_LABEL
 
 DEFAULT_PIPE: Final = "/tmp/nvidia-mps"  # noqa: S108 - the pipe directory of CUDA without the variable
-_PLUGIN_ROOT: Final = "/run/nvidia/mps"
 _MOST: Final = 20
 """Owners that get a finding of their own."""
 
@@ -50,18 +49,22 @@ def _joined(seen: Seen) -> Iterator[Finding]:
 
 
 def _pod_security(seen: Seen) -> Iterator[Finding]:
-    """Namespaces with GPU pods that do not allow the mount without which pods do not reach the host's MPS daemon."""
+    """Namespaces with GPU pods that do not allow the mount which the settings inject, as GPS012 says of each pod."""
     mount = seen.settings.injections.pipe_mount
-    if not mount.enabled or mount.mps_root == _PLUGIN_ROOT:  # the device plugin mounts its own directory
+    if not mount.enabled or not seen.installations or not any(True for _ in seen.mps_nodes()):
         return
+    exempt = {*seen.settings.exempt.namespaces, *(one.namespace for one in seen.programs)}
     levels = {one.name: one.labels.get(ENFORCE_LABEL) for one in seen.facts.namespaces or ()}
     unlabelled = seen.settings.pod_security.unlabelled
     for namespace, pods in sorted(seen.pods.asking.items()):
         level = levels.get(namespace) or unlabelled
-        if namespace in levels and level != "privileged":
-            cause = f"its Pod Security level {level} forbids hostPath, and MPS pods need the mount of {mount.mps_root}"
+        if namespace in levels and namespace not in exempt and level != "privileged":
+            cause = f"its Pod Security level {level} forbids hostPath, so that its pods do not get {mount.mps_root}"
             evidence = (f"{pods.count} pods ask for GPUs, such as {pods.detail}",)
-            remedy = f"kubectl label namespace {namespace} {ENFORCE_LABEL}=privileged --overwrite"
+            remedy = (
+                "set injections.pipeMount.enabled: false if the device plugin runs MPS, since it mounts the directory "
+                f"itself; otherwise: kubectl label namespace {namespace} {ENFORCE_LABEL}=privileged --overwrite"
+            )
             yield Finding("pod-security-mount", "warning", f"namespace {namespace}", cause, evidence, remedy)
 
 
