@@ -28,7 +28,7 @@ def command(context: click.Context, asked: Asked, output: AnswerFormat) -> None:
     \b
     Examples:
       kubectl gpushare doctor
-      kubectl gpushare doctor --installed-as gpu/webhook -o json
+      kubectl gpushare doctor --installed-as gpushare-webhook/gpushare-webhook -o json
     """
     is_given = context.get_parameter_source("namespace") is ParameterSource.COMMANDLINE
     namespace = asked.namespace if is_given else None

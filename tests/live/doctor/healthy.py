@@ -59,7 +59,7 @@ def mps(replicas: int) -> str:
     return json.dumps({"version": "v1", "sharing": {"mps": {"resources": resources}}})
 
 
-def node(name: str, units: int = 4, taints: tuple[Object, ...] = (), **labels: str) -> Object:
+def node(name: str, units: int = 4, taints: tuple[Object, ...] = (), labels: dict[str, str] | None = None) -> Object:
     """A node with one card that MPS shares in four, and the labels of discovery."""
     discovered = {
         PRESENT: "true",
@@ -71,7 +71,7 @@ def node(name: str, units: int = 4, taints: tuple[Object, ...] = (), **labels: s
     }
     amounts = {"cpu": "8", "nvidia.com/gpu": str(units)}
     return {
-        "metadata": {"name": name, "labels": {**discovered, **labels}},
+        "metadata": {"name": name, "labels": {**discovered, **(labels or {})}},
         "spec": {"taints": list(taints)},
         "status": {"capacity": dict(amounts), "allocatable": dict(amounts)},
     }

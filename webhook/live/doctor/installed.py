@@ -86,10 +86,10 @@ async def _deployments(objects: Objects, installed_as: str | None) -> AsyncItera
         yield found
 
 
-async def _hooks(objects: Objects, installed_as: str | None) -> tuple[list[Hook], dict[str, bytes]]:
-    """Our configurations, and their bundles by where they are."""
+async def _hooks(objects: Objects, installed_as: str | None) -> tuple[list[Hook], dict[bytes, str]]:
+    """Our configurations, and where each of their bundles is."""
     hooks: list[Hook] = []
-    bundles: dict[str, bytes] = {}
+    bundles: dict[bytes, str] = {}
     for kind, noun in _HOOKS:
         found = await objects.listed(kind)
         if found is None:
@@ -105,7 +105,7 @@ async def _hooks(objects: Objects, installed_as: str | None) -> tuple[list[Hook]
                 hooks.append(hook)
                 for each in listed:
                     if pem := _decoded((each.get("clientConfig") or {}).get("caBundle")):
-                        bundles.setdefault(f"caBundle of {noun} {hook.name}", pem)
+                        bundles.setdefault(pem, f"caBundle of {noun} {hook.name}")
     return hooks, bundles
 
 
@@ -194,9 +194,9 @@ async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
 
 
 async def _expiries(
-    objects: Objects, deployments: Iterable[Object], bundles: Mapping[str, bytes]
+    objects: Objects, deployments: Iterable[Object], bundles: Mapping[bytes, str]
 ) -> AsyncIterator[Expiry]:
-    for where, pem in bundles.items():
+    for pem, where in bundles.items():
         for one in _newest(where, pem):
             yield one
     has_manager = await objects.served((_CERTIFICATE,)) is not None
