@@ -105,6 +105,7 @@ PATHS = (
     kinds.VALIDATING.path(),
     kinds.ENDPOINT_SLICE.path(OURS),
     kinds.POD.path(OURS),
+    f"{kinds.POD.path(OURS, 'webhook-1')}:8080/proxy/metrics",
 )
 
 

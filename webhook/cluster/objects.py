@@ -101,6 +101,9 @@ class Objects(Protocol):
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         """Return one object; None if it does not exist or cannot be read."""
 
+    async def text(self, what: str, path: str, rule: Rule) -> str | None:
+        """Return the text of a response, such as one that a pod gives through the API server; None without one."""
+
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         """Return the first of these kinds, versions of one mostly, that the cluster has; None if it has none."""
 
@@ -145,6 +148,15 @@ class LiveObjects:
 
     def misses(self, kind: Kind, namespace: str, name: str) -> bool:
         return any(one.what == _object(kind, namespace, name) for one in self.left_out)
+
+    async def text(self, what: str, path: str, rule: Rule) -> str | None:
+        try:
+            return (await answer(self._api, path, f"GET {path}", rule, "get")).decode(errors="replace")
+        except NotFoundError:
+            return None
+        except (ReadError, ResponseTooLargeError) as error:
+            self._leave_out(what, str(error))
+            return None
 
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.

@@ -156,6 +156,15 @@ def replica(name: str, image: str = "registry.test/gpushare-webhook:1") -> Objec
     return found
 
 
+def report(cluster: FakeCluster, name: str, seconds: int, digest: str = "1.8764998447377e+014") -> None:
+    """Let a replica report the end of its certificate, in this many seconds, and the digest of its settings."""
+    ends = datetime.now(UTC).timestamp() + seconds
+    cluster.texts[f"{kinds.POD.path(OURS, name)}:8080/proxy/metrics"] = (
+        f'# TYPE gpushare_webhook_digest gauge\ngpushare_webhook_digest{{of="settings"}} {digest}\n'
+        f'gpushare_webhook_certificate_expiry_seconds{{kind="leaf"}} {ends}\n'
+    )
+
+
 SETTINGS = f"""\
 facts: {{nodes: true, namespaces: true, devicePlugin: {{configMaps: [{STACK}/{CONFIGS}], daemonSet: {STACK}/{PLUGIN}}}}}
 namespaces: [{{names: [{TEAM}], mode: warn}}]
@@ -200,8 +209,9 @@ def _install(cluster: FakeCluster) -> None:
     metadata = {"name": OURS, "namespace": OURS, "labels": {"app.kubernetes.io/name": OURS, **labels}}
     spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": {"spec": {}}}
     put(cluster, kinds.DEPLOYMENT, {"metadata": metadata, "spec": spec, "status": {"readyReplicas": 2}})
-    put(cluster, kinds.POD, replica("webhook-1"))
-    put(cluster, kinds.POD, replica("webhook-2"))
+    for name in ("webhook-1", "webhook-2"):
+        put(cluster, kinds.POD, replica(name))
+        report(cluster, name, 3600 * 24 * 7)
     held = {"name": OURS, "namespace": OURS, "annotations": {}}
     put(cluster, kinds.CONFIG_MAP, {"metadata": held, "data": {"settings.yaml": SETTINGS}})
     ends = [{"conditions": {"ready": True}}, {"conditions": {"ready": True}}]

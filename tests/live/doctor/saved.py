@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 
 from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
+from webhook.cluster.api_server import Rule
 from webhook.cluster.objects import Kind, LeftOut, Object
 from webhook.live.doctor.answer import Doctor, examine
 from webhook.live.doctor.finding import Finding
@@ -41,6 +42,9 @@ class Saved:
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         return self._cluster.objects.get(kind.path(namespace, name))
+
+    async def text(self, what: str, path: str, rule: Rule) -> str | None:  # noqa: ARG002
+        return self._cluster.texts.get(path)
 
     async def served(self, wanted: Iterable[Kind]) -> Kind | None:
         return next((kind for kind in wanted if kind.root in self._cluster.objects), None)

@@ -21,6 +21,7 @@ from tests.live.doctor.healthy import (
     put,
     remove,
     replica,
+    report,
     serve,
 )
 from tests.live.doctor.saved import examined, found, only
@@ -95,10 +96,33 @@ def test_end_of_the_serving_certificate(cluster: FakeCluster) -> None:
     pod_spec = deployment(cluster)["spec"]["template"]["spec"]
     pod_spec["volumes"] = [{"name": "tls", "secret": {"secretName": "serving"}}]
     pod_spec["containers"] = [{"args": ["serve", "--tls-cert=/etc/gpushare-webhook/tls/chain.pem"]}]
+    assert found(cluster) == []
+    cluster.texts.clear()
     metadata = {"name": "serving", "namespace": OURS}
     put(cluster, kinds.SECRET, {"metadata": metadata, "data": {"chain.pem": bundle(1)}})
     finding = only(cluster)
     assert (finding.finding, finding.subject) == ("certificate", f"Secret {OURS}/serving")
+
+
+@pytest.mark.parametrize(("seconds", "severity"), [(-1, "error"), (3600, "warning")])
+def test_end_of_the_certificate_that_a_replica_serves(cluster: FakeCluster, seconds: int, severity: str) -> None:
+    report(cluster, "webhook-2", seconds)
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("certificate", severity)
+    assert finding.subject == f"certificate that {OURS}/{OURS} serves"
+
+
+def test_replicas_run_different_settings(cluster: FakeCluster) -> None:
+    report(cluster, "webhook-2", 10**6, "3.0")
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("version-skew", "warning")
+    assert finding.evidence == ("1 x 000000000003", "1 x aaaaaaaaaaaa")
+
+
+@pytest.mark.parametrize("text", ["", "not metrics", 'gpushare_webhook_certificate_expiry_seconds{kind="leaf"} 9e999'])
+def test_unknown_metrics_are_no_finding(cluster: FakeCluster, text: str) -> None:
+    cluster.texts = dict.fromkeys(cluster.texts, text)
+    assert found(cluster) == []
 
 
 @pytest.mark.parametrize(
@@ -112,6 +136,7 @@ def test_end_of_the_certificate_of_cert_manager(cluster: FakeCluster, ends: str,
 
 
 def test_certificates_are_not_checked_without_the_library(cluster: FakeCluster) -> None:
+    cluster.texts.clear()
     with mock.patch.object(installed, "find_spec", return_value=None):
         answer = examined(cluster)
     assert [what for what, _ in answer.unchecked] == ["certificates"]

@@ -19,12 +19,6 @@ MUTATING: Final = "MutatingWebhookConfiguration"
 VALIDATING: Final = "ValidatingWebhookConfiguration"
 _ALWAYS_SKIPPED: Final = frozenset({"kube-system", "kube-node-lease"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
-_PART: Final = 6
-"""A certificate ends soon when a sixth of its lifetime is left, since it is renewed when a third is."""
-
-_MOST: Final = timedelta(days=30)
-_LEAST: Final = timedelta(days=1)
-"""The bounds of that time, for one that nothing may renew."""
 
 
 def _absent(seen: Seen) -> Iterator[Finding]:
@@ -65,9 +59,8 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
 
 def _certificates(seen: Seen) -> Iterator[Finding]:
     for one in seen.expiries:
-        left, life = one.ends - seen.now, one.ends - one.begins
-        soon = min(life / _PART, _MOST) if one.is_renewed else max(min(life / _PART, _MOST), _LEAST)
-        if left > soon:
+        left = one.ends - seen.now
+        if left > one.notice:
             continue
         is_over = left <= timedelta(0)
         cause = f"it ended on {one.ends:%Y-%m-%d}" if is_over else f"it ends on {one.ends:%Y-%m-%d %H:%M} UTC"
@@ -75,7 +68,7 @@ def _certificates(seen: Seen) -> Iterator[Finding]:
         where = seen.installations[0] if seen.installations else None
         logs = f"kubectl -n {where.namespace} logs deployment/{where.name}" if where else "look at the webhook's log"
         remedy = f"{logs}; with cert-manager: kubectl describe certificate"
-        evidence = (f"valid from {one.begins:%Y-%m-%d} to {one.ends:%Y-%m-%d}",)
+        evidence = (f"its end: {one.ends:%Y-%m-%dT%H:%M:%SZ}",)
         yield Finding("certificate", "error" if is_over else "warning", one.where, cause, evidence, remedy)
 
 
@@ -114,11 +107,15 @@ def _replicas(seen: Seen) -> Iterator[Finding]:
 def _skew(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         images = Counter(each.image for each in one.replicas)
-        if len(images) > 1:
-            cause = f"its replicas run {len(images)} different images, so that reviews may be answered differently"
-            evidence = tuple(f"{count} x {image}" for image, count in sorted(images.items()))
-            remedy = f"kubectl -n {one.namespace} rollout status deployment/{one.name}"
-            yield Finding("version-skew", "warning", str(one), cause, evidence, remedy)
+        digests = Counter(each.settings for each in one.replicas if each.settings is not None)
+        for values, noun, command in (
+            (images, "images", f"kubectl -n {one.namespace} rollout status deployment/{one.name}"),
+            (digests, "settings", f"kubectl -n {one.namespace} logs deployment/{one.name}: look for reload rejected"),
+        ):
+            if len(values) > 1:
+                cause = f"its replicas run {len(values)} different {noun}, so that they may answer a review differently"
+                evidence = tuple(f"{count} x {value}" for value, count in sorted(values.items()))
+                yield Finding("version-skew", "warning", str(one), cause, evidence, command)
 
 
 def _mode(seen: Seen) -> Iterator[Finding]:

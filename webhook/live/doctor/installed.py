@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +24,7 @@ from webhook.cluster.objects import (
 from webhook.cluster.settings_map import KEY, MODE
 from webhook.diagnostics import InputError
 from webhook.dryrun.files import parse
+from webhook.live.doctor.metrics import measured
 from webhook.live.doctor.seen import MOST_DETAIL, Entry, Expiry, Hook, Installation, Part, Replica
 from webhook.live.doctor.stack import detail_of
 from webhook.policy.messages import cut
@@ -60,7 +61,7 @@ async def read_installations(objects: Objects, installed_as: str | None) -> Inst
         one, problem = await _installation(objects, namespace, name, deployments.get(where))
         installations.append(one)
         problems += [problem] if problem else []
-    expiries = [one async for one in _expiries(objects, deployments.values(), bundles)]
+    expiries = [one async for one in _expiries(objects, deployments.values(), bundles, installations)]
     lacking = dict(_lacking(objects, installations, hooks, installed_as))
     if problems:
         lacking["settings"] = problems[0]
@@ -176,7 +177,8 @@ async def _replicas(objects: Objects, namespace: str, spec: Mapping[str, Any]) -
             conditions = status.get("conditions") or ()
             is_ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
             detail = "" if is_ready else cut(detail_of(status), MOST_DETAIL)
-            yield Replica(metadata["name"], containers[0].get("image", ""), is_ready, detail)
+            replica = Replica(metadata["name"], containers[0].get("image", ""), is_ready, detail)
+            yield await measured(objects, namespace, replica, containers[0]) if is_ready else replica
 
 
 async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
@@ -194,18 +196,29 @@ async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
 
 
 async def _expiries(
-    objects: Objects, deployments: Iterable[Object], bundles: Mapping[bytes, str]
+    objects: Objects,
+    deployments: Iterable[Object],
+    bundles: Mapping[bytes, str],
+    installations: Iterable[Installation],
 ) -> AsyncIterator[Expiry]:
+    """Yield the authorities, and for each Deployment the certificate that it serves.
+
+    A replica reports the end of its own. Otherwise the Certificate of cert-manager or the Secret shows it.
+    """
     for pem, where in bundles.items():
         for one in _newest(where, pem):
             yield one
+    served = {str(one): one.replicas for one in installations}
     has_manager = await objects.served((_CERTIFICATE,)) is not None
     for deployment in deployments:
         namespace, name = deployment["metadata"].get("namespace", ""), deployment["metadata"]["name"]
         found = await objects.one(_CERTIFICATE, namespace, name) if has_manager else None
+        ends = [each.ends for each in served.get(f"{namespace}/{name}", ()) if each.ends is not None]
         if found is not None:
             for one in _of_manager(f"Certificate {namespace}/{name}", found):
                 yield one
+        elif ends:
+            yield Expiry(f"certificate that {namespace}/{name} serves", min(ends), _LEAST)
         elif secret := _secret(deployment):
             held = await objects.one(SECRET, namespace, secret)
             pem = _decoded(((held or {}).get("data") or {}).get(_key(deployment)))
@@ -221,14 +234,24 @@ def _newest(where: str, pem: bytes) -> Iterator[Expiry]:
 
     found = max(bundle.read(pem), key=lambda one: one.not_valid_after_utc, default=None)
     if found is not None:
-        yield Expiry(where, found.not_valid_before_utc, found.not_valid_after_utc)
+        notice = _notice(found.not_valid_before_utc, found.not_valid_after_utc)
+        yield Expiry(where, found.not_valid_after_utc, max(notice, _LEAST))
+
+
+_LEAST: Final = timedelta(days=1)
+"""The least notice for a certificate that a user may have to renew. One that the webhook signs lives for a week."""
+
+
+def _notice(begins: datetime, ends: datetime) -> timedelta:
+    """A sixth of the lifetime, since certificates are renewed when a third is left; a month at most."""
+    return min((ends - begins) / 6, timedelta(days=30))
 
 
 def _of_manager(where: str, found: Object) -> Iterator[Expiry]:
     status = found.get("status") or {}
     try:
         begins, ends = (datetime.fromisoformat(status[key]) for key in ("notBefore", "notAfter"))
-        yield Expiry(where, begins, ends, is_renewed=True)
+        yield Expiry(where, ends, _notice(begins, ends))
     except (KeyError, TypeError, ValueError):
         return
 

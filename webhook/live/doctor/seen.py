@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 
@@ -231,21 +231,25 @@ class Hook(NamedTuple):
 
 
 class Replica(NamedTuple):
-    """A pod of our Deployment."""
+    """A pod of our Deployment.
+
+    `settings` is the digest of its settings, and `ends` the end of the certificate that it serves; None if unknown.
+    """
 
     name: str
     image: str
     is_ready: bool
     detail: str
+    settings: str | None = None
+    ends: datetime | None = None
 
 
 class Expiry(NamedTuple):
-    """A certificate: where it is, when it begins and ends, and whether a program renews it."""
+    """A certificate: where it is, when it ends, and how long before that something is wrong if it was not renewed."""
 
     where: str
-    begins: datetime
     ends: datetime
-    is_renewed: bool = False
+    notice: timedelta
 
 
 @dataclass(frozen=True, slots=True)
