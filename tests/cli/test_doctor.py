@@ -128,6 +128,18 @@ def test_cluster_without_rights_is_not_checked(cluster: FakeCluster, prod: tuple
     assert len(report["notChecked"]) > 20
 
 
+def test_installation_of_another_name_is_found_by_its_label(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    path = kinds.CONFIG_MAP.path(OURS, OURS)
+    cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]["metadata"]["name"] = "own"
+    cluster.objects[kinds.CONFIG_MAP.path(OURS, "own")] = cluster.objects.pop(path)
+    cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)][0]["metadata"]["labels"]["kubernetes.io/service-name"] = "own"
+    for kind in (kinds.MUTATING, kinds.VALIDATING):
+        for entry in cluster.objects[kind.path(None, OURS)]["webhooks"]:
+            entry["clientConfig"]["service"]["name"] = "own"
+    report = run("doctor", *prod, "-o", "json").json()
+    assert (report["findings"], report["leftOut"], report["notChecked"]) == ([], [], [])
+
+
 def test_named_installation_alone_is_examined(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     assert findings(run("doctor", *prod, "-o", "json", "--installed-as", f"{OURS}/{OURS}")) == []
     ended = run("doctor", *prod, "--installed-as", "gpu/webhook")

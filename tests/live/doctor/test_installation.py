@@ -152,6 +152,11 @@ def test_service_has_no_endpoints(cluster: FakeCluster, endpoints: Any) -> None:
     assert finding.evidence[0] == "0 of 2 replicas are ready"
 
 
+def test_service_selects_no_replica(cluster: FakeCluster) -> None:
+    cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)].clear()
+    assert only(cluster).remedy.endswith(f"kubectl -n {OURS} describe service/{OURS}")
+
+
 def test_configurations_outlive_the_deployment(cluster: FakeCluster) -> None:
     remove(cluster, kinds.DEPLOYMENT, OURS, OURS)
     cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)].clear()
@@ -198,21 +203,24 @@ def test_mode_is_capped(cluster: FakeCluster, mode: str, cause: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "labels", "kind_count"),
-    [("skipped", {"gpushare-webhook/ignore": "true"}, 2), ("seen", {}, 0), ("gpu-operator", {"x": "y"}, 0)],
+    ("name", "labels", "expected"),
+    [("skipped", {"gpushare-webhook/ignore": "true"}, ["selector-skips"]), ("seen", {}, []), ("gpu-operator", {}, [])],
 )
 def test_namespaces_that_the_webhook_skips(
-    cluster: FakeCluster, name: str, labels: dict[str, str], kind_count: int
+    cluster: FakeCluster, name: str, labels: dict[str, str], expected: list[str]
 ) -> None:
     put(cluster, kinds.NAMESPACE, {"metadata": {"name": name, "labels": labels}})
     put(cluster, kinds.POD, pod("train", name, containers=asking()))
-    assert found(cluster) == ["selector-skips"] * kind_count
+    assert found(cluster) == expected
 
 
 def test_selector_by_labels(cluster: FakeCluster) -> None:
     for one in entries(cluster):
         one["namespaceSelector"] = {"matchLabels": {"gpu": "yes"}}
-    assert found(cluster) == ["selector-skips"] * 2
+    finding = only(cluster)
+    assert (finding.finding, finding.subject) == ("selector-skips", f"namespace {TEAM}")
+    both = "MutatingWebhookConfiguration and ValidatingWebhookConfiguration"
+    assert finding.evidence == (f"{both}: 1 GPU pod such as {TEAM}/train",)
     cluster.objects[kinds.NAMESPACE.path(None, TEAM)]["metadata"]["labels"]["gpu"] = "yes"
     assert found(cluster) == []
 

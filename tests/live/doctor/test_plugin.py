@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 
 import pytest
 
@@ -73,10 +74,8 @@ def test_unready_plugin_shows_words_of_kubelet(cluster: FakeCluster) -> None:
     finding = only(cluster)
     assert (finding.finding, finding.severity, finding.subject) == ("plugin-not-ready", "error", f"{STACK}/{PLUGIN}")
     said = "container ctr: CrashLoopBackOff back-off 5m0s NVML: driver not loaded"
-    assert finding.evidence == (
-        f"DaemonSet {STACK}/{PLUGIN}: 1 of 2 pods are ready",
-        f"pod {PLUGIN}-gpu-2 on gpu-2: {said}",
-    )
+    assert finding.cause == "1 of 2 pods of the device plugin ready"
+    assert finding.evidence == (f"pod {PLUGIN}-gpu-2 on gpu-2: {said}",)
 
 
 @pytest.mark.parametrize(("units", "expected"), [(0, ["plugin-missing"]), (4, [])])
@@ -167,6 +166,13 @@ def test_part_of_configuration_without_effect(cluster: FakeCluster) -> None:
     configure(cluster, beside=json.dumps({"version": "v1", "timeSlicing": {"resources": []}}))
     finding = only(cluster)
     assert (finding.finding, finding.severity) == ("GPS031", "warning")
+
+
+def test_label_may_name_binary_data(cluster: FakeCluster) -> None:
+    text = b64encode(mps(4).encode()).decode()
+    cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]["binaryData"] = {"binary": text}
+    label(cluster, "gpu-2", CONFIG, "binary")
+    assert found(cluster) == []
 
 
 def test_label_that_names_no_configuration(cluster: FakeCluster) -> None:

@@ -16,7 +16,7 @@ def _missing(seen: Seen) -> Iterator[Finding]:
     nodes = [node.name for node in seen.mps_nodes()]
     if not nodes or any(pod.role is Role.DAEMON for pod in seen.pods.programs) or seen.of(Role.DAEMON):
         return
-    cause = "they share GPUs through MPS, and the cluster has no DaemonSet of the MPS control daemon"
+    cause = "MPS is configured there, and the cluster has no DaemonSet of the MPS control daemon"
     remedy = (
         "install NVIDIA's device plugin with its chart and config.map or config.name, which make the chart deploy the "
         "daemon; a manifest of the plugin alone has none"

@@ -82,6 +82,9 @@ async def gather(
     installed = await read_installations(objects, installed_as)
     known = [one.settings for one in installed.installations if one.settings is not None]
     settings = known[0] if known else settings
+    if known or not (installed.installations or installed.lacking):
+        # The caller looked for the usual installation only. Without any, a finding says so.
+        objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
     gpus = GpuResources(settings.resources)
     nodes = await _nodes(objects, gpus)
     programs = [one async for each in _each(objects, DAEMON_SET) if (one := program(each)) is not None]

@@ -8,12 +8,13 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from webhook.live.doctor.finding import Check, Finding, listed
+from webhook.live.doctor.finding import Check, Finding, listed, several
 from webhook.live.doctor.seen import Entry, Installation, Part, Role, Seen
 from webhook.policy.placement.selector import Constraint
 from webhook.policy.rules import MODES
 from webhook.policy.settings.elements import LabelSelector
 from webhook.policy.settings.settings import Exempt, PlacementSettings, Settings
+from webhook.report.lines import counted
 
 MUTATING: Final = "MutatingWebhookConfiguration"
 VALIDATING: Final = "ValidatingWebhookConfiguration"
@@ -84,6 +85,8 @@ def _endpoints(seen: Seen) -> Iterator[Finding]:
                 remedy = f"kubectl -n {one.namespace} scale deployment/{one.name} --replicas=2"
             elif one.wanted is None:
                 remedy = f"install the release again, or delete the configurations: {listed(called)}"
+            elif one.ready:
+                remedy = f"compare the selector with the labels: kubectl -n {one.namespace} describe service/{one.name}"
             yield Finding("no-endpoints", "error", str(one), cause, evidence, remedy)
 
 
@@ -98,8 +101,8 @@ def _details(one: Installation) -> tuple[str, ...]:
 def _replicas(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         if one.wanted is not None and one.ready < one.wanted and one.endpoints != 0:
-            cause = f"{one.wanted - one.ready} of {one.wanted} replicas are not ready"
-            evidence = _details(one) or (f"Deployment {one}: {one.ready} of {one.wanted} replicas are ready",)
+            cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
+            evidence = _details(one) or ("no pod says why: look at the events of its ReplicaSets",)
             remedy = f"kubectl -n {one.namespace} logs deployment/{one.name}, and describe its pods"
             yield Finding("replicas-not-ready", "warning", str(one), cause, evidence, remedy)
 
@@ -136,24 +139,24 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
     labels = {one.name: {_NAME_LABEL: one.name, **one.labels} for one in seen.facts.namespaces or ()}
     exempt = {*_ALWAYS_SKIPPED, *(one.namespace for one in seen.installations)}
     exempt |= {one.namespace for one in seen.programs} | set(seen.settings.exempt.namespaces)
-    for kind in (MUTATING, VALIDATING):
-        entries = [each for hook in seen.hooks if hook.kind == kind for each in hook.entries if each.concerns_pods]
-        skipped = [
-            name
-            for name in sorted(seen.pods.asking.keys() - exempt)
-            if entries and name in labels and not any(_selects(each.selector, labels[name]) for each in entries)
-        ]
-        if skipped:
-            cause = f"the namespaceSelector of the {kind} skips namespaces whose pods ask for GPUs"
-            evidence = tuple(
-                f"namespace {name}: {seen.pods.asking[name].count} pods, such as {seen.pods.asking[name].detail}"
-                for name in skipped[:5]
-            )
-            remedy = (
-                "change webhooks.namespaceSelector in the values of the chart, or remove the label "
-                "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
-            )
-            yield Finding("selector-skips", "warning", listed(skipped), cause, evidence, remedy)
+    skipped: dict[str, list[str]] = {}
+    for name in sorted(seen.pods.asking.keys() & labels.keys() - exempt):
+        for kind in (MUTATING, VALIDATING):
+            entries = [each for hook in seen.hooks if hook.kind == kind for each in hook.entries if each.concerns_pods]
+            if entries and not any(_selects(each.selector, labels[name]) for each in entries):
+                skipped.setdefault(name, []).append(kind)
+    if skipped:
+        cause = "the namespaceSelector of the webhook skips namespaces whose pods ask for GPUs"
+        asking = seen.pods.asking
+        evidence = tuple(
+            f"{' and '.join(those)}: {counted(asking[name].count, 'GPU pod')} such as {asking[name].detail}"
+            for name, those in list(skipped.items())[:5]
+        )
+        remedy = (
+            "change webhooks.namespaceSelector in the values of the chart, or remove the label "
+            "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
+        )
+        yield Finding("selector-skips", "warning", f"namespace {several(list(skipped))}", cause, evidence, remedy)
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -56,7 +56,7 @@ def _is_explained(seen: Seen, node: SeenNode) -> bool:
     if plugin is None or plugin.ready < plugin.desired or not plugin.covers(node):
         return True
     daemons = seen.of(Role.DAEMON)
-    if node.name not in {one.name for one in seen.mps_nodes()}:
+    if not seen.is_mps(node):
         return False
     return (
         not daemons or any(one.ready < one.desired for one in daemons) or not any(one.covers(node) for one in daemons)

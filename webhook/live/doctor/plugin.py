@@ -14,6 +14,7 @@ from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.node_classes import CONFIG_LABEL
 from webhook.policy.sharing.context import SharingConfig
 from webhook.policy.sharing.names import VALUES, ConfigNames
+from webhook.report.lines import counted
 
 
 def _missing(seen: Seen) -> Iterator[Finding]:
@@ -22,7 +23,7 @@ def _missing(seen: Seen) -> Iterator[Finding]:
     A plugin may be a program of the host, which offers GPUs. The MPS control daemon comes with a DaemonSet of a plugin.
     """
     plugins = seen.of(Role.PLUGIN)
-    running = {pod.node for pod in seen.pods.programs if pod.role is Role.PLUGIN}
+    running = seen.pods.plugins
     bare = [
         node
         for node in seen.nodes
@@ -59,9 +60,8 @@ def not_ready(seen: Seen, one: Program, finding: str) -> Iterator[Finding]:
         for pod in seen.pods.programs
         if (pod.namespace, pod.owner, pod.role) == (one.namespace, one.name, one.role) and not pod.is_ready
     ]
-    evidence = [f"DaemonSet {one}: {one.ready} of {one.desired} pods are ready"]
-    evidence += [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in unready[:3]]
-    cause = f"{one.desired - one.ready} of {one.desired} pods of the {one.role.value} are not ready"
+    evidence = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in unready[:3]]
+    cause = f"{one.ready} of {counted(one.desired, 'pod')} of the {one.role.value} ready"
     show = f"pod/{unready[0].name}" if unready else f"daemonset/{one.name}"
     remedy = f"kubectl -n {one.namespace} describe {show}, and kubectl -n {one.namespace} logs {show} --all-containers"
     yield Finding(finding, "error", str(one), cause, tuple(evidence), remedy)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+from msgspec import Raw
+
 from webhook.cluster import plugin_config
-from webhook.cluster.device_plugin import MOST_CONFIGS
+from webhook.cluster.device_plugin import MOST_CONFIGS, parse_config_map
 from webhook.cluster.objects import Object
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.live.doctor.seen import (
@@ -14,6 +17,7 @@ from webhook.live.doctor.seen import (
     Configurations,
     Limits,
     OwnerPods,
+    Role,
     SeenEvent,
     SeenNode,
     SeenPods,
@@ -96,9 +100,13 @@ class PodReader:
     def add_program(self, found: Object) -> bool:
         """Add a pod if it is one of the GPU stack, and return whether it is."""
         role = role_of(found.get("spec") or {})
-        if role is not None:
-            self.seen.programs.append(program_pod(found, role))
-        return role is not None
+        if role is None:
+            return False
+        pod = program_pod(found, role)
+        self.seen.programs.append(pod)
+        if role is Role.PLUGIN and pod.node:
+            self.seen.plugins.setdefault(pod.node, set()).add(pod.owner or pod.name)
+        return True
 
     def add(self, found: Object) -> None:
         """Add a pod."""
@@ -143,12 +151,11 @@ def configurations(where: str, found: Object | None, mig_strategy: str | None) -
     """Read a ConfigMap of the plugin; None for one that does not exist."""
     if found is None:
         return Configurations(where, None)
-    data = dict(list((found.get("data") or {}).items())[:MOST_CONFIGS])
-    return Configurations(where, {key: _text(key, text, mig_strategy) for key, text in sorted(data.items())})
+    _, data = parse_config_map(Raw(msgspec.json.encode(found)))
+    return Configurations(where, {key: _text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
 
 
-def _text(key: str, text: str, mig_strategy: str | None) -> Text:
-    data = text[: plugin_config.LARGEST + 1].encode(errors="replace")
+def _text(key: str, data: bytes, mig_strategy: str | None) -> Text:
     if len(data) > plugin_config.LARGEST:
         return Text(None, None, f"larger than {plugin_config.LARGEST} bytes")
     document = next(iter(documents("", data)), None)

@@ -173,9 +173,14 @@ class OwnerPods:
 
 @dataclass(slots=True)
 class SeenPods:
-    """What the pods show: the stack's pods, and by namespace and owner those of others that matter."""
+    """What the pods show: the stack's pods, and by namespace and owner those of others that matter.
+
+    `plugins` has the owners of the plugin's pods by node. `classes` has pods by their RuntimeClass, and `asking` those
+    that ask for GPUs by namespace. `pending` has the namespaces and names of pods that wait.
+    """
 
     programs: list[ProgramPod] = field(default_factory=list)
+    plugins: dict[str, set[str]] = field(default_factory=dict)
     rejected: dict[tuple[str, Owner], OwnerPods] = field(default_factory=dict)
     joining: dict[tuple[str, Owner], OwnerPods] = field(default_factory=dict)
     classes: dict[str, OwnerPods] = field(default_factory=dict)
@@ -302,7 +307,7 @@ class Seen:
     def plugin_of(self, node: SeenNode) -> Program | None:
         """The DaemonSet of the plugin whose pods run on the node, or else would without its taints."""
         plugins = self.of(Role.PLUGIN)
-        running = {pod.owner for pod in self.pods.programs if pod.role is Role.PLUGIN and pod.node == node.name}
+        running = self.pods.plugins.get(node.name, ())
         there = [one for one in plugins if one.name in running] or [one for one in plugins if one.selects(node)]
         return there[0] if there else None
 
@@ -326,13 +331,14 @@ class Seen:
         return Chosen(found.where, key, None if text is None else text.config, text is not None)
 
     def mps_nodes(self) -> Iterator[SeenNode]:
-        """The nodes that share through MPS by their configuration, or by their labels where it is unknown."""
-        for node in self.nodes:
-            if node.runs_stack_itself:
-                continue
-            chosen = self.chosen(node)
-            if chosen is None or chosen.config is None:
-                if node.is_labelled_mps:
-                    yield node
-            elif chosen.config.strategy == "mps":
-                yield node
+        """The nodes that share through MPS."""
+        return filter(self.is_mps, self.nodes)
+
+    def is_mps(self, node: SeenNode) -> bool:
+        """Whether a node shares through MPS by its configuration, or by its labels where that is unknown."""
+        if node.runs_stack_itself:
+            return False
+        chosen = self.chosen(node)
+        if chosen is None or chosen.config is None:
+            return node.is_labelled_mps
+        return chosen.config.strategy == "mps"

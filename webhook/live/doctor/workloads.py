@@ -8,6 +8,7 @@ from typing import Final
 from webhook.live.doctor.finding import Check, Finding, listed
 from webhook.live.doctor.seen import Seen
 from webhook.policy.rules import ENFORCE_LABEL
+from webhook.report.lines import counted
 
 DEFAULT_PIPE: Final = "/tmp/nvidia-mps"  # noqa: S108 - the pipe directory of CUDA without the variable
 _MOST: Final = 20
@@ -18,8 +19,7 @@ def _rejected(seen: Seen) -> Iterator[Finding]:
     """Owners of pods that ended in UnexpectedAdmissionError, the most pods first."""
     owners = sorted(seen.pods.rejected.items(), key=lambda one: (-one[1].count, one[0]))
     for (namespace, owner), pods in owners[:_MOST]:
-        noun = "pod" if pods.count == 1 else "pods"
-        cause = f"{pods.count} {noun} ended in UnexpectedAdmissionError"
+        cause = f"{counted(pods.count, 'pod')} ended in UnexpectedAdmissionError"
         evidence = (f"on node {pods.node}: {pods.detail}",)
         clean = f"kubectl -n {namespace} delete pods --field-selector status.phase=Failed"
         if "maximum request size" in pods.detail or "too large" in pods.detail:
@@ -33,7 +33,7 @@ def _joined(seen: Seen) -> Iterator[Finding]:
     """Pods that mount the default pipe directory, and policies that mount it: such containers join an MPS daemon."""
     if seen.settings.injections.pipe_mount.mps_root == DEFAULT_PIPE:
         return
-    effect = "their CUDA programs join any MPS daemon there, with or without a GPU request"
+    effect = "CUDA programs in them join any MPS daemon there, with or without a GPU request"
     for policy in seen.mounting_policies:
         cause = f"it mounts {DEFAULT_PIPE} of the host into pods: {effect}"
         remedy = "remove the mount: the device plugin mounts the pipe directory of each resource itself"
@@ -42,8 +42,9 @@ def _joined(seen: Seen) -> Iterator[Finding]:
         return
     owners = [f"{namespace}/{owner}" for namespace, owner in sorted(seen.pods.joining)]
     count = sum(one.count for one in seen.pods.joining.values())
-    cause = f"{count} pods mount {DEFAULT_PIPE} of the host: {effect}"
-    remedy = f"remove the hostPath volume {DEFAULT_PIPE} from these: the device plugin mounts its own pipe directory"
+    verb = "mounts" if count == 1 else "mount"
+    cause = f"{counted(count, 'pod')} {verb} {DEFAULT_PIPE} of the host: {effect}"
+    remedy = f"remove the hostPath volume of {DEFAULT_PIPE} from them: the device plugin mounts its own pipe directory"
     more = f" and {len(owners) - 1} more" if len(owners) > 1 else ""
     yield Finding("pipe-joins-all", "warning", owners[0] + more, cause, (f"owners: {listed(owners)}",), remedy)
 
@@ -60,7 +61,7 @@ def _pod_security(seen: Seen) -> Iterator[Finding]:
         level = levels.get(namespace) or unlabelled
         if namespace in levels and namespace not in exempt and level != "privileged":
             cause = f"its Pod Security level {level} forbids hostPath, so that its pods do not get {mount.mps_root}"
-            evidence = (f"{pods.count} pods ask for GPUs, such as {pods.detail}",)
+            evidence = (f"{counted(pods.count, 'GPU pod')}, such as {pods.detail}",)
             remedy = (
                 "set injections.pipeMount.enabled: false if the device plugin runs MPS, since it mounts the directory "
                 f"itself; otherwise: kubectl label namespace {namespace} {ENFORCE_LABEL}=privileged --overwrite"
