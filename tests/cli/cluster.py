@@ -71,13 +71,14 @@ def namespace(name: str, **labels: str) -> Object:
 
 @dataclass
 class FakeCluster:
-    """The cluster. `lists` holds collections by path, `objects` single objects, `refused` statuses by path.
+    """The cluster. By path, `lists` holds collections, `objects` single objects, `texts` text, `refused` statuses.
 
     `before` is awaited before the request for a path is answered. `asked` has the paths of all requests.
     """
 
     lists: dict[str, list[Object]] = field(default_factory=dict)
     objects: dict[str, Object] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     before: dict[str, Callable[[web.Request], Awaitable[None]]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -96,6 +97,8 @@ class FakeCluster:
             return web.json_response({"metadata": {"resourceVersion": "7"}, "items": self.lists[request.path]})
         if request.path in self.objects:
             return web.json_response(self.objects[request.path])
+        if request.path in self.texts:
+            return web.Response(text=self.texts[request.path])
         if request.path.count("/") == 2:  # an API group: the API server answers with text, and no object
             return web.Response(text="404 page not found\n", status=404)
         return web.json_response({"kind": "Status", "message": "not found"}, status=404)

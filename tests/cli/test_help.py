@@ -39,6 +39,7 @@ OPTIONS = {
         "--facts",
         "--context",
     ],
+    "doctor": ["--context", "--installed-as", "-n, --namespace", "-o, --output"],
     "snapshot": ["--context", "--facts", "--settings", "--installed-as"],
     "serve": [
         "--config",

@@ -21,7 +21,7 @@ from webhook.cli.extras import EXTRAS
 MOST_BYTES = 20_000_000
 """All that pip installs for the command line, byte code included."""
 
-COMMANDS_OF = {"cluster": ["snapshot"], "server": ["snapshot", "serve"]}
+COMMANDS_OF = {"cluster": ["snapshot", "top", "doctor"], "server": ["snapshot", "top", "doctor", "serve"]}
 """The commands that each extra adds."""
 
 slow = pytest.mark.slow

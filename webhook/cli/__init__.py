@@ -29,6 +29,7 @@ COMMANDS = {
     "top": "Show who holds which GPU replicas in a cluster.",
     "audit": "Show what the webhook would deny or warn of among all that lives in a cluster.",
     "plan": "Show what a change does to all that lives in a cluster, before you make it.",
+    "doctor": "Find faults of the GPU nodes, the device plugin and the webhook.",
     "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
     "explain": "Explain checks and injections: meaning, reason, examples, remedy and settings.",
     "serve": "Run the webhook: reviews over HTTPS, health and metrics over HTTP.",
@@ -41,7 +42,7 @@ COMMANDS = {
 The line stands here as well because a list of commands must not import them all: that takes three times as long.
 """
 
-_EXTRAS = {"serve": "server", "snapshot": "cluster", "top": "cluster", "audit": "cluster", "plan": "cluster"}
+_EXTRAS = {"serve": "server"} | dict.fromkeys(("top", "audit", "plan", "doctor", "snapshot"), "cluster")
 """The extra that a command needs."""
 
 

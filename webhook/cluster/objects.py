@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
 
 from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule
 from webhook.cluster.pages import ForbiddenError, NotFoundError, answer, pages
@@ -35,9 +36,13 @@ class Kind(NamedTuple):
 
     def path(self, namespace: str | None = None, name: str = "") -> str:
         """The path of a list in a namespace, in all namespaces for None, or of one object."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         within = f"/namespaces/{namespace}" if namespace is not None and self.is_namespaced else ""
-        return f"{root}{within}/{self.plural}" + (f"/{name}" if name else "")
+        return f"{self.root}{within}/{self.plural}" + (f"/{name}" if name else "")
+
+    @property
+    def root(self) -> str:
+        """The path of the version of its API group, below which are its kinds."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def rule(self, namespace: str | None = None) -> Rule:
         """The rule that allows a command to read the kind."""
@@ -51,6 +56,8 @@ EVENT: Final = Kind("event", "events")
 CONFIG_MAP: Final = Kind("configmap", "configmaps")
 SERVICE: Final = Kind("service", "services")
 QUOTA: Final = Kind("resourcequota", "resourcequotas")
+LIMIT_RANGE: Final = Kind("limitrange", "limitranges")
+SECRET: Final = Kind("secret", "secrets")
 CLAIM: Final = Kind("persistentvolumeclaim", "persistentvolumeclaims")
 CONTROLLER: Final = Kind("replicationcontroller", "replicationcontrollers")
 DEPLOYMENT: Final = Kind("deployment", "deployments", "apps")
@@ -103,14 +110,27 @@ class Objects(Protocol):
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         """Return one object; None if it does not exist or cannot be read."""
 
-    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
-        """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
-
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         """Return whether a list of the kind could not be read."""
 
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object could not be read, so that it may exist although `one` returns None."""
+
+class ObjectsWithLogs(Objects, Protocol):
+    """Objects, and the logs of containers."""
+
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
+        """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
+
+
+class ObjectsWithTexts(Objects, Protocol):
+    """Objects, the kinds that the cluster has, and what pods say."""
+
+    async def text(self, what: str, path: str, rule: Rule) -> str | None:
+        """Return the text of a response, such as one that a pod gives through the API server; None without one."""
+
+    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        """Return the first of these kinds, versions of one mostly, that the cluster has; None if it has none."""
 
 
 class LiveObjects:
@@ -146,6 +166,27 @@ class LiveObjects:
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
+
+    async def text(self, what: str, path: str, rule: Rule) -> str | None:
+        try:
+            return (await answer(self._api, path, f"GET {path}", rule, "get")).decode(errors="replace")
+        except NotFoundError:
+            return None
+        except (ReadError, ResponseTooLargeError) as error:
+            self._leave_out(what, str(error))
+            return None
+
+    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
+        for kind in kinds:
+            try:
+                status, body = await self._api.read(kind.root)
+                names = {one.name for one in _RESOURCES.decode(body).resources} if status == 200 else set()
+            except (OSError, *UNDECODABLE):
+                continue
+            if kind.plural in names:
+                return kind
+        return None
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         path = kind.path(namespace, name)
@@ -206,6 +247,19 @@ class LiveObjects:
 
 _NO_RULE = Rule("", "", ("get",))
 """A path that is no object has a rule of another form, which every user has by `system:discovery`."""
+
+
+class _Resource(Struct):
+    name: str
+
+
+class _Resources(Struct):
+    """The kinds of a version (metav1.APIResourceList)."""
+
+    resources: list[_Resource]
+
+
+_RESOURCES: Final = msgspec.json.Decoder(_Resources)
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:

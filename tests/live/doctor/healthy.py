@@ -1,0 +1,219 @@
+"""The objects of a cluster that is well: the node side of NVIDIA's chart, our webhook from its own, and GPU pods."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from tests.cli.cluster import FakeCluster
+from webhook.cluster import objects as kinds
+from webhook.cluster.objects import Kind
+from webhook.pki import Authority
+
+Object = dict[str, Any]
+
+STACK, OURS, TEAM = "nvidia-device-plugin", "gpushare-webhook", "team"
+PLUGIN, DAEMON, DISCOVERY, CONFIGS = "plugin", "mps-daemon", "discovery", "plugin-configs"
+CONFIG, CAPABLE, PRESENT = "nvidia.com/device-plugin.config", "nvidia.com/mps.capable", "nvidia.com/gpu.present"
+IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.17.4"
+MACHINES = Kind("machinedeployment", "machinedeployments", "cluster.x-k8s.io", "v1beta1")
+CERTIFICATE = Kind("certificate", "certificates", "cert-manager.io")
+CLUSTER_POLICY = Kind("clusterpolicy", "clusterpolicies", "nvidia.com", is_namespaced=False)
+MUTATING_POLICY = Kind(
+    "mutatingadmissionpolicy",
+    "mutatingadmissionpolicies",
+    "admissionregistration.k8s.io",
+    "v1beta1",
+    is_namespaced=False,
+)
+
+
+def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
+    """Add an object to the lists that hold it, and return it."""
+    namespace, name = found["metadata"].get("namespace"), found["metadata"]["name"]
+    cluster.objects[kind.path(namespace, name)] = found
+    for where in {None, namespace}:
+        cluster.lists.setdefault(kind.path(where), []).append(found)
+    return found
+
+
+def remove(cluster: FakeCluster, kind: Kind, name: str, namespace: str | None = None) -> None:
+    """Remove an object."""
+    found = cluster.objects.pop(kind.path(namespace, name))
+    for where in {None, namespace}:
+        cluster.lists[kind.path(where)].remove(found)
+
+
+def serve(cluster: FakeCluster, kind: Kind) -> None:
+    """Let the cluster have a kind."""
+    cluster.objects[kind.root] = {"resources": [{"name": kind.plural}]}
+    cluster.lists.setdefault(kind.path(), [])
+
+
+def mps(replicas: int) -> str:
+    """A configuration of the plugin."""
+    resources = [{"name": "nvidia.com/gpu", "replicas": replicas}]
+    return json.dumps({"version": "v1", "sharing": {"mps": {"resources": resources}}})
+
+
+def node(name: str, units: int = 4, taints: tuple[Object, ...] = (), labels: dict[str, str] | None = None) -> Object:
+    """A node with one card that MPS shares in four, and the labels of discovery."""
+    discovered = {
+        PRESENT: "true",
+        CAPABLE: "true",
+        "nvidia.com/gpu.sharing-strategy": "mps",
+        "nvidia.com/gpu.count": "1",
+        "nvidia.com/gpu.replicas": "4",
+        "nvidia.com/gfd.timestamp": "1790000000",
+    }
+    amounts = {"cpu": "8", "nvidia.com/gpu": str(units)}
+    return {
+        "metadata": {"name": name, "labels": {**discovered, **(labels or {})}},
+        "spec": {"taints": list(taints)},
+        "status": {"capacity": dict(amounts), "allocatable": dict(amounts)},
+    }
+
+
+def daemon_set(name: str, container: str, wanted: int = 2, namespace: str = STACK, **spec: Any) -> Object:
+    """A DaemonSet of the stack."""
+    manager = {
+        "name": "init",
+        "image": IMAGE,
+        "command": ["config-manager"],
+        "env": [
+            {"name": "CONFIG_FILE_SRCDIR", "value": "/available-configs"},
+            {"name": "DEFAULT_CONFIG", "value": "mps-4"},
+            {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+        ],
+        "volumeMounts": [{"name": "configs", "mountPath": "/available-configs"}],
+    }
+    pod = {
+        "initContainers": [manager],
+        "containers": [{"name": container, "image": IMAGE}],
+        "volumes": [{"name": "configs", "configMap": {"name": CONFIGS}}],
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+        "nodeSelector": {PRESENT: "true"},
+        **spec,
+    }
+    return {
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"template": {"spec": pod}},
+        "status": {"desiredNumberScheduled": wanted, "numberReady": wanted},
+    }
+
+
+def pod(name: str, namespace: str, owner: tuple[str, str] | None = None, on: str = "gpu-1", **spec: Any) -> Object:
+    """A pod that runs and is ready."""
+    owners = [{"kind": owner[0], "name": owner[1], "controller": True}] if owner else []
+    return {
+        "metadata": {"name": name, "namespace": namespace, "ownerReferences": owners},
+        "spec": {"nodeName": on, **spec},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def asking(units: int = 1) -> list[Object]:
+    """The containers of a GPU pod."""
+    return [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": str(units)}}}]
+
+
+@cache
+def bundle(days: int = 365) -> str:
+    """The certificate of an authority, as a `caBundle`."""
+    now = datetime.now(UTC)
+    return b64encode(Authority.create("tests", now - timedelta(days=1), timedelta(days=days)).bundle()).decode()
+
+
+def hook(kind: Kind) -> Object:
+    """One of our webhook configurations, as the chart renders it."""
+    return {
+        "metadata": {"name": OURS},
+        "webhooks": [
+            {
+                "name": f"{name}.gpushare-webhook.io",
+                "clientConfig": {"caBundle": bundle(), "service": {"namespace": OURS, "name": OURS}},
+                "rules": [{"resources": resources}],
+                "namespaceSelector": {
+                    "matchExpressions": [
+                        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", OURS]},
+                        {"key": "gpushare-webhook/ignore", "operator": "NotIn", "values": ["true"]},
+                    ]
+                },
+            }
+            for name, resources in (("pods", ["pods"]), ("templates", ["deployments"]))
+        ],
+        "kind": kind.name,
+    }
+
+
+def replica(name: str, image: str = "registry.test/gpushare-webhook:1") -> Object:
+    """A replica of the webhook."""
+    found = pod(name, OURS, ("ReplicaSet", f"{OURS}-1"), containers=[{"name": "webhook", "image": image}])
+    found["metadata"]["labels"] = {"app.kubernetes.io/instance": OURS}
+    return found
+
+
+def report(cluster: FakeCluster, name: str, seconds: int, digest: str = "1.8764998447377e+014") -> None:
+    """Let a replica report the end of its certificate, in this many seconds, and the digest of its settings."""
+    ends = datetime.now(UTC).timestamp() + seconds
+    cluster.texts[f"{kinds.POD.path(OURS, name)}:8080/proxy/metrics"] = (
+        f'# TYPE gpushare_webhook_digest gauge\ngpushare_webhook_digest{{of="settings"}} {digest}\n'
+        f'gpushare_webhook_certificate_expiry_seconds{{kind="leaf"}} {ends}\n'
+    )
+
+
+SETTINGS = f"""\
+facts: {{nodes: true, namespaces: true, devicePlugin: {{configMaps: [{STACK}/{CONFIGS}], daemonSet: {STACK}/{PLUGIN}}}}}
+namespaces: [{{names: [{TEAM}], mode: warn}}]
+"""
+
+
+def healthy() -> FakeCluster:
+    """A cluster with two MPS nodes and a node without GPUs, in which everything is well."""
+    cluster = FakeCluster()
+    for name in ("gpu-1", "gpu-2"):
+        put(cluster, kinds.NODE, node(name))
+    put(cluster, kinds.NODE, {"metadata": {"name": "cpu-1"}, "status": {"allocatable": {"cpu": "4"}}})
+    put(cluster, kinds.CONFIG_MAP, {"metadata": {"name": CONFIGS, "namespace": STACK}, "data": {"mps-4": mps(4)}})
+    put(cluster, kinds.DAEMON_SET, daemon_set(PLUGIN, "nvidia-device-plugin-ctr"))
+    put(
+        cluster,
+        kinds.DAEMON_SET,
+        daemon_set(DAEMON, "mps-control-daemon-ctr", nodeSelector={PRESENT: "true", CAPABLE: "true"}),
+    )
+    put(cluster, kinds.DAEMON_SET, daemon_set(DISCOVERY, "gpu-feature-discovery-ctr"))
+    for name, container in (
+        (PLUGIN, "nvidia-device-plugin-ctr"),
+        (DAEMON, "mps-control-daemon-ctr"),
+        (DISCOVERY, "gpu-feature-discovery-ctr"),
+    ):
+        for on in ("gpu-1", "gpu-2"):
+            containers = [{"name": container, "image": IMAGE}]
+            put(cluster, kinds.POD, pod(f"{name}-{on}", STACK, ("DaemonSet", name), on, containers=containers))
+    put(cluster, kinds.POD, pod("train", TEAM, runtimeClassName="nvidia", containers=asking()))
+    for name in ("default", "kube-system", STACK, OURS, TEAM):
+        put(cluster, kinds.NAMESPACE, {"metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}}})
+    put(cluster, kinds.RUNTIME_CLASS, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+    _install(cluster)
+    return cluster
+
+
+def _install(cluster: FakeCluster) -> None:
+    """Add our webhook, with two replicas."""
+    put(cluster, kinds.MUTATING, hook(kinds.MUTATING))
+    put(cluster, kinds.VALIDATING, hook(kinds.VALIDATING))
+    labels = {"app.kubernetes.io/instance": OURS}
+    metadata = {"name": OURS, "namespace": OURS, "labels": {"app.kubernetes.io/name": OURS, **labels}}
+    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": {"spec": {}}}
+    put(cluster, kinds.DEPLOYMENT, {"metadata": metadata, "spec": spec, "status": {"readyReplicas": 2}})
+    for name in ("webhook-1", "webhook-2"):
+        put(cluster, kinds.POD, replica(name))
+        report(cluster, name, 3600 * 24 * 7)
+    held = {"name": OURS, "namespace": OURS, "annotations": {}}
+    put(cluster, kinds.CONFIG_MAP, {"metadata": held, "data": {"settings.yaml": SETTINGS}})
+    ends = [{"conditions": {"ready": True}}, {"conditions": {"ready": True}}]
+    service = {"name": f"{OURS}-1", "namespace": OURS, "labels": {"kubernetes.io/service-name": OURS}}
+    put(cluster, kinds.ENDPOINT_SLICE, {"metadata": service, "endpoints": ends})

@@ -1,0 +1,96 @@
+"""Findings about the MPS control daemon, and the label by which it chooses its nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from webhook.live.doctor.finding import Check, Finding, listed, several
+from webhook.live.doctor.plugin import not_ready, not_tolerated
+from webhook.live.doctor.reading import is_discovered
+from webhook.live.doctor.seen import Program, Role, Seen, SeenNode
+from webhook.policy.placement.node_classes import CAPABLE
+
+
+def _missing(seen: Seen) -> Iterator[Finding]:
+    nodes = [node.name for node in seen.mps_nodes()]
+    if not nodes or any(pod.role is Role.DAEMON for pod in seen.pods.programs) or seen.of(Role.DAEMON):
+        return
+    cause = "MPS is configured there, and the cluster has no DaemonSet of the MPS control daemon"
+    remedy = (
+        "install NVIDIA's device plugin with its chart and config.map or config.name, which make the chart deploy the "
+        "daemon; a manifest of the plugin alone has none"
+    )
+    yield Finding("daemon-missing", "error", several(nodes), cause, (f"MPS nodes: {listed(nodes)}",), remedy)
+
+
+def _wants_no_pods(seen: Seen) -> Iterator[Finding]:
+    """MPS nodes that no DaemonSet of the daemon selects, by the reason (NVIDIA/k8s-device-plugin#712, #983)."""
+    daemons = seen.of(Role.DAEMON)
+    if not daemons:
+        return
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for node in seen.mps_nodes():
+        if not any(one.selects(node) for one in daemons):
+            found[_why_not_selected(seen, daemons[0], node)].append(node.name)
+    for (cause, remedy), names in found.items():
+        evidence = [f"DaemonSet {one} wants {one.desired} pods" for one in daemons]
+        evidence.append(f"MPS nodes that it does not select: {listed(names)}")
+        yield Finding("daemon-wants-no-pods", "error", str(daemons[0]), cause, tuple(evidence), remedy)
+
+
+def _why_not_selected(seen: Seen, daemon: Program, node: SeenNode) -> tuple[str, str]:
+    """The cause and the remedy."""
+    discoveries = seen.of(Role.DISCOVERY)
+    selector = {} if daemon.requirement is None else daemon.requirement.selector
+    wanted = selector.get(CAPABLE)
+    if wanted is None or node.labels.get(CAPABLE) == wanted:
+        keys = ", ".join(f"{key}={value}" for key, value in selector.items() if node.labels.get(key) != value)
+        cause = f"the MPS control daemon selects no node that shares through MPS: {keys or 'its affinity'} is not met"
+        return cause, f"kubectl label node {node.name} {keys}" if keys else f"change the affinity of DaemonSet {daemon}"
+    if not discoveries:
+        cause = f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
+        return (
+            cause,
+            f"set gfd.enabled: true in the values of the chart in namespace {daemon.namespace}, and upgrade it",
+        )
+    first = discoveries[0]
+    restart = f"kubectl -n {first.namespace} rollout restart daemonset/{first.name}"
+    if first.ready < first.desired or not any(one.covers(node) for one in discoveries):
+        cause = f"the label {CAPABLE} is missing: GPU feature discovery does not run there"
+        show = f"kubectl -n {first.namespace} describe daemonset/{first.name}"
+        return cause, show
+    value = node.labels.get(CAPABLE)
+    if value is None:
+        return f"GPU feature discovery did not set the label {CAPABLE}", restart
+    cause = f"the label {CAPABLE} is {value}: GPU feature discovery was not restarted since the edit, or a GPU uses MIG"
+    return cause, restart
+
+
+def _not_ready(seen: Seen) -> Iterator[Finding]:
+    for one in seen.of(Role.DAEMON):
+        yield from not_ready(seen, one, "daemon-not-ready")
+
+
+def _not_tolerated(seen: Seen) -> Iterator[Finding]:
+    return not_tolerated(seen.of(Role.DAEMON), seen.mps_nodes())
+
+
+def _undiscovered(seen: Seen) -> Iterator[Finding]:
+    """Nodes whose label was set by hand: other labels, by which pods and the webhook know shares, are missing."""
+    names = [node.name for node in seen.nodes if node.labels.get(CAPABLE) == "true" and not is_discovered(node)]
+    if not names:
+        return
+    cause = f"the label {CAPABLE} was set by hand: no other label of GPU feature discovery is there"
+    evidence = (f"nodes: {listed(names)}", "nothing updates the label when the configuration changes")
+    remedy = "set gfd.enabled: true in the values of the device plugin's chart, and upgrade it"
+    yield Finding("label-without-discovery", "warning", several(names), cause, evidence, remedy)
+
+
+CHECKS = (
+    Check("MPS control daemon", ("nodes", "daemonsets", "pods"), _missing),
+    Check("nodes of the MPS control daemon", ("nodes", "daemonsets"), _wants_no_pods),
+    Check("pods of the MPS control daemon", ("daemonsets",), _not_ready),
+    Check("tolerations of the MPS control daemon", ("nodes", "daemonsets"), _not_tolerated),
+    Check("labels of GPU feature discovery", ("nodes",), _undiscovered),
+)

@@ -1,0 +1,256 @@
+"""Findings about the installation of this webhook: its configurations, certificates, replicas and settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from webhook.live.doctor.finding import Check, Finding, listed, several
+from webhook.live.doctor.seen import Entry, Installation, Part, Role, Seen
+from webhook.policy.placement.selector import Constraint
+from webhook.policy.rules import MODES
+from webhook.policy.settings.elements import LabelSelector
+from webhook.policy.settings.settings import Exempt, PlacementSettings, Settings
+from webhook.report.lines import counted
+
+MUTATING: Final = "MutatingWebhookConfiguration"
+VALIDATING: Final = "ValidatingWebhookConfiguration"
+_ALWAYS_SKIPPED: Final = frozenset({"kube-system", "kube-node-lease"})
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+def _absent(seen: Seen) -> Iterator[Finding]:
+    if not seen.hooks and not seen.installations:
+        cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
+        remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
+        yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, (), remedy)
+
+
+def _configurations(seen: Seen) -> Iterator[Finding]:
+    if not seen.hooks and not any(one.wanted is not None for one in seen.installations):
+        return
+    there = {one.kind for one in seen.hooks}
+    name = str(seen.installations[0]) if seen.installations else seen.hooks[0].name
+    for kind, lost in ((MUTATING, "pods get no edits"), (VALIDATING, "nothing is checked")):
+        if kind not in there:
+            evidence = (f"found: {listed([f'{one.kind} {one.name}' for one in seen.hooks]) or 'no configuration'}",)
+            remedy = "upgrade the release with helm upgrade, which creates it"
+            cause = f"its {kind} does not exist: {lost}"
+            yield Finding("configuration-missing", "error", name, cause, evidence, remedy)
+
+
+def _bundles(seen: Seen) -> Iterator[Finding]:
+    for hook in seen.hooks:
+        bare = [one.name for one in hook.entries if one.service and not one.has_bundle]
+        if bare:
+            cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
+            evidence = (f"entries: {listed(bare)}",)
+            one = seen.installations[0] if seen.installations else None
+            restart = (
+                f"kubectl -n {one.namespace} rollout restart deployment/{one.name}" if one else "restart the webhook"
+            )
+            remedy = (
+                f"{restart}, which writes it; with cert-manager, look at the annotation cert-manager.io/inject-ca-from"
+            )
+            yield Finding("ca-bundle-empty", "error", f"{hook.kind} {hook.name}", cause, evidence, remedy)
+
+
+def _certificates(seen: Seen) -> Iterator[Finding]:
+    for one in seen.expiries:
+        left = one.ends - seen.now
+        if left > one.notice:
+            continue
+        is_over = left <= timedelta(0)
+        cause = f"it ended on {one.ends:%Y-%m-%d}" if is_over else f"it ends on {one.ends:%Y-%m-%d %H:%M} UTC"
+        cause += ", and the API server rejects the webhook" if is_over else ", and was not renewed"
+        where = seen.installations[0] if seen.installations else None
+        logs = f"kubectl -n {where.namespace} logs deployment/{where.name}" if where else "look at the webhook's log"
+        remedy = f"{logs}; with cert-manager: kubectl describe certificate"
+        evidence = (f"its end: {one.ends:%Y-%m-%dT%H:%M:%SZ}",)
+        yield Finding("certificate", "error" if is_over else "warning", one.where, cause, evidence, remedy)
+
+
+def _endpoints(seen: Seen) -> Iterator[Finding]:
+    for one in seen.installations:
+        if one.endpoints == 0:
+            called = [f"{hook.kind} {hook.name}" for hook in seen.hooks if _calls(hook.entries, one)]
+            cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
+            state = "no Deployment" if one.wanted is None else f"{one.ready} of {one.wanted} replicas are ready"
+            evidence = (state, f"called by: {listed(called) or 'no configuration'}", *_details(one))
+            remedy = f"kubectl -n {one.namespace} describe deployment/{one.name}"
+            if one.wanted == 0:
+                remedy = f"kubectl -n {one.namespace} scale deployment/{one.name} --replicas=2"
+            elif one.wanted is None:
+                remedy = f"install the release again, or delete the configurations: {listed(called)}"
+            elif one.ready:
+                remedy = f"compare the selector with the labels: kubectl -n {one.namespace} describe service/{one.name}"
+            yield Finding("no-endpoints", "error", str(one), cause, evidence, remedy)
+
+
+def _calls(entries: tuple[Entry, ...], one: Installation) -> bool:
+    return any(entry.service == str(one) for entry in entries)
+
+
+def _details(one: Installation) -> tuple[str, ...]:
+    return tuple(f"pod {each.name}: {each.detail}" for each in one.replicas if not each.is_ready and each.detail)[:3]
+
+
+def _replicas(seen: Seen) -> Iterator[Finding]:
+    for one in seen.installations:
+        if one.wanted is not None and one.ready < one.wanted and one.endpoints != 0:
+            cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
+            evidence = _details(one) or ("no pod says why: look at the events of its ReplicaSets",)
+            remedy = f"kubectl -n {one.namespace} logs deployment/{one.name}, and describe its pods"
+            yield Finding("replicas-not-ready", "warning", str(one), cause, evidence, remedy)
+
+
+def _skew(seen: Seen) -> Iterator[Finding]:
+    for one in seen.installations:
+        images = Counter(each.image for each in one.replicas)
+        digests = Counter(each.settings for each in one.replicas if each.settings is not None)
+        for values, noun, command in (
+            (images, "images", f"kubectl -n {one.namespace} rollout status deployment/{one.name}"),
+            (digests, "settings", f"kubectl -n {one.namespace} logs deployment/{one.name}: look for reload rejected"),
+        ):
+            if len(values) > 1:
+                cause = f"its replicas run {len(values)} different {noun}, so that they may answer a review differently"
+                evidence = tuple(f"{count} x {value}" for value, count in sorted(values.items()))
+                yield Finding("version-skew", "warning", str(one), cause, evidence, command)
+
+
+def _mode(seen: Seen) -> Iterator[Finding]:
+    for one in seen.installations:
+        if one.mode is None or one.mode == MODES[-1]:
+            continue
+        remedy = f"kubectl -n {one.namespace} annotate configmap {one.name} gpushare-webhook/mode-"
+        if one.mode in MODES:
+            cause = f"an annotation caps its mode to {one.mode}, whatever the settings say"
+        else:
+            cause = f'an annotation caps its mode to "{one.mode}", which is no mode and is ignored'
+        evidence = (f"ConfigMap {one}: gpushare-webhook/mode: {one.mode}",)
+        yield Finding("mode-capped", "warning", str(one), cause, evidence, remedy)
+
+
+def _selectors(seen: Seen) -> Iterator[Finding]:
+    """Namespaces with GPU pods that no entry of a kind of configuration selects, though no setting exempts them."""
+    labels = {one.name: {_NAME_LABEL: one.name, **one.labels} for one in seen.facts.namespaces or ()}
+    exempt = {*_ALWAYS_SKIPPED, *(one.namespace for one in seen.installations)}
+    exempt |= {one.namespace for one in seen.programs} | set(seen.settings.exempt.namespaces)
+    skipped: dict[str, list[str]] = {}
+    for name in sorted(seen.pods.asking.keys() & labels.keys() - exempt):
+        for kind in (MUTATING, VALIDATING):
+            entries = [each for hook in seen.hooks if hook.kind == kind for each in hook.entries if each.concerns_pods]
+            if entries and not any(_selects(each.selector, labels[name]) for each in entries):
+                skipped.setdefault(name, []).append(kind)
+    if skipped:
+        cause = "the namespaceSelector of the webhook skips namespaces whose pods ask for GPUs"
+        asking = seen.pods.asking
+        evidence = tuple(
+            f"{' and '.join(those)}: {counted(asking[name].count, 'GPU pod')} such as {asking[name].detail}"
+            for name, those in list(skipped.items())[:5]
+        )
+        remedy = (
+            "change webhooks.namespaceSelector in the values of the chart, or remove the label "
+            "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
+        )
+        yield Finding("selector-skips", "warning", f"namespace {several(list(skipped))}", cause, evidence, remedy)
+
+
+def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a label selector selects an object (kubernetes apimachinery pkg/labels)."""
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    for one in selector.get("matchExpressions") or ():
+        constraint = Constraint()
+        constraint.add(one.get("operator", ""), one.get("values") or ())
+        if not constraint.holds(labels.get(one.get("key", ""))):
+            return False
+    return True
+
+
+# Settings that do nothing.
+
+
+def _settings(seen: Seen) -> Iterator[Finding]:
+    for one in seen.installations:
+        useless = [] if one.settings is None else [*_of_namespaces(seen, one.settings), *_of_nodes(seen, one.settings)]
+        if useless:
+            cause = "settings name objects that do not exist, and do nothing"
+            remedy = (
+                f"correct them in the values of the chart, or: kubectl -n {one.namespace} edit configmap {one.name}"
+            )
+            evidence = tuple(useless[:10])
+            yield Finding("setting-without-effect", "warning", f"settings of {one}", cause, evidence, remedy)
+
+
+def _of_namespaces(seen: Seen, settings: Settings) -> Iterator[str]:
+    """What settings say about namespaces, where these are known."""
+    if seen.facts.namespaces is None:
+        return
+    names = [one.name for one in seen.facts.namespaces]
+    for index, rule in enumerate(settings.namespaces):
+        for pattern in rule.names:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                yield f"namespaces[{index}].names: no namespace is called {pattern}"
+        if rule.selector is not None:
+            yield from _unselected(seen, f"namespaces[{index}].selector", rule.selector, settings)
+    if settings.sharing.namespaces is not None:
+        yield from _unselected(seen, "sharing.namespaces", settings.sharing.namespaces, settings)
+    for name in settings.exempt.namespaces:
+        if name not in names and name not in Exempt().namespaces:
+            yield f"exempt.namespaces: there is no namespace {name}"
+
+
+def _unselected(seen: Seen, field: str, selector: LabelSelector, settings: Settings) -> Iterator[str]:
+    if not settings.facts.namespaces:
+        yield f"{field}: facts.namespaces is false, and the webhook knows no labels of namespaces"
+    elif not any(selector.selects(one.labels) for one in seen.facts.namespaces or ()):
+        labels = ", ".join(f"{key}={value}" for key, value in selector.match_labels.items())
+        yield f"{field}: no namespace has the labels {labels}"
+
+
+def _of_nodes(seen: Seen, settings: Settings) -> Iterator[str]:
+    """What settings say about nodes and the device plugin."""
+    source = settings.facts.device_plugin
+    for where in () if source is None else source.config_maps:
+        if seen.objects_named.get(f"ConfigMap {where}") is False:
+            yield f"facts.devicePlugin.configMaps: there is no ConfigMap {where}"
+    names_program = (
+        source is not None and source.daemon_set and seen.of(Role.PLUGIN)
+    )  # or else `plugin-missing` says so
+    if source is not None and names_program and seen.objects_named.get(f"DaemonSet {source.daemon_set}") is False:
+        yield f"facts.devicePlugin.daemonSet: there is no DaemonSet {source.daemon_set}"
+    if "nodes" in seen.lacking or not seen.nodes:
+        return
+    usual = {one.name for one in Settings().resources}
+    offered = {name for node in seen.nodes for name in (*node.offered, *node.capacity)}
+    for resource in settings.resources:
+        if resource.name not in offered and resource.name not in usual:
+            yield f"resources: no node offers {resource.name}"
+    marks = settings.placement.mps_labels
+    is_marked = any(node.labels.get(key) == value for node in seen.nodes for key, value in marks.items())
+    if marks and marks != PlacementSettings().mps_labels and not is_marked:
+        yield "placement.mpsLabels: no node has one of the labels " + ", ".join(f"{k}={v}" for k, v in marks.items())
+    keys = {taint.key for node in seen.nodes for taint in node.taints}
+    for pattern in settings.injections.tolerations.from_nodes:
+        if not any(fnmatchcase(key, pattern) for key in keys):
+            yield f"injections.tolerations.fromNodes: no GPU node has a taint {pattern}"
+
+
+_NEEDED: Final[tuple[Part, ...]] = ("webhook configurations", "installation")
+
+CHECKS = (
+    Check("installation of the webhook", _NEEDED, _absent),
+    Check("webhook configurations", _NEEDED, _configurations),
+    Check("caBundle", ("webhook configurations",), _bundles),
+    Check("certificates", ("webhook configurations", "certificates"), _certificates),
+    Check("endpoints of the webhook", ("installation", "endpoints"), _endpoints),
+    Check("replicas of the webhook", ("installation",), _replicas),
+    Check("versions of the webhook", ("installation",), _skew),
+    Check("cap on the mode", ("installation", "settings"), _mode),
+    Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _selectors),
+    Check("settings of the webhook", ("installation", "settings"), _settings),
+)
