@@ -16,7 +16,7 @@ from webhook.report.exit_codes import ExitCode
 from webhook.settings.configuration import default, view
 
 PROGRAM = "gpushare-webhook"
-EXAMPLES = {"serve": "serves: http://127.0.0.1:8080/readyz", "snapshot": "run: cluster"}
+EXAMPLES = {"serve": "serves: http://127.0.0.1:8080/readyz", "snapshot": "run: cluster", "why": "exits: 2 2 2"}
 """The comments before the examples of commands: see "Show commands" in CONTRIBUTING.md."""
 PROSE = Path(__file__).parent / "prose" / "command-line.md"
 HEAD = f"""\

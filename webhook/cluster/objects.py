@@ -116,6 +116,7 @@ class Objects(Protocol):
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object could not be read, so that it may exist although `one` returns None."""
 
+
 class ObjectsWithLogs(Objects, Protocol):
     """Objects, and the logs of containers."""
 

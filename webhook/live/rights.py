@@ -10,15 +10,27 @@ from itertools import groupby
 from typing import Any, Final
 
 from webhook.cluster.objects import (
+    CONFIG_MAP,
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    ENDPOINT_SLICE,
+    EVENT,
     JOB,
+    LIMIT_RANGE,
+    MUTATING,
     NAMESPACE,
     NODE,
     POD,
+    QUOTA,
     REPLICA_SET,
     RUNTIME_CLASS,
+    STATEFUL_SET,
+    VALIDATING,
     Kind,
 )
 from webhook.cluster.served import BUILT_IN, of_presets
+from webhook.live.doctor.gathering import OPTIONAL
 
 _DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
 _LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
@@ -28,12 +40,21 @@ FACTS: Final = (NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
 
 _WORKLOADS: Final = (POD, *BUILT_IN.values(), *of_presets())
 
+_LOG: Final = Kind("log", "pods/log")
+_OWNERS: Final = (REPLICA_SET, DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB)
+_INSTALLATION: Final = (CONFIG_MAP, ENDPOINT_SLICE, MUTATING, VALIDATING)
+
 READ: Final[Mapping[str, tuple[Kind, ...]]] = {
+    "why": (*FACTS, POD, _LOG, EVENT, *_OWNERS),
     "top": (*FACTS, POD, REPLICA_SET, JOB),
     "audit": (*FACTS, *_WORKLOADS),
     "plan": (*FACTS, *_WORKLOADS),
+    "doctor": (*FACTS, POD, EVENT, QUOTA, LIMIT_RANGE, *_OWNERS, *_INSTALLATION, *OPTIONAL),
 }
-"""What each question reads."""
+"""What each question reads.
+
+`pods/proxy`, by which `doctor` reads metrics, and the Secrets of certificates are not among them: they reach too much.
+"""
 
 
 def rules(kinds: Iterable[Kind]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from typing import ClassVar
 
 from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
@@ -19,6 +20,8 @@ from webhook.policy.settings.settings import Settings
 
 class Saved:
     """The objects of a cluster, all of which may be read."""
+
+    is_live: ClassVar[bool] = True
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
@@ -52,7 +55,7 @@ class Saved:
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002
         return False
 
-    def hides(self, kind: Kind, namespace: str, name: str) -> bool:  # noqa: ARG002
+    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:  # noqa: ARG002
         return False
 
 

@@ -104,6 +104,14 @@ def test_crash_loop(last: Object, expected: str) -> None:
     assert found.state == "CrashLoopBackOff"
 
 
+def test_kill_without_reason_is_for_memory_where_that_is_limited() -> None:
+    limited = container("main")
+    limited["resources"]["limits"]["memory"] = "16Mi"
+    crashed = bound(limited, states=[state(state=ended(137), restartCount=3, ready=False)])
+    assert causes(crashed, node(), daemon()) == ["out-of-memory-killed"]
+    assert causes(crashed, node(), daemon(), event("Killing", "Stopping container main")) == ["exit-code"]
+
+
 def test_init_container_that_fails() -> None:
     first = state("download", state=CRASHING, lastState=ended(1), restartCount=2, ready=False)
     waiting = state(state={"waiting": {"reason": "PodInitializing"}}, ready=False)

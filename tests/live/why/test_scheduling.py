@@ -139,6 +139,13 @@ def test_pod_that_no_scheduler_looked_at(name: str) -> None:
     assert (name or "default-scheduler") in cause.summary
 
 
+def test_pod_that_scheduler_does_not_queue_before_its_claim() -> None:
+    claims = [{"name": "gpu", "resourceClaimName": "gpu-of-main"}]
+    (cause,) = ask(Recorded(pod("main", container("main", 0), spec={"resourceClaims": claims}))).causes
+    assert cause.cause == "resource-claim"
+    assert "gpu-of-main" in cause.summary
+
+
 def test_room_that_came_back_is_said() -> None:
     (cause,) = ask(
         Recorded(unscheduled(f"0/1 nodes are available: 1 Insufficient {GPU}.")), nodes=[mps_node("a")]

@@ -19,10 +19,10 @@ from webhook.cluster.objects import (
     QUOTA,
     Kind,
     Object,
-    Objects,
+    ObjectsWithTexts,
 )
 from webhook.live.doctor import reading
-from webhook.live.doctor.installed import Installed, read_installations
+from webhook.live.doctor.installed import CERTIFICATE, Installed, read_installations
 from webhook.live.doctor.seen import (
     Configurations,
     Limits,
@@ -71,12 +71,19 @@ _POLICIES: Final = (
 )
 """Policies that may add a mount to pods, each in its versions."""
 
+OPTIONAL: Final = (
+    _CLUSTER_POLICY,
+    CERTIFICATE,
+    *(kind for versions in (*_MACHINES, *_POLICIES) for kind in versions),
+)
+"""Kinds that are read where the cluster has them."""
+
 _REASONS: Final = ("FailedCreatePodSandBox", "FailedCreate")
 _MOST_EVENTS: Final = 1000
 
 
 async def gather(
-    objects: Objects, settings: Settings, facts: Facts, namespace: str | None, installed_as: str | None
+    objects: ObjectsWithTexts, settings: Settings, facts: Facts, namespace: str | None, installed_as: str | None
 ) -> Seen:
     """Read a cluster. `namespace` limits the pods, and what belongs to pods, to one namespace."""
     installed = await read_installations(objects, installed_as)
@@ -111,13 +118,15 @@ async def gather(
     return replace(seen, lacking=_lacking(objects, seen, namespace, installed))
 
 
-async def _each(objects: Objects, kind: Kind, namespace: str | None = None, **query: str) -> AsyncIterator[Object]:
+async def _each(
+    objects: ObjectsWithTexts, kind: Kind, namespace: str | None = None, **query: str
+) -> AsyncIterator[Object]:
     async for page in objects.pages(kind, namespace, query):
         for one in page:
             yield one
 
 
-async def _optional(objects: Objects, kinds: Iterable[Kind], namespace: str | None) -> AsyncIterator[Object]:
+async def _optional(objects: ObjectsWithTexts, kinds: Iterable[Kind], namespace: str | None) -> AsyncIterator[Object]:
     """The objects of a kind that a cluster may lack, in the first version that it has."""
     kind = await objects.served(kinds)
     if kind is not None:
@@ -125,12 +134,12 @@ async def _optional(objects: Objects, kinds: Iterable[Kind], namespace: str | No
             yield one
 
 
-async def _nodes(objects: Objects, gpus: GpuResources) -> tuple[SeenNode, ...]:
+async def _nodes(objects: ObjectsWithTexts, gpus: GpuResources) -> tuple[SeenNode, ...]:
     found = [one async for each in _each(objects, NODE) if (one := reading.seen_node(each, gpus)) is not None]
     return tuple(sorted(found, key=lambda one: one.name))
 
 
-async def _configurations(objects: Objects, programs: Iterable[Program]) -> dict[str, Configurations]:
+async def _configurations(objects: ObjectsWithTexts, programs: Iterable[Program]) -> dict[str, Configurations]:
     found = {}
     for one in programs:
         if one.role is Role.PLUGIN and one.config_map and one.maps not in found:
@@ -140,7 +149,9 @@ async def _configurations(objects: Objects, programs: Iterable[Program]) -> dict
     return found
 
 
-async def _pods(objects: Objects, gpus: GpuResources, namespace: str | None, programs: Iterable[Program]) -> SeenPods:
+async def _pods(
+    objects: ObjectsWithTexts, gpus: GpuResources, namespace: str | None, programs: Iterable[Program]
+) -> SeenPods:
     """Read pods, with their topmost owners. Those of the GPU stack are read whatever the namespace is."""
     reader = reading.PodReader(gpus, DEFAULT_PIPE)
     async for one in _each(objects, POD, namespace):
@@ -166,7 +177,7 @@ def _by_topmost(found: Mapping[tuple[str, Owner], OwnerPods], owners: Owners) ->
     return merged
 
 
-async def _events(objects: Objects, namespace: str | None) -> tuple[SeenEvent, ...]:
+async def _events(objects: ObjectsWithTexts, namespace: str | None) -> tuple[SeenEvent, ...]:
     found: dict[SeenEvent, None] = {}
     for reason in _REASONS:
         async for one in _each(objects, EVENT, namespace, fieldSelector=f"reason={reason}"):
@@ -176,7 +187,7 @@ async def _events(objects: Objects, namespace: str | None) -> tuple[SeenEvent, .
     return tuple(found)
 
 
-async def _limits(objects: Objects, gpus: GpuResources, namespace: str | None) -> tuple[Limits, ...]:
+async def _limits(objects: ObjectsWithTexts, gpus: GpuResources, namespace: str | None) -> tuple[Limits, ...]:
     found = [
         reading.limits(name, one, gpus)
         for kind, name in ((QUOTA, "ResourceQuota"), (LIMIT_RANGE, "LimitRange"))
@@ -185,7 +196,7 @@ async def _limits(objects: Objects, gpus: GpuResources, namespace: str | None) -
     return tuple(one for one in found if one is not None)
 
 
-async def _templates(objects: Objects) -> tuple[Template, ...]:
+async def _templates(objects: ObjectsWithTexts) -> tuple[Template, ...]:
     found: list[Template] = []
     for kinds in _MACHINES:
         async for one in _optional(objects, kinds, None):
@@ -193,7 +204,7 @@ async def _templates(objects: Objects) -> tuple[Template, ...]:
     return tuple(found)
 
 
-async def _mounting(objects: Objects) -> tuple[str, ...]:
+async def _mounting(objects: ObjectsWithTexts) -> tuple[str, ...]:
     """The policies that name the default pipe directory."""
     found = [
         f"{kinds[0].name} {one['metadata']['name']}"
@@ -204,7 +215,7 @@ async def _mounting(objects: Objects) -> tuple[str, ...]:
     return tuple(found)
 
 
-async def _named(objects: Objects, settings: Settings) -> dict[str, bool]:
+async def _named(objects: ObjectsWithTexts, settings: Settings) -> dict[str, bool]:
     """Whether the objects exist that the settings name, as far as that is known."""
     source = settings.facts.device_plugin
     if source is None:
@@ -220,7 +231,7 @@ async def _named(objects: Objects, settings: Settings) -> dict[str, bool]:
     return found
 
 
-def _lacking(objects: Objects, seen: Seen, namespace: str | None, installed: Installed) -> dict[Part, str]:
+def _lacking(objects: ObjectsWithTexts, seen: Seen, namespace: str | None, installed: Installed) -> dict[Part, str]:
     """Why parts are not known."""
     lists: tuple[tuple[Part, Kind, str | None], ...] = (
         ("nodes", NODE, None),

@@ -19,7 +19,7 @@ from webhook.cluster.objects import (
     VALIDATING,
     Kind,
     Object,
-    Objects,
+    ObjectsWithTexts,
 )
 from webhook.cluster.settings_map import KEY, MODE
 from webhook.diagnostics import InputError
@@ -36,7 +36,7 @@ _LABEL: Final = "app.kubernetes.io/name"
 _DOMAIN: Final = ".gpushare-webhook.io"
 """The end of the names of the chart's webhooks (charts/gpushare-webhook/templates/_entry.tpl)."""
 
-_CERTIFICATE: Final = Kind("certificate", "certificates", "cert-manager.io")
+CERTIFICATE: Final = Kind("certificate", "certificates", "cert-manager.io")
 _HOOKS: Final = ((MUTATING, "MutatingWebhookConfiguration"), (VALIDATING, "ValidatingWebhookConfiguration"))
 
 
@@ -49,7 +49,7 @@ class Installed(NamedTuple):
     lacking: Mapping[Part, str]
 
 
-async def read_installations(objects: Objects, installed_as: str | None) -> Installed:
+async def read_installations(objects: ObjectsWithTexts, installed_as: str | None) -> Installed:
     """Read all installations, or the one that is named."""
     hooks, bundles = await _hooks(objects, installed_as)
     deployments = {_where(one): one async for one in _deployments(objects, installed_as)}
@@ -74,7 +74,7 @@ def _where(found: Object) -> str:
     return f"{found['metadata'].get('namespace', '')}/{found['metadata']['name']}"
 
 
-async def _deployments(objects: Objects, installed_as: str | None) -> AsyncIterator[Object]:
+async def _deployments(objects: ObjectsWithTexts, installed_as: str | None) -> AsyncIterator[Object]:
     if installed_as is None:
         query = {"labelSelector": f"{_LABEL}={_NAME}"}
         for one in await objects.listed(DEPLOYMENT, None, query) or ():
@@ -87,7 +87,7 @@ async def _deployments(objects: Objects, installed_as: str | None) -> AsyncItera
         yield found
 
 
-async def _hooks(objects: Objects, installed_as: str | None) -> tuple[list[Hook], dict[bytes, str]]:
+async def _hooks(objects: ObjectsWithTexts, installed_as: str | None) -> tuple[list[Hook], dict[bytes, str]]:
     """Our configurations, and where each of their bundles is."""
     hooks: list[Hook] = []
     bundles: dict[bytes, str] = {}
@@ -136,7 +136,7 @@ def _decoded(text: object) -> bytes:
 
 
 async def _installation(
-    objects: Objects, namespace: str, name: str, deployment: Object | None
+    objects: ObjectsWithTexts, namespace: str, name: str, deployment: Object | None
 ) -> tuple[Installation, str]:
     """Read an installation, and why its settings are not known; empty if they are."""
     held = await objects.one(CONFIG_MAP, namespace, name)
@@ -162,7 +162,7 @@ def _settings(where: str, held: Object | None) -> tuple[Settings | None, str]:
         return None, str(error.diagnostics[0])
 
 
-async def _replicas(objects: Objects, namespace: str, spec: Mapping[str, Any]) -> AsyncIterator[Replica]:
+async def _replicas(objects: ObjectsWithTexts, namespace: str, spec: Mapping[str, Any]) -> AsyncIterator[Replica]:
     labels = (spec.get("selector") or {}).get("matchLabels") or {}
     query = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())}
     async for page in objects.pages(POD, namespace, query):
@@ -181,7 +181,7 @@ async def _replicas(objects: Objects, namespace: str, spec: Mapping[str, Any]) -
             yield await measured(objects, namespace, replica, containers[0]) if is_ready else replica
 
 
-async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
+async def _endpoints(objects: ObjectsWithTexts, namespace: str, name: str) -> int | None:
     """The number of ready addresses of the Service; None where it is unknown."""
     label = "kubernetes.io/service-name"
     found = await objects.listed(ENDPOINT_SLICE, namespace, {"labelSelector": f"{label}={name}"})
@@ -196,7 +196,7 @@ async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
 
 
 async def _expiries(
-    objects: Objects,
+    objects: ObjectsWithTexts,
     deployments: Iterable[Object],
     bundles: Mapping[bytes, str],
     installations: Iterable[Installation],
@@ -209,10 +209,10 @@ async def _expiries(
         for one in _newest(where, pem):
             yield one
     served = {str(one): one.replicas for one in installations}
-    has_manager = await objects.served((_CERTIFICATE,)) is not None
+    has_manager = await objects.served((CERTIFICATE,)) is not None
     for deployment in deployments:
         namespace, name = deployment["metadata"].get("namespace", ""), deployment["metadata"]["name"]
-        found = await objects.one(_CERTIFICATE, namespace, name) if has_manager else None
+        found = await objects.one(CERTIFICATE, namespace, name) if has_manager else None
         ends = [each.ends for each in served.get(f"{namespace}/{name}", ()) if each.ends is not None]
         if found is not None:
             for one in _of_manager(f"Certificate {namespace}/{name}", found):
@@ -279,7 +279,7 @@ def _pod_spec(deployment: Object) -> Mapping[str, Any]:
 
 
 def _lacking(
-    objects: Objects, installations: Iterable[Installation], hooks: Iterable[Hook], installed_as: str | None
+    objects: ObjectsWithTexts, installations: Iterable[Installation], hooks: Iterable[Hook], installed_as: str | None
 ) -> Iterator[tuple[Part, str]]:
     if not list(hooks) and any(objects.lacks(kind) for kind, _ in _HOOKS):
         yield "webhook configurations", "webhook configurations cannot be read"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from webhook.cluster.api_server import Rule
-from webhook.cluster.objects import POD, Objects
+from webhook.cluster.objects import POD, ObjectsWithTexts
 from webhook.live.doctor.seen import Replica
 
 _PORT: Final = 8080
@@ -17,7 +17,9 @@ _DIGEST: Final = re.compile(r'^gpushare_webhook_digest\{of="settings"\}' + _VALU
 _ENDS: Final = re.compile(r'^gpushare_webhook_certificate_expiry_seconds\{kind="leaf"\}' + _VALUE, re.MULTILINE)
 
 
-async def measured(objects: Objects, namespace: str, replica: Replica, container: Mapping[str, Any]) -> Replica:
+async def measured(
+    objects: ObjectsWithTexts, namespace: str, replica: Replica, container: Mapping[str, Any]
+) -> Replica:
     """Return a replica with the digest of its settings and the end of its certificate, where it reports them."""
     ports = {one.get("name"): one.get("containerPort") for one in container.get("ports") or ()}
     path = f"{POD.path(namespace, replica.name)}:{ports.get('health') or _PORT}/proxy/metrics"

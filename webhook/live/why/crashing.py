@@ -10,10 +10,11 @@ from webhook.live.why.cause import Cause
 from webhook.live.why.cuda import find
 from webhook.live.why.event import first
 from webhook.live.why.pod_state import ContainerState, containers, phase
-from webhook.live.why.reading import Object, condition, number, part, word
+from webhook.live.why.reading import Object, condition, entries, number, word
 
 _NOT_STARTED: Final = ("StartError", "ContainerCannotRun")
 
+_SIGKILL: Final = 137
 _SIGNALS: Final = {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM", 134: "SIGABRT", 132: "SIGILL", 135: "SIGBUS"}
 
 
@@ -51,8 +52,8 @@ def _of_container(case: Case, one: ContainerState) -> Cause | None:
     last = one.failure
     if not last or word(last, "reason") in _NOT_STARTED or not _matters(case.pod or {}, one):
         return None
-    if word(last, "reason") == "OOMKilled":
-        return _out_of_memory(case, one)
+    if word(last, "reason") == "OOMKilled" or _was_killed_for_memory(case, one, last):
+        return _out_of_memory(case, one, word(last, "reason"))
     return _exit(case, one, last)
 
 
@@ -61,18 +62,30 @@ def _matters(pod: Object, one: ContainerState) -> bool:
     return bool(one.ended or one.waiting) or not one.ready or phase(pod) == "Failed"
 
 
-def _out_of_memory(case: Case, one: ContainerState) -> Cause:
-    limit = next(
-        (
-            word(part(each, "resources", "limits"), "memory")
-            for key in ("initContainers", "containers")
-            for each in part(case.pod, "spec").get(key) or ()
-            if word(each, "name") == one.name
-        ),
-        "",
+def _memory_limit(case: Case, name: str) -> str:
+    listed = [*entries(case.pod, "spec", "initContainers"), *entries(case.pod, "spec", "containers")]
+    return next((word(one, "resources", "limits", "memory") for one in listed if word(one, "name") == name), "")
+
+
+def _was_killed_for_memory(case: Case, one: ContainerState, last: Object) -> bool:
+    """Whether a container with a memory limit got SIGKILL, and not from the kubelet.
+
+    A runtime that misses the event of the kernel reports the reason Error.
+    """
+    is_killed = number(last, "exitCode") == _SIGKILL and bool(_memory_limit(case, one.name))
+    return is_killed and first(case.events, ("Killing", "Preempting", "Evicted")) is None
+
+
+def _out_of_memory(case: Case, one: ContainerState, reason: str) -> Cause:
+    limit = _memory_limit(case, one.name)
+    summary = f"container {one.name} needs more host memory than its limit{f' of {limit}' if limit else ''}"
+    is_certain = reason == "OOMKilled"
+    how = (
+        "OOMKilled"
+        if is_certain
+        else "exit code 137 (SIGKILL), and no event of the kubelet, which would name its reason"
     )
-    summary = f"container {one.name} needs more host memory than its limit{f' of {limit}' if limit else ''}: OOMKilled"
-    evidence = [_times(one), "the limit is on memory of the node, not of the GPU"]
+    evidence = [how, _times(one), "the limit is on memory of the node, not of the GPU"]
     remedy = f"raise resources.limits.memory: {case.edit}"
     return Cause("out-of-memory-killed", summary, [each for each in evidence if each], remedy)
 

@@ -19,7 +19,7 @@ from webhook.cluster.objects import (
     REPLICA_SET,
     STATEFUL_SET,
     Kind,
-    Objects,
+    ObjectsWithLogs,
 )
 from webhook.live.pods import controller, held_by_node, reachable_pods
 from webhook.live.why.case import Around, Case, Held, Log, Neighbour, amounts, contexts_of
@@ -66,7 +66,7 @@ _UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 class Question:
     """A question about one object. `wants_log`: the log of the container that fails matters."""
 
-    def __init__(self, objects: Objects, settings: Settings, more: More, *, wants_log: bool = False) -> None:
+    def __init__(self, objects: ObjectsWithLogs, settings: Settings, more: More, *, wants_log: bool = False) -> None:
         self._objects = objects
         self._settings = settings
         self._more = more

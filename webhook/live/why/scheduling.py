@@ -74,6 +74,13 @@ def _said(case: Case) -> str:
 
 def _unseen(case: Case) -> Cause:
     name = word(case.pod, "spec", "schedulerName") or "default-scheduler"
+    claims = [
+        word(one, "resourceClaimName") or word(one, "resourceClaimTemplateName")
+        for one in entries(case.pod, "spec", "resourceClaims")
+    ]
+    if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
+        summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:_SHOWN])}"
+        return Cause("resource-claim", summary, (), f"kubectl get resourceclaims -n {case.namespace}")
     if name == "default-scheduler":
         remedy = "kubectl -n kube-system get pods -l component=kube-scheduler"
     else:
