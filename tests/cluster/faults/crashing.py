@@ -189,7 +189,6 @@ FAULTS = (
         Asked("job", "main"),
         (_job(activeDeadlineSeconds=1),),
         condition("Job", "main", "Failed"),
-        exhaustive=True,
     ),
     replace(
         of_pod("evicted", "evicted", phase("Failed", "Evicted"), **pool("roomy")),

@@ -52,8 +52,8 @@ class Fault:
     """A fault, and the cause that is expected first.
 
     `state` names the state of the cluster in which it is produced. `labels` are those of its namespace. A `recorded`
-    fault needs a GPU or the pressure of other programs, so that it shows texts recorded elsewhere. An `exhaustive`
-    one is another way to the cause of a fault that every run has. `then` is done when all objects are created.
+    fault needs a GPU or the pressure of other programs, so that it shows texts recorded elsewhere. `then` is
+    done when all objects are created.
     """
 
     name: str
@@ -64,7 +64,6 @@ class Fault:
     state: str = "usual"
     labels: Mapping[str, str] = field(default_factory=dict)
     recorded: bool = False
-    exhaustive: bool = False
     then: Callable[[Workspace], None] | None = None
 
     def produce(self, cluster: Cluster) -> Workspace:

@@ -110,7 +110,6 @@ FAULTS = (
         Asked("pod", "main"),
         (labelled(pod("main", topologySpreadConstraints=[_SPREAD]), app="train"),),
         unscheduled("topology spread"),
-        exhaustive=True,
     ),
     Fault(
         "host-port",
@@ -153,7 +152,6 @@ FAULTS = (
             pod("main", container(gpus=0), resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}]),
         ),
         both(unscheduled("cannot allocate all claims"), phase("Pending")),
-        exhaustive=True,
     ),
     Fault(
         "resource-not-ready",

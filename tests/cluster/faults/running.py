@@ -100,6 +100,5 @@ FAULTS = (
             },
         ),
         phase("Succeeded"),
-        exhaustive=True,
     ),
 )
