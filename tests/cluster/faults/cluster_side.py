@@ -16,10 +16,12 @@ from tests.cluster.harness.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cluster.harness.api import Object
+
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _GROUP, _VERSION = "cluster.x-k8s.io", "v1beta1"
 _CAPACITY = "capacity.cluster-autoscaler.kubernetes.io"
-_DEFINITION = {
+_DEFINITION: Object = {
     "metadata": {"name": f"machinedeployments.{_GROUP}"},
     "spec": {
         "group": _GROUP,

@@ -22,7 +22,7 @@ def _workload(kind: str, *containers: Object, **spec: Any) -> Object:
     if kind == "Job":
         template["spec"]["restartPolicy"] = "Never"
         return {"kind": kind, "metadata": {"name": "main"}, "spec": {"template": template}}
-    body = {"selector": {"matchLabels": _LABELS}, "template": template}
+    body: Object = {"selector": {"matchLabels": _LABELS}, "template": template}
     if kind == "StatefulSet":
         body["serviceName"] = "main"
     return {"kind": kind, "metadata": {"name": "main"}, "spec": body}

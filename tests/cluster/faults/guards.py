@@ -33,7 +33,7 @@ def guards(cluster: Cluster) -> Iterator[None]:
         _configure(
             cluster, product.NAME, [{**one, "clientConfig": ours.client_config(one)} for one in entries], GUARDED
         )
-        entry = {
+        entry: Object = {
             "name": "costs.example.com",
             "admissionReviewVersions": ["v1"],
             "sideEffects": "None",

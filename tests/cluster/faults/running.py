@@ -9,13 +9,13 @@ from tests.cluster.harness.manifests import container, deployment, host_path, po
 
 PIPE = "/mps/nvidia.com/gpu/pipe"
 SHM = "/dev/shm"  # noqa: S108
-_CLIENT = {"env": [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}]}
+_CLIENT = [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}]
 _MPS = {"nodeSelector": {STRATEGY: "mps"}, "runtimeClassName": "nvidia"}
 _INJECTED = {
     "runtimeClassName": "nvidia",
     "volumes": [host_path("gpushare-mps-nvidia-com-gpu", f"/run/nvidia{PIPE}")],
 }
-_MOUNTED = container(**_CLIENT, volumeMounts=[{"name": "gpushare-mps-nvidia-com-gpu", "mountPath": PIPE}])
+_MOUNTED = container(env=_CLIENT, volumeMounts=[{"name": "gpushare-mps-nvidia-com-gpu", "mountPath": PIPE}])
 
 
 def _user(name: str, number: int) -> dict[str, object]:

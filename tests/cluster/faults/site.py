@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.cluster.faults import stack
 from tests.cluster.harness import cluster as clusters
@@ -30,7 +30,7 @@ TEAM = "research"
 
 SERVING = f"{CORE}/secrets/serving-for-long"
 _YEAR = timedelta(days=365)
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     "namespaces": [{"names": [TEAM], "mode": "warn"}],
     "facts": {
         "nodes": True,

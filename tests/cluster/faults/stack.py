@@ -143,7 +143,7 @@ def wait_ready(cluster: Cluster, name: str, count: int = 1) -> None:
     def is_ready(found: Object) -> bool:
         status = found.get("status", {})
         seen = status.get("observedGeneration") == found["metadata"]["generation"]
-        return seen and status.get("numberReady") == count == status.get("desiredNumberScheduled")
+        return bool(seen and status.get("numberReady") == count == status.get("desiredNumberScheduled"))
 
     cluster.api.wait_for(f"{DAEMON_SETS}/{name}", f"to have {count} ready pods", is_ready)
 
