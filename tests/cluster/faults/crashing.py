@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tests.cluster.faults.fault import Asked, Fault, both, condition, ended, event, of_pod, phase, restarted, waiting
+from tests.cluster.faults.fault import Asked, Fault, both, condition, deleted, ended, event, of_pod, phase, restarted
 from tests.cluster.faults.pools import pool, set_ready
 from tests.cluster.harness.manifests import GPU, container, pod, pod_spec
 
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.workspace import Workspace
 
+_FOR_A_SECOND = {
+    "key": "node.kubernetes.io/unreachable",
+    "operator": "Exists",
+    "effect": "NoExecute",
+    "tolerationSeconds": 1,
+}
 _FAILING = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
 _EVICTION = (
     "The node was low on resource: memory. Threshold quantity: 100Mi, available: 81948Ki. Container main was using "
@@ -44,17 +50,11 @@ def _lose_node(space: Workspace) -> None:
     set_ready(space.cluster, "lost", "Unknown")
 
 
-def _is_unready(space: Workspace) -> object:
-    """Whether the node controller has marked the pod of a lost node."""
-    conditions = space.api.get(f"{space.pods}/main")["status"]["conditions"]
-    return any(one["type"] == "Ready" and one["status"] == "False" for one in conditions)
-
-
 def _logged(name: str, expected: str, log: str, *, again: bool = False) -> Fault:
     """A container that prints the log of a program that met an error of CUDA, and fails; `again` and again."""
     script = f"cat <<'END'\n{log}\nEND\nexit 1"
     main = container(command=["sh", "-c", script])
-    shows = waiting("CrashLoopBackOff") if again else phase("Failed")
+    shows = restarted if again else phase("Failed")
     policy = "Always" if again else "Never"
     return Fault(
         name,
@@ -157,11 +157,11 @@ FAULTS = (
         ended("OOMKilled"),
         container(command=["tail", "/dev/zero"], resources={"limits": {GPU: 1, "memory": "16Mi"}}),
     ),
-    of_pod("exit-code", "exit-code", waiting("CrashLoopBackOff"), container(command=["sh", "-c", "exit 3"])),
+    of_pod("exit-code", "exit-code", restarted, container(command=["sh", "-c", "exit 3"])),
     of_pod(
         "exit-code-of-init",
         "exit-code",
-        waiting("CrashLoopBackOff"),
+        restarted,
         initContainers=[container("download", gpus=0, command=["false"])],
     ),
     Fault(
@@ -195,6 +195,10 @@ FAULTS = (
         then=_evict,
         recorded=True,
     ),
-    replace(of_pod("node-lost", "node-lost", _is_unready, **pool("lost")), then=_lose_node),
+    # No kubelet ends the pod that the node controller deletes.
+    replace(
+        of_pod("node-lost", "node-lost", deleted, tolerations=[_FOR_A_SECOND], **pool("lost")),
+        then=_lose_node,
+    ),
     *RECORDED,
 )

@@ -47,7 +47,7 @@ class Asked:
         return [f"{self.kind}/{self.name}", "-n", namespace, *(["--logs"] if self.logs else [])]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fault:
     """A fault, and the cause that is expected first.
 
@@ -147,8 +147,13 @@ def ended(reason: str) -> Shows:
 
 
 def restarted(space: Workspace) -> object:
-    """A container that has been started again."""
-    return _any_state(lambda one: one.get("restartCount", 0) > 0)(space)
+    """A container that has been started again after its predecessor ended."""
+    return _any_state(lambda one: one.get("restartCount", 0) > 0 and "terminated" in one.get("lastState", {}))(space)
+
+
+def deleted(space: Workspace) -> object:
+    """A pod that is being deleted."""
+    return _any_pod(lambda found: "deletionTimestamp" in found["metadata"])(space)
 
 
 def running(space: Workspace) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cluster.faults.fault import Asked, Fault, both, of_pod, phase, unscheduled
+from tests.cluster.faults.fault import Asked, Fault, of_pod, phase, unscheduled
 from tests.cluster.faults.pools import HELD, pool
 from tests.cluster.faults.stack import STRATEGY
 from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod
@@ -139,7 +139,7 @@ FAULTS = (
     of_pod(
         "claim-missing",
         "resource-claim",
-        unscheduled("resourceclaim"),
+        phase("Pending"),
         container(gpus=0),
         resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}],
     ),
@@ -151,7 +151,7 @@ FAULTS = (
             _CLAIM_TEMPLATE,
             pod("main", container(gpus=0), resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}]),
         ),
-        both(unscheduled("cannot allocate all claims"), phase("Pending")),
+        unscheduled("device class gpu.nvidia.com"),
     ),
     Fault(
         "resource-not-ready",

@@ -19,7 +19,10 @@ REPLICAS = 10
 
 HELD = 2
 RESEARCH = {"key": "team", "value": "research", "effect": "NoSchedule"}
-_POOLS = {"roomy": 8, "held": HELD, "crowded": 4, "cordoned": 4, "not-ready": 4, "lost": 4, "tainted": 4}
+_LAST = {"key": "object", "effect": "PreferNoSchedule"}
+"""Pods that name no pool go to the node that runs them."""
+
+_POOLS = {"roomy": 32, "held": HELD, "crowded": 4, "cordoned": 4, "not-ready": 4, "lost": 4, "tainted": 4}
 
 
 def pool(name: str) -> dict[str, Any]:
@@ -31,16 +34,10 @@ def pool(name: str) -> dict[str, Any]:
 def pools(cluster: Cluster) -> Iterator[None]:
     """Add the nodes that are objects alone; see `node_object`."""
     with ExitStack() as nodes:
-        for name, gpus in (
-            ("roomy", 8),
-            ("held", HELD),
-            ("crowded", 4),
-            ("cordoned", 4),
-            ("not-ready", 4),
-            ("lost", 4),
-        ):
-            nodes.enter_context(node_object(cluster, name, {"pool": name}, gpus=gpus))
-        nodes.enter_context(node_object(cluster, "tainted", {"pool": "tainted"}, gpus=4, taints=(RESEARCH,)))
+        for name, gpus in _POOLS.items():
+            taints = (_LAST, RESEARCH) if name == "tainted" else (_LAST,)
+            labels = {"pool": name, "kubernetes.io/hostname": name}
+            nodes.enter_context(node_object(cluster, name, labels, gpus=gpus, taints=taints))
         room = {"allocatable": {"pods": "1"}}
         cluster.api.patch("/api/v1/nodes/crowded/status", {"status": room})
         cluster.kubectl("cordon", "cordoned")

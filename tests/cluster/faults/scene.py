@@ -51,8 +51,13 @@ def _break_handler(cluster: Cluster) -> None:
 def produced(cluster: Cluster, state: str, faults: Iterable[Fault]) -> Iterator[dict[str, TimeoutError]]:
     """The faults of a state, each of which shows; yields those that do not show in time, by name."""
     with STATES[state](cluster):
-        spaces = {fault: fault.produce(cluster) for fault in faults}
-        yield dict(_late(spaces))
+        spaces, late = {}, {}
+        for fault in faults:
+            try:
+                spaces[fault] = fault.produce(cluster)
+            except TimeoutError as problem:
+                late[fault.name] = problem
+        yield late | dict(_late(spaces))
 
 
 def _late(spaces: dict[Fault, Workspace]) -> Iterator[tuple[str, TimeoutError]]:

@@ -46,7 +46,7 @@ FAULTS = (
         "image-missing",
         "image",
         waiting("ErrImagePull", "ImagePullBackOff"),
-        {**container(), "image": "registry.invalid/research/train:1"},
+        {**container(), "image": "localhost:9/research/train:1"},
     ),
     of_pod("image-name", "image", waiting("InvalidImageName"), {**container(), "image": "Research/Train:1"}),
     of_pod(
