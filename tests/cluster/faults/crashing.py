@@ -20,6 +20,8 @@ _FOR_A_SECOND = {
     "tolerationSeconds": 1,
 }
 _FAILING = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+# The shell outlives the killed process: if all end at once, containerd may see the end before the reason of it.
+_GROWS = "tail /dev/zero; code=$?; sleep 1; exit $code"
 _EVICTION = (
     "The node was low on resource: memory. Threshold quantity: 100Mi, available: 81948Ki. Container main was using "
     "9216Mi, request is 0, has larger consumption of memory. "
@@ -155,7 +157,7 @@ FAULTS = (
         "out-of-memory-killed",
         "out-of-memory-killed",
         ended("OOMKilled"),
-        container(command=["tail", "/dev/zero"], resources={"limits": {GPU: 1, "memory": "16Mi"}}),
+        container(command=["sh", "-c", _GROWS], resources={"limits": {GPU: 1, "memory": "16Mi"}}),
     ),
     of_pod("exit-code", "exit-code", restarted, container(command=["sh", "-c", "exit 3"])),
     of_pod(

@@ -54,6 +54,7 @@ def _by_hand(site: Site) -> Iterator[None]:
             yield
     finally:
         site.cluster.api.create(stack.DAEMON_SETS, stack.discovery())
+        stack.wait_ready(site.cluster, stack.DISCOVERY)
 
 
 def _without(name: str, manifest: Callable[[], Object]) -> Callable[[Site], AbstractContextManager[None]]:
@@ -98,8 +99,13 @@ def _second(site: Site) -> Iterator[None]:
         second = stack.daemon_set(name, "nvidia-device-plugin", _OPERATOR, nodeSelector={stack.PRESENT: "true"})
         path = f"/apis/apps/v1/namespaces/{_OPERATOR}/daemonsets"
         site.cluster.api.create(path, second)
-        site.cluster.api.wait_for(f"{path}/{name}", "to be ready", lambda one: one["status"].get("numberReady") == 1)
-        yield
+        try:
+            site.cluster.api.wait_for(
+                f"{path}/{name}", "to be ready", lambda one: one["status"].get("numberReady") == 1
+            )
+            yield
+        finally:
+            site.cluster.kubectl("-n", _OPERATOR, "delete", "daemonset", name, "--cascade=foreground")
 
 
 def _configured(**configs: Object) -> Callable[[Site], AbstractContextManager[None]]:

@@ -166,7 +166,7 @@ def _half_rolled_out(site: Site) -> Iterator[None]:
     (main,) = before["template"]["spec"]["containers"]
     slow = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
     after = {"containers": [{"name": main["name"], "image": NEXT}]}
-    change = {"minReadySeconds": 3600, "strategy": slow, "template": {"spec": after}}
+    change = {"minReadySeconds": 500, "strategy": slow, "template": {"spec": after}}
     api.patch(_DEPLOYMENT, {"spec": change}, form="strategic")
     try:
         wait_for("the new replica", lambda: _ready_of(site, NEXT) == 1, seconds=60)
