@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from tests.cluster.faults import stack
@@ -47,17 +47,41 @@ def _break_handler(cluster: Cluster) -> None:
         cluster.api.create(stack.RUNTIME_CLASSES, {"metadata": {"name": name}, "handler": name})
 
 
-@contextmanager
-def produced(cluster: Cluster, state: str, faults: Iterable[Fault]) -> Iterator[dict[str, TimeoutError]]:
-    """The faults of a state, each of which shows; yields those that do not show in time, by name."""
-    with STATES[state](cluster):
-        spaces, late = {}, {}
-        for fault in faults:
-            try:
-                spaces[fault] = fault.produce(cluster)
-            except TimeoutError as problem:
-                late[fault.name] = problem
-        yield late | dict(_late(spaces))
+class Stage:
+    """The state that the cluster is in, with its faults produced; at the end of the context it is undone."""
+
+    def __init__(self, cluster: Cluster, faults: Iterable[Fault]) -> None:
+        self._cluster, self._faults = cluster, tuple(faults)
+        self._entered = ExitStack()
+        self._state = ""
+        self._late: dict[str, TimeoutError] = {}
+
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._entered.close()
+
+    def show(self, fault: Fault) -> None:
+        """Bring the cluster into the state of a fault, which then shows. Raises `TimeoutError` if it does not."""
+        if fault.state != self._state:
+            self._entered.close()
+            self._state = fault.state
+            self._entered.enter_context(STATES[fault.state](self._cluster))
+            self._late = _produce(self._cluster, [one for one in self._faults if one.state == fault.state])
+        if fault.name in self._late:
+            raise self._late[fault.name]
+
+
+def _produce(cluster: Cluster, faults: Iterable[Fault]) -> dict[str, TimeoutError]:
+    """Produce faults and wait until they show; those that do not show in time, by name."""
+    spaces, late = {}, {}
+    for fault in faults:
+        try:
+            spaces[fault] = fault.produce(cluster)
+        except TimeoutError as problem:
+            late[fault.name] = problem
+    return late | dict(_late(spaces))
 
 
 def _late(spaces: dict[Fault, Workspace]) -> Iterator[tuple[str, TimeoutError]]:
