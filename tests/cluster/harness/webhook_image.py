@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tests.cluster.harness import image
 from tests.cluster.harness.base import base
 from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
+from webhook import __version__
 
 if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
@@ -37,8 +38,8 @@ def libraries() -> Recipe:
     return Recipe("webhook-libraries", key_of(LOCK, LIBRARIES, BYTECODE, python().key), _pack_libraries)
 
 
-def write_archive(archive: Path) -> None:
-    """Write the image's archive with the current code.
+def write_archive(archive: Path, name: str = IMAGE, *, version: str = __version__) -> None:
+    """Write the image's archive with the current code, under another name and as another version if given.
 
     Raises `ToolsMissingError` when the layers below it have not been built.
     """
@@ -50,9 +51,11 @@ def write_archive(archive: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / "webhook", root / HOME / "webhook", ignore=ignored)
         shutil.copy(LICENCE, root / HOME)
+        head = root / HOME / "webhook" / "__init__.py"
+        head.write_text(head.read_text().replace(__version__, version))
         _run(BYTECODE, interpreter / "python", root / HOME / "webhook", f"/{HOME}/webhook")
         image.pack_layer(root, code)
-        image.write_archive(IMAGE, [*below, code], CONFIG, archive)
+        image.write_archive(name, [*below, code], CONFIG, archive)
 
 
 def load(cluster: Cluster) -> None:

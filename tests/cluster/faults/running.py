@@ -1,0 +1,104 @@
+"""Pods that run, but not as clients of MPS; and pods that run as they should."""
+
+from __future__ import annotations
+
+from tests.cluster.faults.fault import Asked, Fault, of_pod, phase, running
+from tests.cluster.faults.stack import STRATEGY
+from tests.cluster.harness.credentials import NODE
+from tests.cluster.harness.manifests import container, deployment, host_path, pod, pod_spec
+
+PIPE = "/mps/nvidia.com/gpu/pipe"
+SHM = "/dev/shm"  # noqa: S108
+_CLIENT = [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}]
+_MPS = {"nodeSelector": {STRATEGY: "mps"}, "runtimeClassName": "nvidia"}
+_INJECTED = {
+    "runtimeClassName": "nvidia",
+    "volumes": [host_path("gpushare-mps-nvidia-com-gpu", f"/run/nvidia{PIPE}")],
+}
+_MOUNTED = container(env=_CLIENT, volumeMounts=[{"name": "gpushare-mps-nvidia-com-gpu", "mountPath": PIPE}])
+
+
+def _user(name: str, number: int) -> dict[str, object]:
+    return pod(name, securityContext={"runAsUser": number}, **_MPS)
+
+
+def _over(target: str, kind: dict[str, str]) -> tuple[dict[str, object], dict[str, object]]:
+    """A container with an empty folder over a path of MPS, and its volume."""
+    return container(volumeMounts=[{"name": "scratch", "mountPath": target}]), {"name": "scratch", "emptyDir": kind}
+
+
+_OVER_PIPE, _EMPTY = _over(PIPE, {})
+_OVER_SHM, _MEMORY = _over(SHM, {"medium": "Memory"})
+
+FAULTS = (
+    of_pod("healthy", "nothing-wrong", running, **_MPS),
+    Fault(
+        "healthy-deployment",
+        "nothing-wrong",
+        Asked("deployment", "main"),
+        (deployment("main", container(), replicas=2, **_MPS),),
+        running,
+    ),
+    of_pod("healthy-injected", "nothing-wrong", running, _MOUNTED, nodeSelector={STRATEGY: "mps"}, **_INJECTED),
+    of_pod("pipe-hidden", "pipe-hidden", running, _OVER_PIPE, volumes=[_EMPTY], **_MPS),
+    of_pod("shared-memory-hidden", "shared-memory-hidden", running, _OVER_SHM, volumes=[_MEMORY], **_MPS),
+    of_pod(
+        "pipe-directory",
+        "pipe-directory",
+        running,
+        container(env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/tmp/nvidia-mps"}]),  # noqa: S108
+        **_MPS,
+    ),
+    of_pod(
+        "no-replica-asked",
+        "no-replica-asked",
+        running,
+        container(gpus=0, env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]),
+        **_MPS,
+    ),
+    Fault(
+        "other-user",
+        "other-user",
+        Asked("pod", "main"),
+        (_user("first", 1000), _user("main", 2000)),
+        running,
+        state="two-users",
+    ),
+    Fault("no-daemon", "no-daemon", Asked("pod", "main"), (pod("main", **_MPS),), running, state="no-daemon"),
+    Fault(
+        "node-not-mps",
+        "node-not-mps",
+        Asked("pod", "main"),
+        (pod("main", _MOUNTED, nodeName=NODE, **_INJECTED),),
+        running,
+        state="time-slicing",
+    ),
+    Fault(
+        "healthy-time-slicing",
+        "nothing-wrong",
+        Asked("pod", "main"),
+        (pod("main", runtimeClassName="nvidia", nodeSelector={STRATEGY: "time-slicing"}),),
+        running,
+        state="time-slicing",
+    ),
+    Fault(
+        "completed",
+        "completed",
+        Asked("pod", "main"),
+        (pod("main", container(command=["true"]), restartPolicy="Never"),),
+        phase("Succeeded"),
+    ),
+    Fault(
+        "completed-job",
+        "completed",
+        Asked("job", "main"),
+        (
+            {
+                "kind": "Job",
+                "metadata": {"name": "main"},
+                "spec": {"template": {"spec": pod_spec(container(command=["true"]), restartPolicy="Never")}},
+            },
+        ),
+        phase("Succeeded"),
+    ),
+)
