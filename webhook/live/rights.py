@@ -35,7 +35,7 @@ from webhook.live.doctor.gathering import OPTIONAL
 _DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
 _LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
 
-FACTS: Final = (NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
+FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
 """What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
 
 _WORKLOADS: Final = (POD, *BUILT_IN.values(), *of_presets())
