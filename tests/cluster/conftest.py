@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["tests.exhaustive", "tests.record"]
 
-LONGEST = ("test_pages", "test_chart_upgrade", "test_presets", "test_chart", "test_rotation", "test_chart_fresh")
+LONGEST = (
+    "test_pages",
+    "test_why",
+    "test_doctor",
+    "test_chart_upgrade",
+    "test_presets",
+    "test_chart",
+    "test_rotation",
+    "test_chart_fresh",
+)
 """The modules that take minutes, the longest first."""
 
 

@@ -46,4 +46,4 @@ def command(asked: Asked, by: By, output: AnswerFormat) -> None:
             case By.OWNER:
                 return by_owner(pods, await Owners.read(world.objects, asked.namespace))
 
-    answer(asked, output, question)
+    answer(asked, output, question, ("nodes", "devicePlugin") if by is By.NODE else ())
