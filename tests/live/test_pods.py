@@ -8,7 +8,7 @@ import pytest
 
 from tests.live.cluster_objects import GPU, container, pod
 from webhook.live.owners import Owners
-from webhook.live.pods import Owner, held_by_node, live_pod, requests_of
+from webhook.live.pods import Owner, controller, held_by_node, live_pod, requests_of
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 
@@ -71,3 +71,8 @@ def test_owner_is_topmost_known_controller() -> None:
         "ReplicaSet/web-1",
         "Pod/p",
     ]
+
+
+@pytest.mark.parametrize("references", ["x", 5, [None], ["x"], [{"controller": True, "kind": [], "name": {}}]])
+def test_malformed_owner_references_name_no_owner(references: object) -> None:
+    assert controller({"ownerReferences": references}) in (None, ("", ""))

@@ -96,3 +96,15 @@ def test_lines_fit_terminal(width: int) -> None:
     lines = list(by_node(SETTINGS, Facts(nodes=(mps_node("gpu-1", 48),)), pods).lines(width))
     assert max(map(len, lines)) <= width
     assert "30/48" in lines[1]
+
+
+def test_rejected_pod_of_a_node_that_offers_nothing_has_a_row() -> None:
+    failed = LivePod("team-a", "main", Owner("Pod", "main"), "gone", "Failed", "UnexpectedAdmissionError", {})
+    (row,) = by_node(SETTINGS, Facts(nodes=()), [failed]).rows
+    assert (row.of, row.held, row.rejected) == ("gone", 0, 1)
+
+
+def test_part_of_the_pods_is_not_shown_as_all() -> None:
+    facts = Facts(nodes=(mps_node("gpu-1"),))
+    assert "others may hold more" in [*by_node(SETTINGS, facts, [], counts_all=False).lines(None)][-1]
+    assert len([*by_node(SETTINGS, facts, []).lines(None)]) == 2

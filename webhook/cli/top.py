@@ -6,6 +6,7 @@ import click
 
 from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options
 from webhook.cli.options import format_option
+from webhook.cluster.objects import POD
 from webhook.live.owners import Owners
 from webhook.live.pods import gpu_pods, reachable_pods
 from webhook.live.top import By, Top, by_namespace, by_node, by_owner
@@ -38,7 +39,8 @@ def command(asked: Asked, by: By, output: AnswerFormat) -> None:
     async def question(world: World) -> Top:
         if by is By.NODE:
             pods = await reachable_pods(world.objects, world.settings, asked.namespace, asked.query)
-            return by_node(world.settings, world.facts, pods)
+            counts_all = not asked.selector and not world.objects.lacks(POD)
+            return by_node(world.settings, world.facts, pods, counts_all=counts_all)
         pods = await gpu_pods(world.objects, world.settings, asked.namespace, asked.query)
         match by:
             case By.NAMESPACE:

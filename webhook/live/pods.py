@@ -58,14 +58,14 @@ class LivePod:
 def live_pod(found: Object, lookup: Lookup) -> LivePod:
     """Read a pod. `lookup` knows GPU resources by their names."""
     metadata, spec, status = (found.get(part) or {} for part in ("metadata", "spec", "status"))
-    name = metadata.get("name", "")
+    name = _text(metadata, "name")
     return LivePod(
-        metadata.get("namespace", ""),
+        _text(metadata, "namespace"),
         name,
         controller(metadata) or Owner("Pod", name),
-        spec.get("nodeName", ""),
-        status.get("phase", ""),
-        status.get("reason", ""),
+        _text(spec, "nodeName"),
+        _text(status, "phase"),
+        _text(status, "reason"),
         requests_of(found, lookup),
     )
 
@@ -81,10 +81,17 @@ def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
 
 def controller(metadata: Object) -> Owner | None:
     """The owner that controls an object; None without one."""
-    for reference in metadata.get("ownerReferences") or ():
-        if reference.get("controller"):
-            return Owner(reference.get("kind", ""), reference.get("name", ""))
+    references = metadata.get("ownerReferences")
+    for reference in references if isinstance(references, list) else ():  # a file may hold anything
+        if isinstance(reference, dict) and reference.get("controller"):
+            return Owner(_text(reference, "kind"), _text(reference, "name"))
     return None
+
+
+def _text(found: object, key: str) -> str:
+    """The text of a field; empty where it has another type."""
+    value = found.get(key) if isinstance(found, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 class Holding(NamedTuple):

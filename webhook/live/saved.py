@@ -12,7 +12,7 @@ from webhook.policy.workloads.kinds import group_of
 class SavedObjects:
     """The objects of files, an `Objects`. A kind of which the files hold nothing is unknown.
 
-    Selectors select nothing: whoever reads a list takes what he needs of it.
+    Selectors select nothing: each reader takes its part of a list.
     """
 
     is_live: ClassVar[bool] = False

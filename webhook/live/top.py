@@ -62,15 +62,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """The answer: a row for each node, namespace or owner, and resource."""
+    """The answer: a row for each node, namespace or owner, and resource.
+
+    `counts_all`: no pod is left out by rights or a selector, so that the rest of a node is free.
+    """
 
     kind: ClassVar[str] = "TopReport"
 
     by: By
     rows: tuple[Row, ...]
+    counts_all: bool = True
 
     def as_data(self) -> dict[str, Any]:
-        return {"by": self.by.value, "rows": [row.as_data(self.by) for row in self.rows]}
+        return {
+            "by": self.by.value,
+            "countsAllPods": self.counts_all,
+            "rows": [row.as_data(self.by) for row in self.rows],
+        }
 
     def lines(self, width: int | None) -> Iterator[str]:
         if not self.rows:
@@ -80,6 +88,8 @@ class Top:
         head = [self.by.value.upper(), *(["STRATEGY"] if of_nodes else []), "RESOURCE", "HELD"]
         head += [*(["SHARE"] if of_nodes else []), "REJECTED", "HOLDERS"]
         yield from table(head, [_cells(row, of_nodes=of_nodes) for row in self.rows], width)
+        if of_nodes and not self.counts_all:
+            yield "held: by the pods that you selected or may list; others may hold more"
         if any(row.rejected for row in self.rows):
             yield "rejected: pods that ended in UnexpectedAdmissionError; they hold nothing"
 
@@ -103,7 +113,7 @@ def _names(holders: Sequence[Holding]) -> str:
     return ", ".join(shown) + (f" and {len(holders) - len(shown)} more" if len(holders) > len(shown) else "") or "-"
 
 
-def by_node(settings: Settings, facts: Facts, pods: Sequence[LivePod]) -> Top:
+def by_node(settings: Settings, facts: Facts, pods: Sequence[LivePod], *, counts_all: bool = True) -> Top:
     """The answer by node: each resource that a node offers, and what pods hold of it.
 
     A pod that was rejected counts in the first row of its node.
@@ -116,7 +126,8 @@ def by_node(settings: Settings, facts: Facts, pods: Sequence[LivePod]) -> Top:
         rows.append(_row(offer.node, offer.resource, found, rejected.pop(offer.node, 0), offer))
     for (node, resource), found in sorted(held.items()):  # nodes that are not known, or no longer offer the resource
         rows.append(_row(node, resource, found, rejected.pop(node, 0)))
-    return Top(By.NODE, tuple(rows))
+    rows += [_row(node or "-", "-", (), count) for node, count in sorted(rejected.items())]  # such nodes offer nothing
+    return Top(By.NODE, tuple(rows), counts_all)
 
 
 def by_namespace(pods: Sequence[LivePod]) -> Top:

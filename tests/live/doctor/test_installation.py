@@ -119,7 +119,16 @@ def test_replicas_run_different_settings(cluster: FakeCluster) -> None:
     assert finding.evidence == ("1 x 000000000003", "1 x aaaaaaaaaaaa")
 
 
-@pytest.mark.parametrize("text", ["", "not metrics", 'gpushare_webhook_certificate_expiry_seconds{kind="leaf"} 9e999'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not metrics",
+        'gpushare_webhook_certificate_expiry_seconds{kind="leaf"} 9e999',
+        'gpushare_webhook_digest{of="settings"} 9e999',
+        'gpushare_webhook_digest{of="settings"} ...',
+    ],
+)
 def test_unknown_metrics_are_no_finding(cluster: FakeCluster, text: str) -> None:
     cluster.texts = dict.fromkeys(cluster.texts, text)
     assert found(cluster) == []
@@ -135,11 +144,27 @@ def test_end_of_the_certificate_of_cert_manager(cluster: FakeCluster, ends: str,
     assert found(cluster) == expected
 
 
+def test_certificate_that_cannot_be_read_is_not_found_well(cluster: FakeCluster) -> None:
+    cluster.texts.clear()
+    answer = examined(cluster)
+    assert answer.findings == ()
+    assert [what for what, _ in answer.unchecked] == ["certificates"]
+    assert "certificate authorities" in answer.sound
+
+
+def test_deployment_that_no_configuration_calls_is_no_installation(cluster: FakeCluster) -> None:
+    metadata = {"name": "fake", "namespace": "a-tenant", "labels": {"app.kubernetes.io/name": OURS}}
+    put(cluster, kinds.DEPLOYMENT, {"metadata": metadata, "spec": {"replicas": 2}, "status": {}})
+    put(cluster, kinds.CONFIG_MAP, {"metadata": metadata, "data": {"settings.yaml": "namespaces: [{names: [no]}]"}})
+    put(cluster, kinds.POD, pod("fake", "a-tenant", containers=asking()))
+    assert found(cluster) == []
+
+
 def test_certificates_are_not_checked_without_the_library(cluster: FakeCluster) -> None:
     cluster.texts.clear()
     with mock.patch.object(installed, "find_spec", return_value=None):
         answer = examined(cluster)
-    assert [what for what, _ in answer.unchecked] == ["certificates"]
+    assert [what for what, _ in answer.unchecked] == ["certificate authorities", "certificates"]
     assert "install gpushare-webhook[server]" in answer.unchecked[0][1]
 
 

@@ -120,6 +120,15 @@ def test_two_plugins_on_a_node(cluster: FakeCluster) -> None:
     finding = only(cluster)
     assert (finding.finding, finding.subject) == ("two-plugins", "gpu-2")
     assert finding.evidence[0] == f"plugins: gpu-operator/second, {STACK}/{PLUGIN}"
+    assert "kubectl" not in finding.remedy  # neither is known to be wrong
+
+
+def test_finished_pod_of_a_second_plugin_is_well(cluster: FakeCluster) -> None:
+    containers = [{"name": "nvidia-device-plugin", "image": IMAGE}]
+    put(cluster, kinds.POD, pod("old", "gpu-operator", None, "gpu-2", containers=containers))["status"] = {
+        "phase": "Failed"
+    }
+    assert found(cluster) == []
 
 
 def test_two_plugins_on_different_nodes_are_well(cluster: FakeCluster) -> None:

@@ -116,7 +116,8 @@ def node(name: str = "mps-1", *, strategy: str = "mps", ready: str = "True", amo
 def daemon(*, ready: bool = True, at: str = "mps-1") -> Object:
     """The pod of the MPS control daemon on a node."""
     status = {"conditions": [{"type": "Ready", "status": str(ready)}]}
-    return pod("mps-daemon", container("mps-control-daemon-ctr", 0), namespace="gpu", node=at, status=status)
+    clients = container("mps-control-daemon-ctr", 0)
+    return pod("mps-daemon", clients, namespace="gpu", node=at, status=status, owner=("DaemonSet", "mps-daemon"))
 
 
 __all__ = [

@@ -108,7 +108,8 @@ def test_kill_without_reason_is_for_memory_where_that_is_limited() -> None:
     limited = container("main")
     limited["resources"]["limits"]["memory"] = "16Mi"
     crashed = bound(limited, states=[state(state=ended(137), restartCount=3, ready=False)])
-    assert causes(crashed, node(), daemon()) == ["out-of-memory-killed"]
+    (cause,) = ask(Recorded(crashed, node(), daemon())).causes
+    assert (cause.cause, "probably" in cause.summary) == ("out-of-memory-killed", True)
     assert causes(crashed, node(), daemon(), event("Killing", "Stopping container main")) == ["exit-code"]
 
 
@@ -176,3 +177,25 @@ def test_other_lines_show_no_error(line: str) -> None:
 
 def test_succeeded_pod_has_completed() -> None:
     assert causes(bound(phase="Succeeded", states=[state(state=ended(0, "Completed"), ready=False)])) == ["completed"]
+
+
+def test_pod_that_is_not_ready_is_not_said_to_be_well() -> None:
+    unready = bound(states=[state(state={"running": {}}, ready=False)])
+    (cause,) = ask(Recorded(unready, node(), daemon(), event("Unhealthy", "Readiness probe failed"))).causes
+    assert cause.summary == "the pod runs, and is not ready"
+    assert "event Unhealthy: Readiness probe failed" in cause.evidence
+
+
+def test_pod_that_is_being_deleted_shows_its_finalizers() -> None:
+    ending = bound()
+    ending["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/hold"]}
+    (cause,) = ask(Recorded(ending, node(), daemon())).causes
+    assert cause.summary == "the pod is being deleted, and has not ended yet"
+    assert "metadata.finalizers: example.com/hold" in cause.evidence
+
+
+def test_daemon_is_only_a_pod_of_a_daemon_set() -> None:
+    """A tenant may write the name of the container."""
+    written = daemon()
+    del written["metadata"]["ownerReferences"]
+    assert [one.cause for one in ask(Recorded(bound(), node(), written)).causes][:1] == ["no-daemon"]

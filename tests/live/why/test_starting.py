@@ -149,3 +149,11 @@ def test_events_of_earlier_pod_of_same_name_do_not_count() -> None:
 @pytest.mark.parametrize("broken", [{"status": "x"}, {"spec": []}, {"status": {"containerStatuses": [1, {}]}}])
 def test_malformed_pod_gets_an_answer(broken: Object) -> None:
     assert len(causes({**bound(), **broken}, node())) >= 1
+
+
+def test_driver_that_is_too_old_is_not_a_missing_runtime_class() -> None:
+    said = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8"
+    waiting = state(state={"waiting": {"reason": "CreateContainerError", "message": said}}, ready=False)
+    (cause,) = ask(Recorded(bound(phase="Pending", states=[waiting]), node())).causes
+    assert cause.cause == "cuda-driver"
+    assert "runtimeClassName" not in cause.remedy

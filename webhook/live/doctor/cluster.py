@@ -102,7 +102,7 @@ def _quotas(seen: Seen) -> Iterator[Finding]:
 
 
 CHECKS = (
-    Check("runtime classes", ("runtime classes", "daemonsets", "pods"), _classes),
+    Check("runtime classes", ("runtime classes", "daemonsets", "pods", "events"), _classes),
     Check("handlers of runtime classes", ("events",), _handlers),
     Check("quotas and limit ranges", ("quotas",), _quotas),
 )

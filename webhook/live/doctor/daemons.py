@@ -14,7 +14,7 @@ from webhook.policy.placement.node_classes import CAPABLE
 
 def _missing(seen: Seen) -> Iterator[Finding]:
     nodes = [node.name for node in seen.mps_nodes()]
-    if not nodes or any(pod.role is Role.DAEMON for pod in seen.pods.programs) or seen.of(Role.DAEMON):
+    if not nodes or seen.of(Role.DAEMON):
         return
     cause = "MPS is configured there, and the cluster has no DaemonSet of the MPS control daemon"
     remedy = (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from webhook.live.doctor.finding import Check, Finding, listed, several
-from webhook.live.doctor.seen import Entry, Installation, Part, Role, Seen
+from webhook.live.doctor.seen import Entry, Expiry, Installation, Part, Role, Seen
 from webhook.policy.placement.selector import Constraint
 from webhook.policy.rules import MODES
 from webhook.policy.settings.elements import LabelSelector
@@ -58,8 +58,16 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
             yield Finding("ca-bundle-empty", "error", f"{hook.kind} {hook.name}", cause, evidence, remedy)
 
 
+def _authorities(seen: Seen) -> Iterator[Finding]:
+    return _ending(seen, (one for one in seen.expiries if not one.is_served))
+
+
 def _certificates(seen: Seen) -> Iterator[Finding]:
-    for one in seen.expiries:
+    return _ending(seen, (one for one in seen.expiries if one.is_served))
+
+
+def _ending(seen: Seen, expiries: Iterable[Expiry]) -> Iterator[Finding]:
+    for one in expiries:
         left = one.ends - seen.now
         if left > one.notice:
             continue
@@ -187,7 +195,7 @@ def _settings(seen: Seen) -> Iterator[Finding]:
 
 
 def _of_namespaces(seen: Seen, settings: Settings) -> Iterator[str]:
-    """What settings say about namespaces, where these are known."""
+    """What settings say about namespaces, where namespaces are known."""
     if seen.facts.namespaces is None:
         return
     names = [one.name for one in seen.facts.namespaces]
@@ -246,7 +254,8 @@ CHECKS = (
     Check("installation of the webhook", _NEEDED, _absent),
     Check("webhook configurations", _NEEDED, _configurations),
     Check("caBundle", ("webhook configurations",), _bundles),
-    Check("certificates", ("webhook configurations", "certificates"), _certificates),
+    Check("certificate authorities", ("webhook configurations", "certificates"), _authorities),
+    Check("certificates", (*_NEEDED, "certificates", "served certificates"), _certificates),
     Check("endpoints of the webhook", ("installation", "endpoints"), _endpoints),
     Check("replicas of the webhook", ("installation",), _replicas),
     Check("versions of the webhook", ("installation",), _skew),

@@ -54,6 +54,8 @@ async def read_installations(objects: ObjectsWithTexts, installed_as: str | None
     hooks, bundles = await _hooks(objects, installed_as)
     deployments = {_where(one): one async for one in _deployments(objects, installed_as)}
     called = {entry.service: None for hook in hooks for entry in hook.entries if entry.service}
+    if called:  # any tenant may set the label, and only an administrator can let the API server call a Service
+        deployments = {where: one for where, one in deployments.items() if where in called or where == installed_as}
     wanted = {**dict.fromkeys(deployments), **called} if installed_as is None else {installed_as: None}
     installations, problems = [], []
     for where in wanted:
@@ -67,6 +69,9 @@ async def read_installations(objects: ObjectsWithTexts, installed_as: str | None
         lacking["settings"] = problems[0]
     if find_spec("cryptography") is None and not expiries:
         lacking["certificates"] = "the library cryptography is not installed: install gpushare-webhook[server]"
+    elif deployments and not any(one.is_served for one in expiries):
+        unread = "neither the metrics of a replica (get pods/proxy) nor the Secret (get secrets) can be read"
+        lacking["served certificates"] = unread
     return Installed(tuple(installations), tuple(hooks), tuple(expiries), lacking)
 
 
@@ -218,12 +223,12 @@ async def _expiries(
             for one in _of_manager(f"Certificate {namespace}/{name}", found):
                 yield one
         elif ends:
-            yield Expiry(f"certificate that {namespace}/{name} serves", min(ends), _LEAST)
+            yield Expiry(f"certificate that {namespace}/{name} serves", min(ends), _LEAST, is_served=True)
         elif secret := _secret(deployment):
             held = await objects.one(SECRET, namespace, secret)
             pem = _decoded(((held or {}).get("data") or {}).get(_key(deployment)))
             for one in _newest(f"Secret {namespace}/{secret}", pem):
-                yield one
+                yield one._replace(is_served=True)
 
 
 def _newest(where: str, pem: bytes) -> Iterator[Expiry]:
@@ -251,7 +256,7 @@ def _of_manager(where: str, found: Object) -> Iterator[Expiry]:
     status = found.get("status") or {}
     try:
         begins, ends = (datetime.fromisoformat(status[key]) for key in ("notBefore", "notAfter"))
-        yield Expiry(where, ends, _notice(begins, ends))
+        yield Expiry(where, ends, _notice(begins, ends), is_served=True)
     except (KeyError, TypeError, ValueError):
         return
 

@@ -31,7 +31,10 @@ async def measured(
 def _digest(text: str) -> str | None:
     """The digest as `/readyz?verbose` shows it (webhook.server.digests)."""
     found = _DIGEST.search(text)
-    return None if found is None else f"{int(float(found[1])):012x}"
+    try:
+        return None if found is None else f"{int(float(found[1])):012x}"
+    except (ValueError, OverflowError):
+        return None
 
 
 def _ends(text: str) -> datetime | None:

@@ -80,8 +80,8 @@ def _two(seen: Seen) -> Iterator[Finding]:
     for owners, nodes in found.items():
         cause = f"{len(owners)} device plugins run there, and each registers the same resource with the kubelet"
         evidence = (f"plugins: {listed(owners)}", f"nodes: {listed(nodes)}")
-        namespace, _, name = owners[-1].partition("/")
-        remedy = f"keep one of them: kubectl -n {namespace} delete daemonset/{name}, or uninstall its chart"
+        # Which of them is the right one is not known here: any pod may name its container as the plugin's is named.
+        remedy = "keep the one that you installed on purpose; uninstall the chart, or delete the owner, of the other"
         yield Finding("two-plugins", "error", several(nodes), cause, evidence, remedy)
 
 

@@ -25,7 +25,7 @@ from webhook.live.doctor.seen import (
     Text,
 )
 from webhook.live.doctor.stack import program_pod, role_of
-from webhook.live.pods import LivePod, live_pod
+from webhook.live.pods import FINISHED, LivePod, live_pod
 from webhook.manifests import documents
 from webhook.policy.messages import cut
 from webhook.policy.placement.cluster_objects import Taint
@@ -102,6 +102,8 @@ class PodReader:
         role = role_of(found.get("spec") or {})
         if role is None:
             return False
+        if (found.get("status") or {}).get("phase") in FINISHED:
+            return True  # it runs nowhere
         pod = program_pod(found, role)
         self.seen.programs.append(pod)
         if role is Role.PLUGIN and pod.node:
@@ -119,7 +121,7 @@ class PodReader:
         if pod.was_rejected:
             message = (found.get("status") or {}).get("message") or ""
             _count(self.seen.rejected.setdefault((pod.namespace, pod.owner), OwnerPods()), pod, message)
-        if pod.phase in ("Succeeded", "Failed"):
+        if pod.phase in FINISHED:
             return
         if _mounts(spec, self._joins):
             _count(self.seen.joining.setdefault((pod.namespace, pod.owner), OwnerPods()), pod, "")

@@ -32,6 +32,7 @@ Part = Literal[
     "endpoints",
     "settings",
     "certificates",
+    "served certificates",
 ]
 """A part of the cluster that a check needs."""
 
@@ -250,11 +251,15 @@ class Replica(NamedTuple):
 
 
 class Expiry(NamedTuple):
-    """A certificate: where it is, when it ends, and how long before that something is wrong if it was not renewed."""
+    """A certificate: where it is, when it ends, and how long before that something is wrong if it was not renewed.
+
+    `is_served`: a replica serves it; otherwise it is that of an authority.
+    """
 
     where: str
     ends: datetime
     notice: timedelta
+    is_served: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,9 @@ def causes(case: Case) -> Iterator[Cause]:
         yield _unexpected(case, said or (event.message if event else ""), evidence or ([str(event)] if event else []))
     elif reason.startswith(_OUT_OF):
         lacking = reason.removeprefix(_OUT_OF)
-        summary = f"node {node} lacks {lacking} for the pod, which it got without the scheduler or too late"
+        summary = (
+            f"node {node} lacks {lacking} for the pod: the scheduler did not choose the node, or the node changed since"
+        )
         yield Cause("out-of-resources", summary, evidence, _again(case))
     elif reason == "NodeAffinity":
         summary = f"the labels of node {node} do not meet the pod's node selector or affinity"

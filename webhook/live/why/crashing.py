@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from webhook.live.why.case import Case
@@ -14,6 +15,9 @@ from webhook.live.why.reading import Object, condition, entries, number, word
 
 _NOT_STARTED: Final = ("StartError", "ContainerCannotRun")
 
+_MOST: Final = 100
+"""Containers of a pod that are looked at: each looks for its limit among all."""
+
 _SIGKILL: Final = 137
 _SIGNALS: Final = {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM", 134: "SIGABRT", 132: "SIGILL", 135: "SIGBUS"}
 
@@ -22,7 +26,7 @@ def causes(case: Case) -> Iterator[Cause]:
     """The causes for which containers of the pod end."""
     yield from _of_log(case)
     has_found = False
-    for one in containers(case.pod or {}):
+    for one in islice(containers(case.pod or {}), _MOST):
         cause = _of_container(case, one)
         if cause is not None:
             has_found = True
@@ -78,13 +82,14 @@ def _was_killed_for_memory(case: Case, one: ContainerState, last: Object) -> boo
 
 def _out_of_memory(case: Case, one: ContainerState, reason: str) -> Cause:
     limit = _memory_limit(case, one.name)
-    summary = f"container {one.name} needs more host memory than its limit{f' of {limit}' if limit else ''}"
+    of_limit = f"its limit{f' of {limit}' if limit else ''}"
     is_certain = reason == "OOMKilled"
-    how = (
-        "OOMKilled"
+    summary = (
+        f"container {one.name} needs more host memory than {of_limit}"
         if is_certain
-        else "exit code 137 (SIGKILL), and no event of the kubelet, which would name its reason"
+        else f"container {one.name} was killed, probably because it needs more host memory than {of_limit}"
     )
+    how = "OOMKilled" if is_certain else "exit code 137 (SIGKILL), and no event of the kubelet that names a reason"
     evidence = [how, _times(one), "the limit is on memory of the node, not of the GPU"]
     remedy = f"raise resources.limits.memory: {case.edit}"
     return Cause("out-of-memory-killed", summary, [each for each in evidence if each], remedy)

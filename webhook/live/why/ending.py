@@ -8,11 +8,12 @@ from webhook.live.why.case import Case
 from webhook.live.why.cause import Cause
 from webhook.live.why.event import first
 from webhook.live.why.pod_state import is_finished, node_name, phase, state
-from webhook.live.why.reading import condition, is_true, word
+from webhook.live.why.reading import condition, is_true, part, word
 from webhook.live.why.running import ready_daemon, strategy
 from webhook.live.why.workload import has_all, ready, wanted
 
 _EVICTED = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
+_SHOWN = 5
 
 
 def lost(case: Case) -> Iterator[Cause]:
@@ -56,16 +57,26 @@ def _evicted(case: Case, reason: str, said: str) -> Cause:
     event = first(case.events, ("Evicted", "Preempted"))
     summary = f"the pod was evicted from node {node_name(case.pod or {})}"
     evidence = [one for one in (said, f"{by or reason}", str(event) if event is not None else "") if one]
-    remedy = f"request what it uses, such as memory: {case.edit}"
-    return Cause("evicted", summary, evidence, remedy if by != "PreemptionByScheduler" else _priority(case))
+    return Cause("evicted", summary, evidence, _after_eviction(case, by))
 
 
-def _priority(case: Case) -> str:
-    return f"give it a higher priorityClassName: {case.edit}"
+def _after_eviction(case: Case, by: str) -> str:
+    match by:
+        case "PreemptionByScheduler":
+            return f"give it a higher priorityClassName: {case.edit}"
+        case "DeletionByTaintManager":
+            return f"tolerate the NoExecute taint, or remove it from node {node_name(case.pod or {})}: {case.edit}"
+        case "EvictionByEvictionAPI":
+            return "if you drained the node, wait: the pod's controller makes another pod"
+    return f"request what it uses, such as memory: {case.edit}"
 
 
 def _delete(case: Case) -> str:
-    return f"kubectl delete pod {case.pod_name} -n {case.namespace} --force"
+    """How to remove a pod. Force would start the next pod of a StatefulSet while this one may still run."""
+    name = f"kubectl delete pod {case.pod_name} -n {case.namespace}"
+    if case.pod is not None and is_finished(case.pod):
+        return name
+    return f"wait until the control plane deletes the pod; once the machine is off for good: {name} --force"
 
 
 def _of_job(case: Case) -> Iterator[Cause]:
@@ -96,13 +107,28 @@ def nothing_wrong(case: Case) -> Cause:
         evidence.append(f"node {node_name(pod)} shares its cards: {how}")
     if daemon:
         evidence.append(f"its MPS control daemon is ready: {daemon}")
+    show = f"kubectl describe pod {case.pod_name} -n {case.namespace}"
+    if word(pod, "metadata", "deletionTimestamp"):
+        finalizers = part(pod, "metadata").get("finalizers")
+        named = [one for one in finalizers if isinstance(one, str)][:_SHOWN] if isinstance(finalizers, list) else []
+        evidence += [f"metadata.finalizers: {', '.join(named)}"] if named else []
+        return Cause("nothing-wrong", "the pod is being deleted, and has not ended yet", evidence, show)
+    if phase(pod) == "Running" and condition(pod, "Ready").get("status") == "False":
+        probe = first(case.events, ("Unhealthy",))
+        evidence += [str(probe)] if probe is not None else []
+        evidence += [said] if (said := word(condition(pod, "Ready"), "message")) else []
+        return Cause("nothing-wrong", "the pod runs, and is not ready", evidence, _logs(case) or show)
     if phase(pod) == "Running" and (case.of.kind == "Pod" or has_all(case.of.kind, case.found)):
         return Cause("nothing-wrong", "nothing is wrong that the cluster shows: the pod runs", evidence, _logs(case))
     if case.events:
         evidence.append(f"last {case.events[0]}")
     summary = "nothing is wrong that the cluster shows yet"
-    return Cause("nothing-wrong", summary, evidence, f"kubectl describe pod {case.pod_name} -n {case.namespace}")
+    return Cause("nothing-wrong", summary, evidence, show)
 
 
 def _logs(case: Case) -> str:
-    return "" if case.around.log else f"kubectl gpushare why {case.pod_name} -n {case.namespace} --logs reads its log"
+    return (
+        ""
+        if case.around.log
+        else f"kubectl gpushare why {case.pod_name} -n {case.namespace} --logs, which reads its log too"
+    )

@@ -1,4 +1,4 @@
-"""The state of a pod and of its containers, as the status tells it."""
+"""The state of a pod and of its containers, by its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of objects that anybody may have written, such as files: a part of another type counts as absent."""
+"""Parts of objects that may come from a file: a part of another type counts as absent."""
 
 from __future__ import annotations
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from webhook.live.pods import controller
 from webhook.live.sharing import strategy_of
 from webhook.live.why.case import Case, Neighbour
 from webhook.live.why.cause import Cause
 from webhook.live.why.pod_state import has_started, is_finished, node_name
-from webhook.live.why.reading import Object, condition, entries, word
+from webhook.live.why.reading import Object, condition, entries, part, word
 from webhook.policy.checks import (
     gps004_pipe_directory,
     gps005_shared_memory,
@@ -117,6 +118,10 @@ def _lacks_daemon(case: Case) -> bool:
 
 
 def _is_daemon(pod: Object) -> bool:
+    """Whether a DaemonSet of the MPS control daemon made the pod: a tenant may write a label or a name, too."""
+    owner = controller(part(pod, "metadata"))
+    if owner is None or owner.kind != "DaemonSet":
+        return False
     labels = (word(pod, "metadata", "labels", _COMPONENT), word(pod, "metadata", "labels", "app"))
     names = [word(one, "name") for one in entries(pod, "spec", "containers")]
     return any(_DAEMON in one for one in (*labels, *names))

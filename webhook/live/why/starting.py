@@ -65,6 +65,12 @@ def _not_started(case: Case, one: ContainerState, said: str, event: Event | None
     if not _DRIVER.search(said) and event is not None and event.message:
         said = said if said in event.message or not _DRIVER.search(event.message) else event.message
     evidence = [said] if said else []
+    if "unsatisfied condition" in said and "cuda" in said:
+        summary = (
+            f"container {one.name} does not start: the driver of node {node_name(case.pod or {})} is too old for it"
+        )
+        remedy = f"use an image with an older CUDA, or update the driver of the node: {case.edit}"
+        return Cause("cuda-driver", summary, evidence, remedy)
     if _DRIVER.search(said):
         name = word(case.pod, "spec", "runtimeClassName")
         summary = f"container {one.name} does not start: it gets no NVIDIA driver"
