@@ -31,13 +31,17 @@ def words_of_honest() -> int:
 
 
 def within(command: str, data: bytes, share: float) -> Cost:
-    """The cost of a file, which is at most this share of an honest one; what is slow once may be noise."""
+    """The cost of a file, which is at most this share of an honest one.
+
+    Other programs on the machine add to each measurement, so the least of several counts, for both files.
+    """
+    found, least = cost(command, data), honest(command).seconds
     for _ in range(_ATTEMPTS):
-        found = cost(command, data)
-        if found.seconds <= share * honest(command).seconds:
+        if found.seconds <= share * least:
             return found
-        honest.cache_clear()
-    raise AssertionError(f"{found.seconds:.2f} s, and {honest(command).seconds:.2f} s for an honest file")
+        found = min(found, cost(command, data), key=lambda one: one.seconds)
+        least = min(least, cost(command, HONEST(SIZE).encode()).seconds)
+    raise AssertionError(f"{found.seconds:.2f} s, and {least:.2f} s for an honest file")
 
 
 @pytest.mark.exhaustive(every=16)
