@@ -106,7 +106,8 @@ def planned(cluster: Cluster) -> Iterator[Cluster]:
     texts = {INSTALLED: {"settings.yaml": json.dumps(SETTINGS)}, PLUGIN: {"config": json.dumps(BEFORE)}}
     for name, data in texts.items():
         api.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": data})
-    for name in (OWN_CLASS, "nvidia"):
+    classes = [name for name in (OWN_CLASS, "nvidia") if api.find(f"{CLASSES}/{name}") is None]
+    for name in classes:
         api.create(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"})
     try:
         with namespace(cluster, TEAM) as path:
@@ -116,7 +117,7 @@ def planned(cluster: Cluster) -> Iterator[Cluster]:
     finally:
         for name in texts:
             api.delete(f"{CONFIG_MAPS}/{name}")
-        for name in (OWN_CLASS, "nvidia"):
+        for name in classes:
             api.delete(f"{CLASSES}/{name}")
 
 
