@@ -81,10 +81,16 @@ def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
 
 def controller(metadata: Object) -> Owner | None:
     """The owner that controls an object; None without one."""
+    reference = controlling(metadata)
+    return None if reference is None else Owner(_text(reference, "kind"), _text(reference, "name"))
+
+
+def controlling(metadata: Mapping[str, object]) -> Object | None:
+    """The reference to the owner that controls an object; None without one."""
     references = metadata.get("ownerReferences")
     for reference in references if isinstance(references, list) else ():  # a file may hold anything
         if isinstance(reference, dict) and reference.get("controller"):
-            return Owner(_text(reference, "kind"), _text(reference, "name"))
+            return reference
     return None
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from webhook.cluster.objects import POD, Object, Objects
 from webhook.cluster.served import Served
 from webhook.live.audit.outcome import Outcome, is_mirror
+from webhook.live.pods import controlling
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.model import Subject
 
@@ -116,13 +117,12 @@ class Census:
         return sorted(rows, key=lambda row: (row.subject.namespace, row.subject.kind, row.subject.name, row.by_pod))
 
     def _controller(self, metadata: Mapping[str, object]) -> Key | None:
-        references = metadata.get("ownerReferences")
-        for one in references if isinstance(references, list) else ():
-            if one.get("controller"):
-                version, kind = one.get("apiVersion", ""), one.get("kind", "")
-                self._versions.setdefault((group_of(version), kind), version)
-                return Key(str(metadata.get("namespace", "")), group_of(version), kind, one.get("name", ""))
-        return None
+        owner = controlling(metadata)
+        if owner is None:
+            return None
+        version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
+        self._versions.setdefault((group_of(version), kind), version)
+        return Key(str(metadata.get("namespace", "")), group_of(version), kind, owner.get("name", ""))
 
     def _subject(self, key: Key) -> Subject:
         version = self._versions.get((key.group, key.kind), key.group)
