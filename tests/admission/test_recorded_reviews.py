@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.apiserver import Reception, receive
+from tests.cases import every_case
 from tests.fixture import HOOKS
 from tests.pointers import find
 from tests.recorded import Recorded, expectations, load_all, names
@@ -16,9 +15,7 @@ from webhook.policy.settings.settings import Settings
 
 EVALUATOR = Evaluator.of(Settings())
 
-every_review = pytest.mark.parametrize(
-    "recorded", load_all(), ids=lambda recorded: f"{recorded.name} at {recorded.hook}"
-)
+every_review = every_case(load_all(), lambda recorded: f"{recorded.name} at {recorded.hook}")
 
 
 def outcome(recorded: Recorded) -> Outcome:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.cases import every_case
 from tests.contract.live import alive, mutated, sent, unbound
 from tests.fixture import Fixture, evaluator_of, load_all
 from webhook.admission import Hook
@@ -28,7 +27,7 @@ def audited(fixture: Fixture, live: Any) -> Any:
     return said
 
 
-@pytest.mark.parametrize("fixture", HELD, ids=lambda fixture: fixture.name)
+@every_case(HELD, lambda fixture: fixture.name)
 def test_live_object_is_checked_as_created(fixture: Fixture) -> None:
     created = unbound(fixture)
     stored, injected = mutated(fixture, created)
@@ -45,7 +44,7 @@ OWN_VALUES = (
 """The fixtures whose author wrote a part of the edits: it is taken out with the rest, and would be added again."""
 
 
-@pytest.mark.parametrize("fixture", PODS, ids=lambda fixture: fixture.name)
+@every_case(PODS, lambda fixture: fixture.name)
 def test_own_edits_are_taken_out_exactly(fixture: Fixture) -> None:
     created = unbound(fixture)
     stored, injected = mutated(fixture, created)

@@ -7,8 +7,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.cases import every_case
 from tests.manifests.reading import read
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest
@@ -91,7 +90,7 @@ def answer(text: str) -> tuple[list[object], list[Diagnostic]]:
     return [m.value for m in found if isinstance(m, Manifest)], [p for p in found if isinstance(p, Diagnostic)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@every_case(CASES)
 def test_values_equal_kubectl(name: str) -> None:
     case = CASES[name]["kubectl"] if name in REJECTED_BY_PROGRAM else CASES[name]
     objects, problems = answer(CASES[name]["input"])
@@ -110,7 +109,7 @@ def test_values_equal_kubectl(name: str) -> None:
         assert typed(objects) == typed(plain_numbers(case["objects"]))
 
 
-@pytest.mark.parametrize("name", CASES)
+@every_case(CASES)
 def test_diagnostics_have_position_and_message(name: str) -> None:
     text = CASES[name]["input"]
     for problem in answer(text)[1]:
@@ -120,7 +119,7 @@ def test_diagnostics_have_position_and_message(name: str) -> None:
         assert 10 < len(problem.message) <= 120
 
 
-@pytest.mark.parametrize("name", sorted(CONTINUES))
+@every_case(sorted(CONTINUES))
 def test_documents_after_an_error_are_read(name: str) -> None:
     case = CASES[name]
     objects, problems = answer(case["input"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import every_case
 from tests.fixture import Fixture, evaluator_of, load_all
 from tests.strategies.selecting import selecting
 from webhook.policy.context import Origin
@@ -45,7 +46,7 @@ def fits(findings: tuple[Finding, ...]) -> None:
         assert found.remedy
 
 
-@pytest.mark.parametrize("fixture", FIRING, ids=lambda fixture: fixture.name)
+@every_case(FIRING, lambda fixture: fixture.name)
 def test_long_container_names(fixture: Fixture) -> None:
     renamed: Json = json.loads(json.dumps(fixture.object), object_hook=_rename)
     evaluator = evaluator_of(fixture)

@@ -11,6 +11,7 @@ import pytest
 
 from docs.generate import REFERENCE
 from docs.generate import pages as generated
+from tests.cases import every_case
 from tests.cluster import pod_storm
 from tests.project.pages import pages
 from tests.project.repository import ROOT, blocks, dry_run, is_logged, name, project, tracked
@@ -46,9 +47,9 @@ def test_every_target_of_make_exists(target: str) -> None:
     assert dry_run(target)
 
 
-@pytest.mark.parametrize(("page", "call"), calls(PROGRAM))
-def test_every_command_and_option_exists(page: str, call: str) -> None:
-    words = shlex.split(call)[1:]
+@every_case(calls(PROGRAM))
+def test_every_command_and_option_exists(case: tuple[str, str]) -> None:
+    words = shlex.split(case[1])[1:]
     command: click.Command = cli
     while isinstance(command, click.Group) and words and words[0] not in ("COMMAND", "CODE"):
         found = command.get_command(click.Context(command, **command.context_settings), words.pop(0))
@@ -77,8 +78,9 @@ LINKS = [
 ]
 
 
-@pytest.mark.parametrize(("page", "link"), LINKS)
-def test_links_lead_somewhere(page: str, link: str) -> None:
+@every_case(LINKS)
+def test_links_lead_somewhere(case: tuple[str, str]) -> None:
+    page, link = case
     path, _, anchor = link.partition("#")
     target = (ROOT / page).parent.joinpath(path) if path else ROOT / page
     assert target.exists()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
+from tests.cases import every_case
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, text_of, written
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.text import Excerpt
@@ -172,11 +174,9 @@ def test_carets_align_with_value(text: str, column: int, length: int, lines: lis
     assert pointed_at(text, column, length) == lines
 
 
-@pytest.mark.parametrize("width", [20, 40, 80, 200])
-@pytest.mark.parametrize("filler", ["x", "训", "\t", "e\u0301"])
-@pytest.mark.parametrize("before", [0, 1, 10, 39, 150, 400])
-@pytest.mark.parametrize("after", [0, 1, 30, 400])
-def test_long_line_is_cut_around_value(width: int, filler: str, before: int, after: int) -> None:
+@every_case(product([20, 40, 80, 200], ["x", "训", "\t", "e\u0301"], [0, 1, 10, 39, 150, 400], [0, 1, 30, 400]))
+def test_long_line_is_cut_around_value(case: tuple[int, str, int, int]) -> None:
+    width, filler, before, after = case
     text = f"{filler * before}VALUE{filler * after}"
     source, carets = pointed_at(text, len(filler) * before + 1, 5, most=width)
     assert columns(source) <= max(width, 20)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-import pytest
 import yaml
 
+from tests.cases import every_case
 from tests.fixture import Fixture, evaluator_of, load_all, origin_of
 from webhook.policy.placement.selector import AFFINITY
 from webhook.policy.pods.custom import CountedGpus
@@ -612,8 +612,9 @@ def applied(fixture: Fixture, code: str, number: int) -> Json | None:
     return manifest if used else None
 
 
-@pytest.mark.parametrize(("fixture", "code"), CASES, ids=lambda one: getattr(one, "name", one))
-def test_applied_remedy_is_not_given_again(fixture: Fixture, code: str) -> None:
+@every_case(CASES, lambda case: f"{case[0].name} {case[1]}")
+def test_applied_remedy_is_not_given_again(case: tuple[Fixture, str]) -> None:
+    fixture, code = case
     given = {finding.remedy for finding in verdict(fixture, fixture.object).findings if finding.code == code}
     for number, (pattern, _) in enumerate(CHANGES_OF[code]):
         manifest = applied(fixture, code, number)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.cases import every_case
 from webhook.policy.pods.quantity import NANO, QuantityError, is_whole, parse
 
 TABLE: list[dict[str, Any]] = json.loads((Path(__file__).parent / "quantities.json").read_text())
@@ -39,7 +40,7 @@ def read(value: object) -> int | None:
         return None
 
 
-@pytest.mark.parametrize("recorded", TABLE, ids=lambda recorded: recorded["json"][:40])
+@every_case(TABLE, lambda recorded: recorded["json"][:40])
 def test_quantity_equals_api_server(recorded: dict[str, Any]) -> None:
     expected = None if "error" in recorded else billionths(recorded)
     assert read(json.loads(recorded["json"])) == expected

@@ -12,6 +12,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.cases import every_case
 from tests.linear import Work, assert_linear
 from tests.pointers import exists
 from tests.strategies.configurations import EVALUATORS, NAMESPACE, configurations
@@ -148,7 +149,7 @@ def requests_of(place: PodPath) -> list[tuple[PathPattern, str]]:
 
 
 OF_PRESETS = [
-    pytest.param(kind, steps, form, id=f"{kind.group}-{kind.kind}-{'.'.join(steps)}")
+    (kind, steps, form)
     for preset in PRESETS
     for kind in preset.kinds
     for place in kind.paths
@@ -156,10 +157,11 @@ OF_PRESETS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "steps", "form"), OF_PRESETS)
+@every_case(OF_PRESETS, lambda case: f"{case[0].group} {case[0].kind} {'.'.join(case[1])}")
 def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(
-    kind: Kind, steps: PathPattern, form: str
+    case: tuple[Kind, PathPattern, str],
 ) -> None:
+    kind, steps, form = case
     manifest: Any = HELD[form]
     for step in reversed(steps):
         manifest = [manifest] if repeats(step) else {step: manifest, "enabled": True}
