@@ -212,7 +212,7 @@ def test_audit_of_5000_pods_takes_150_mebibytes(found: Sources, record_property:
         random = Random(31)  # noqa: S311
         pods = [generated(random, f"pod-{number}") for number in range(MANY)]
         for one in pods:
-            one["spec"]["schedulerName"] = "nobody"  # the scheduler is not under test
+            one["spec"]["schedulerName"] = "no-such-scheduler"  # the scheduler is not under test
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda one: found.running.api.create(f"{path}/pods", one), pods))
         status, written = os.pipe()

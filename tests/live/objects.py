@@ -9,7 +9,7 @@ from webhook.cluster.objects import Kind, LeftOut, Object
 
 
 class StoredObjects:
-    """Objects by the path of their list in all namespaces. `forbidden` names plurals that nobody may list."""
+    """Objects by the path of their list in all namespaces. `forbidden` names plurals that no user may list."""
 
     is_live: ClassVar[bool] = True
 
