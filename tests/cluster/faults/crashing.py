@@ -145,6 +145,11 @@ RECORDED = (
         _torch(f"{_CUDA}the MPS client has been terminated by the server{_HINT}"),
     ),
     _logged(
+        "log-illegal-address",
+        "cuda-illegal-address",
+        _torch(f"{_CUDA}an illegal memory access was encountered{_HINT}"),
+    ),
+    _logged(
         "log-duplicate-gpu",
         "nccl-duplicate-gpu",
         "train-0:29:112 [0] init.cc:943 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 7000\n"

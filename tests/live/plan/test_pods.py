@@ -62,7 +62,7 @@ def variable(value: str) -> dict[str, Any]:
     "counting",
     [
         pod("annotated", metadata={"annotations": {MEMORY: "3Gi"}}),
-        pod("pinned", metadata={"annotations": {PINNED: "0=3G"}}),
+        pod("pinned", metadata={"annotations": {PINNED: "3G"}}),
         variable("0=3G"),
     ],
     ids=["memory annotation", "limit annotation", "variable"],

@@ -148,7 +148,9 @@ LOGS = {
     "CUDA driver version is insufficient for CUDA runtime version": "cuda-driver",
     "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory": "cuda-driver",
     "the MPS client has been terminated by the server": "cuda-mps-terminated",
+    "RuntimeError: CUDA error: an illegal memory access was encountered": "cuda-illegal-address",
     "NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 7000": "nccl-duplicate-gpu",
+    "NCCL WARN Multiple Ranks are using the same GPU/Partition.": "nccl-duplicate-gpu",
 }
 
 

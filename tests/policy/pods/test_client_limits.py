@@ -16,7 +16,7 @@ CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
 
 GOOD = {
     THREADS: ["1", "50", "100", "12.5", "0.5", "100.0", "050"],
-    MEMORY: ["4G", "0=4G", "0=4GB", "1=512M", "0=4G,1=512M", "0=1K", "63=1G", "4G, 1=2G"],
+    MEMORY: ["0=4G", "0=4GB", "1=512M", "0=4G,1=512M", "63=1G"],
     PRIORITY: ["0", "1"],
     PARTITIONING: ["0", "1"],
     CONNECTIONS: ["1", "2", "32", "08"],
@@ -43,8 +43,9 @@ WRONG = {
         "50\n",
     ],
     MEMORY: [
-        *["", "4", "0=4", "4GiB", "4T", "-4G", "0G", "0=0M", "a=4G", "64=1G", "0=4G,", "0=4G;1=1G", "0=4G,0=2G"],
-        *["4G,0=2G", "1.5G", "0=9999999999G", f"{ARABIC_FIVE}G", "0 = 4G"],
+        *["", "4", "4G", "0=4", "0=1K", "0=4GiB", "0=4T", "0=-4G", "0=0M", "a=4G", "64=1G", "0=4G,"],
+        *["0=4G;1=1G", "0=4G,0=2G", "4G,0=2G", "0=1.5G", "0=9999999999G", f"0={ARABIC_FIVE}G"],
+        *["0 = 4G", " 0=4G", "0=4G ", "0=4G, 1=2G"],
         *["0=1G\n", "\n0=1G", "0=1G,\n1=1G", "0=1G\r\n", "0=1G\t", "0=1G\u2028", "0=1G\xa0"],
     ],
     PRIORITY: ["", "2", "-1", "high", "00", "1.0", "1\n"],
@@ -90,6 +91,7 @@ def refusal(variable: str, text: str) -> str | None:
         ("active-thread-percentage", "33.333333", "33.333333"),
         ("active-thread-percentage", "0.000001", "0.000001"),
         ("pinned-device-memory-limit", "4GB", "0=4G"),
+        ("pinned-device-memory-limit", " 4G, 1=2G ", "0=4G,1=2G"),
         ("pinned-device-memory-limit", "1=0512M,0=4G", "1=512M,0=4G"),
         ("client-priority", "1", "1"),
     ],
@@ -103,19 +105,19 @@ values = st.text("0123456789=.,KMGB ", max_size=12) | st.decimals(0, 100, places
 
 
 @given(st.sampled_from(ANNOTATIONS), values)
-def test_normalised_value_parses_to_the_same(annotation: object, text: str) -> None:
+def test_normalised_value_is_one_of_the_variable(annotation: object, text: str) -> None:
     assert isinstance(annotation, type(ANNOTATIONS[0]))
     try:
         written = annotation.write(text)
     except ValueError:
         return
-    assert VARIABLES[annotation.variable](written) == VARIABLES[annotation.variable](text)
+    assert VARIABLES[annotation.variable](written) is not None
     assert annotation.write(written) == written
 
 
 def test_memory_limit_in_mebibytes() -> None:
-    assert [limit.mebibytes for limit in memory("0=4G,1=512M,2=1024K")] == [4096, 512, 1]
-    assert memory("4G") == (MemoryLimit(0, 4, "G"),)
+    assert [limit.mebibytes for limit in memory("0=4G,1=512M")] == [4096, 512]
+    assert memory("0=4G") == (MemoryLimit(0, 4, "G"),)
 
 
 def test_percentage_is_a_number() -> None:

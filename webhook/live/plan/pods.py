@@ -15,7 +15,7 @@ from webhook.policy.pods.client_limits import ANNOTATIONS, memory
 from webhook.policy.pods.pod import MEMORY
 from webhook.policy.pods.requests import Lookup
 
-_PINNED = next(one.key for one in ANNOTATIONS if one.variable == MEMORY)
+_PINNED = next(one for one in ANNOTATIONS if one.variable == MEMORY)
 
 
 class GpuPod(NamedTuple):
@@ -38,9 +38,16 @@ def gpu_pod(found: Object, lookup: Lookup) -> GpuPod | None:
     asked = 0
     with suppress(ValueError):
         asked = mebibytes_of(annotations.get(ANNOTATION))
-    texts = [annotations.get(_PINNED), *_variables(found.get("spec") or {})]
+    texts = (*_annotated(annotations.get(_PINNED.key)), *_variables(found.get("spec") or {}))
     limits = [limit for text in texts for limit in _limits(text)]
     return GpuPod(pod, asked, max(limits, default=0))
+
+
+def _annotated(value: object) -> Iterator[str]:
+    """The value of the variable that the annotation of the limit sets, if it is well-formed."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            yield _PINNED.write(value)
 
 
 def _variables(spec: Mapping[str, Any]) -> Iterator[object]:

@@ -40,16 +40,24 @@ def _known(cause: str, words: str, summary: str, remedy: str, *codes: int) -> Kn
 KNOWN: Final[Sequence[Known]] = (
     _known(
         "nccl-duplicate-gpu",
-        r"Duplicate GPU detected",
+        r"Duplicate GPU detected|Multiple Ranks are using the same GPU",
         "two ranks of NCCL use one GPU",
         "run one rank per pod and per card, or set NCCL_MULTI_RANK_GPU_ENABLE=1 where NCCL supports it",
     ),
     _known(
         "cuda-mps-terminated",
         r"MPS_?CLIENT_?TERMINATED|MPS client has been terminated",
-        "the MPS server terminated the client, as after a fatal fault of another client on the card",
-        "restart the pod, and look for the pod that faulted: kubectl gpushare top -A",
+        "the MPS server terminated the client, as the command terminate_client of the control daemon does",
+        "restart the pod; the log of the MPS control daemon's pod names the command",
         810,
+    ),
+    _known(
+        "cuda-illegal-address",
+        r"CUDA_?ERROR_?ILLEGAL_?ADDRESS|illegal memory access was encountered",
+        "the program used an address that is not mapped, or another MPS client of the card did so or was killed in the "
+        "middle of a kernel",
+        "restart the pod; look for a pod of the same card that ended then: kubectl gpushare top -A shows the pods",
+        700,
     ),
     _known(
         "cuda-mps-clients",
@@ -62,8 +70,8 @@ KNOWN: Final[Sequence[Known]] = (
     _known(
         "cuda-mps-not-ready",
         r"MPS_?SERVER_?NOT_?READY|MPS server is not ready",
-        "the MPS server does not accept clients now: it serves another user, or recovers from a fault",
-        "set the same runAsUser in all pods that share the node, else restart the MPS control daemon's pod",
+        "the MPS server does not accept clients now: it recovers from a fault of one of its clients",
+        "restart the pod; if the error stays, restart the MPS control daemon's pod",
         807,
     ),
     _known(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
-from webhook.policy.messages import message
+from webhook.policy.messages import Message, message
 from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.pods.pod import MEMORY, THREADS
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Severity, Violation
@@ -39,16 +40,34 @@ def _violation(
         return None
     else:
         path = request.container.variable_path(name)
+    fault = _fault(context, request, name, value, shares)
+    return None if fault is None else Violation(path, *fault)
+
+
+def _fault(
+    context: PodContext, request: ResourceRequest, name: str, value: str, shares: _Shares
+) -> tuple[Message, str] | None:
+    """What is wrong with the value of a variable, and the remedy."""
+    subject, label = f"{request.container.kind} {{}}: {{}}", request.container.label
     try:
         limit = VARIABLES[name](value)
     except ValueError as wanted:
-        problem = message(f"{request.container.kind} {{}}: {{}} cannot be {{}}", request.container.label, name, value)
-        return Violation(path, problem, f"use {wanted}")
+        return message(f"{subject} cannot be {{}}", label, name, value), f"use {wanted}"
+    absent = _absent_device(request, limit) if name == MEMORY and isinstance(limit, tuple) else None
+    if absent is not None:
+        problem = f"{subject} limits device {absent}, which it lacks, so that no limit applies"
+        return message(problem, label, name), "limit only devices that it gets, counted from 0"
     share = _exceeded(context, request.resource.name, name, limit, shares)
     if share is None:
         return None
-    template = f"{request.container.kind} {{}}: {{}} exceeds a replica's share of {share}, so it has no effect"
-    return Violation(path, message(template, request.container.label, name), f"use at most {share}, or omit it")
+    problem = f"{subject} exceeds a replica's share of {share}, so it has no effect"
+    return message(problem, label, name), f"use at most {share}, or omit it"
+
+
+def _absent_device(request: ResourceRequest, limits: tuple[object, ...]) -> int | None:
+    """The highest device that is limited, if the container cannot get as many: a replica is at most one device."""
+    highest = max(limit.device for limit in limits if isinstance(limit, MemoryLimit))
+    return highest if highest >= request.billionths // NANO else None
 
 
 def _exceeded(context: PodContext, resource: str, name: str, limit: object, shares: _Shares) -> str | None:

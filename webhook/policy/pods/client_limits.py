@@ -1,7 +1,7 @@
 """The `CUDA_MPS_*` limits of a client: the syntax of each, as environment variable and as annotation.
 
 Values are parsed and formatted again, so that no text of an annotation reaches a patch unchecked.
-Sources: NVIDIA's MPS documentation, appendix on environment variables.
+Sources: NVIDIA's MPS documentation, appendix on environment variables, and docs/explanation/measurements.md.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from webhook.policy.pods.pod import CONNECTIONS, MEMORY, PARTITIONING, PRIORITY,
 
 PREFIX = "gpushare-webhook/"
 _PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?", re.ASCII)
-_DEVICE_LIMIT = re.compile(r"(?:([0-9]{1,3})=)?([0-9]{1,9})([KMG])B?", re.ASCII)
+_DEVICE_LIMIT = re.compile(r"([0-9]{1,3})=([0-9]{1,9})([MG])B?", re.ASCII)
 _DEVICES = 64
 _MOST_CONNECTIONS = 32
-_MEBIBYTE_FRACTION = {"K": 1 / 1024, "M": 1, "G": 1024}
+_MEBIBYTES = {"M": 1, "G": 1024}
 
 
 class MemoryLimit(NamedTuple):
-    """A limit on one device's memory: `amount` of `unit` (K, M or G)."""
+    """A limit on one device's memory: `amount` of `unit` (M or G)."""
 
     device: int
     amount: int
     unit: str
 
     @property
-    def mebibytes(self) -> float:
+    def mebibytes(self) -> int:
         """The limit in MiB."""
-        return self.amount * _MEBIBYTE_FRACTION[self.unit]
+        return self.amount * _MEBIBYTES[self.unit]
 
 
 def percentage(text: str) -> float:
@@ -41,16 +41,17 @@ def percentage(text: str) -> float:
 
 
 def memory(text: str) -> tuple[MemoryLimit, ...]:
-    """Memory limits by device, such as `0=4G,1=512M`; `4G` alone means device 0. Raises ValueError.
+    """Memory limits by device, such as `0=4G,1=512M`. Raises ValueError.
 
-    Spaces around a limit are allowed, line breaks are not: no other limit allows them.
+    With a value that CUDA cannot read, such as `4G` or ` 0=4G`, the process has no limit at all, not even the daemon's.
+    CUDA takes `K` for MiB (both measured with driver 580.159.04).
     """
     limits = []
     for part in text.split(",", _DEVICES):
-        match = _DEVICE_LIMIT.fullmatch(part.strip(" "))
-        if match is None or int(match.group(2)) == 0 or int(match.group(1) or 0) >= _DEVICES:
-            raise ValueError("limits such as 0=4G,1=512M")
-        limits.append(MemoryLimit(int(match.group(1) or 0), int(match.group(2)), match.group(3)))
+        match = _DEVICE_LIMIT.fullmatch(part)
+        if match is None or int(match.group(2)) == 0 or int(match.group(1)) >= _DEVICES:
+            raise ValueError("limits such as 0=4G")
+        limits.append(MemoryLimit(int(match.group(1)), int(match.group(2)), match.group(3)))
     if len({limit.device for limit in limits}) < len(limits):
         raise ValueError("one limit per device")
     return tuple(limits)
@@ -82,7 +83,10 @@ def _percentage_text(text: str) -> str:
 
 
 def _memory_text(text: str) -> str:
-    return ",".join(f"{limit.device}={limit.amount}{limit.unit}" for limit in memory(text))
+    """The limits of an annotation, where `4G` alone means device 0, and spaces around a limit are allowed."""
+    parts = (part.strip(" ") for part in text.split(",", _DEVICES))
+    limits = memory(",".join(part if "=" in part else f"0={part}" for part in parts))
+    return ",".join(f"{limit.device}={limit.amount}{limit.unit}" for limit in limits)
 
 
 VARIABLES: dict[str, Callable[[str], object]] = {
