@@ -44,7 +44,7 @@ def memory(text: str) -> tuple[MemoryLimit, ...]:
     """Memory limits by device, such as `0=4G,1=512M`. Raises ValueError.
 
     With a value that CUDA cannot read, such as `4G` or ` 0=4G`, the process has no limit at all, not even the daemon's.
-    CUDA takes `K` for MiB (both measured with driver 580.159.04).
+    `0=4194304K` does not limit a process to 4 GiB (both measured with driver 580.159.04).
     """
     limits = []
     for part in text.split(",", _DEVICES):
