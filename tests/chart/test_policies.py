@@ -1,0 +1,168 @@
+"""The policies of the API server: when the chart installs them, and what it installs beside them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.render import (
+    CHART,
+    FULLNAME,
+    NAMESPACE,
+    RELEASE,
+    RefusedError,
+    Values,
+    entry,
+    helm,
+    is_test,
+    objects,
+    of_kind,
+    pod_spec,
+    rendered,
+)
+from tests.chart.test_rights import rules
+
+pytestmark = pytest.mark.slow
+
+CHECKING, INJECTING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
+ON = {"policies": {"enabled": True}}
+STATIC = {"config": {"facts": {"runtimeClasses": False}}}
+ALONE = {"policies": {"enabled": True, "only": True}} | STATIC
+
+
+def served(values: Values, kubernetes: str, *kinds: str) -> list[dict[str, Any]]:
+    """The objects on an API server that serves these kinds."""
+    apis = [f"--api-versions=admissionregistration.k8s.io/v1/{kind}" for kind in kinds]
+    command = ("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", kubernetes, *apis)
+    return [one for one in yaml.safe_load_all(helm(*command, values=values)) if one]
+
+
+def kinds(manifests: list[dict[str, Any]]) -> set[str]:
+    """The kinds of policies and bindings among objects."""
+    return {one["kind"] for one in manifests if "AdmissionPolicy" in one["kind"]}
+
+
+def pairs(*policies: str) -> set[str]:
+    return {*policies, *(f"{policy}Binding" for policy in policies)}
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "served_kinds", "expected"),
+    [
+        ("1.36.0", (CHECKING, INJECTING), pairs(CHECKING, INJECTING)),
+        ("1.36.0", (CHECKING,), pairs(CHECKING)),
+        ("1.35.4-gke.1", (CHECKING, INJECTING), pairs(CHECKING)),
+        ("1.34.0", (CHECKING,), set()),
+        ("1.36.0", (), set()),
+    ],
+)
+def test_auto_uses_policies_that_api_server_serves(
+    kubernetes: str, served_kinds: tuple[str, ...], expected: set[str]
+) -> None:
+    found = served({"policies": {"enabled": "auto"}}, kubernetes, *served_kinds)
+    assert kinds(found) == expected
+    (settings,) = [one["data"]["settings.yaml"] for one in found if "settings.yaml" in one.get("data", {})]
+    assert yaml.safe_load(settings).get("policies") == ({"enabled": True} if expected else None)
+
+
+def test_policies_are_off_by_default() -> None:
+    assert kinds(list(objects({}))) == set()
+
+
+@pytest.mark.parametrize("chosen", [None, "Fail", "Ignore"])
+@pytest.mark.parametrize("on", [False, True])
+def test_failure_policy_of_hooks_defaults_to_ignore_beside_policies(chosen: str | None, on: bool) -> None:
+    values = {"policies": {"enabled": on}, "webhooks": {"validating": {"failurePolicy": chosen}}}
+    for name in ("pods.validate", "templates.validate", "job-templates.validate", "pod-templates.validate"):
+        assert entry(name, values)["failurePolicy"] == (chosen or ("Ignore" if on else "Fail"))
+
+
+def test_policies_alone_install_no_workload() -> None:
+    lasting = [one for one in objects(ALONE) if not is_test(one)]
+    assert {one["kind"] for one in lasting} == pairs(CHECKING, INJECTING) | {"ConfigMap"}
+    assert [one["metadata"]["name"] for one in lasting if one["kind"] == "ConfigMap"] == [FULLNAME]
+
+
+def test_command_roles_are_installed_without_webhook() -> None:
+    assert of_kind("ClusterRole", ALONE | {"rbac": {"commandRoles": True}})
+
+
+PARAMETERS = {("", "configmaps", f"{FULLNAME}-parameters", verb) for verb in ("get", "update")}
+
+
+@pytest.mark.parametrize("config", [{}, {"facts": {"runtimeClasses": False}}], ids=["facts", "no facts"])
+def test_webhook_may_write_only_its_parameters(config: Values) -> None:
+    values = ON | {"config": config, "tls": {"mode": "cert-manager"}}
+    granted = {rule for rule in rules(of_kind("Role", values)) if rule[1] == "configmaps" and rule[3] != "watch"}
+    assert granted == PARAMETERS | {("", "configmaps", FULLNAME, "get")}
+    assert pod_spec(values)["automountServiceAccountToken"] is True
+
+
+def test_parameters_are_rendered_without_data() -> None:
+    (parameters,) = [one for one in of_kind("ConfigMap", ON) if one["metadata"]["name"] == f"{FULLNAME}-parameters"]
+    assert not {"data", "binaryData"} & parameters.keys()
+
+
+@pytest.mark.parametrize("values", [{}, ALONE], ids=["no policies", "policies alone"])
+def test_parameters_exist_only_where_webhook_writes_them(values: Values) -> None:
+    assert f"{FULLNAME}-parameters" not in rendered(values)
+
+
+REFUSED: dict[str, tuple[Values, str]] = {
+    "an API server without the policies": (
+        ON,
+        "Kubernetes 1.35.0 serves no MutatingAdmissionPolicy v1, which needs 1.36: set policies.enabled to auto or false",
+    ),
+    "policies alone without policies": (
+        {"policies": {"only": True}},
+        "policies.only is true, but policies.enabled is false, so that nothing would be installed: set policies.enabled",
+    ),
+    "policies alone that are not served": (
+        {"policies": {"enabled": "auto", "only": True}} | STATIC,
+        "serves no policies that policies.enabled: auto uses, so that nothing would be installed: set policies.only",
+    ),
+    "the setting that the chart writes": (
+        {"config": {"policies": {"enabled": True}}},
+        "config.policies.enabled is written by the chart: remove it, and set policies.enabled",
+    ),
+}
+
+
+@pytest.mark.parametrize("label", REFUSED)
+def test_policies_that_cannot_work_are_rejected(label: str) -> None:
+    values, message = REFUSED[label]
+    with pytest.raises(RefusedError, match=re.escape(message)):
+        rendered(values, kubernetes="1.35.0")
+
+
+NEEDING: dict[str, Values] = {
+    "mixedCluster": {"mixedCluster": True},
+    "webhooks.url": {"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc"}},
+    "webhooks.devicePluginConfigMaps": {"webhooks": {"devicePluginConfigMaps": ["a/b"]}},
+    "autoscaling.enabled": {"autoscaling": {"enabled": True}},
+    "rbac.limitPatches": {"rbac": {"limitPatches": True}},
+    "networkPolicy.enabled": {"networkPolicy": {"enabled": True}},
+    "metrics.prometheusRule.enabled": {"metrics": {"prometheusRule": {"enabled": True}}},
+    "metrics.serviceMonitor.enabled": {"metrics": {"serviceMonitor": {"enabled": True}}},
+    "metrics.podMonitor.enabled": {"metrics": {"podMonitor": {"enabled": True}}},
+    "metrics.dashboard.enabled": {"metrics": {"dashboard": {"enabled": True}}},
+    "tls.mode": {"tls": {"mode": "cert-manager"}},
+    "config.facts.runtimeClasses": {"config": {"facts": {"runtimeClasses": True}}},
+    "config.facts.devicePlugin": {"config": {"facts": {"runtimeClasses": False, "devicePlugin": "a/b"}}},
+    "config.events.enabled": {"config": {"facts": {"runtimeClasses": False}, "events": {"enabled": True}}},
+}
+
+
+@pytest.mark.parametrize("name", NEEDING)
+def test_policies_alone_reject_values_that_need_webhook(name: str) -> None:
+    with pytest.raises(RefusedError, match=rf"policies\.only installs no webhook, .*\b{re.escape(name)}\b.*\. Remove"):
+        rendered(ALONE | NEEDING[name])
+
+
+def test_policies_alone_name_every_value_that_needs_webhook() -> None:
+    values = ALONE | {"networkPolicy": {"enabled": True}, "config": {"facts": {"nodes": True}}}
+    with pytest.raises(RefusedError, match=r"networkPolicy\.enabled, config\.facts\.nodes, config\.facts\.runtimeC"):
+        rendered(values)
