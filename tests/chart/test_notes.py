@@ -146,6 +146,10 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
             "so that it tolerates none of their taints",
         ),
         ("existing-secret", "you must renew the Secret gpushare-webhook-serving"),
+        (
+            {"policies": {"enabled": True}, "config": {"limits": {"mpsMayAcceptMore": True}}},
+            "nothing makes them while no replica answers: GPS001 (config.limits.mpsMayAcceptMore)",
+        ),
     ],
     ids=str,
 )

@@ -28,9 +28,9 @@ from tests.chart.test_rights import rules
 pytestmark = pytest.mark.slow
 
 CHECKING, INJECTING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
-ON = {"policies": {"enabled": True}}
-STATIC = {"config": {"facts": {"runtimeClasses": False}}}
-ALONE = {"policies": {"enabled": True, "only": True}} | STATIC
+ON: dict[str, Any] = {"policies": {"enabled": True}}
+STATIC: dict[str, Any] = {"config": {"facts": {"runtimeClasses": False}}}
+ALONE: dict[str, Any] = {"policies": {"enabled": True, "only": True}} | STATIC
 
 
 def served(values: Values, kubernetes: str, *kinds: str) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ def test_command_roles_are_installed_without_webhook() -> None:
     assert of_kind("ClusterRole", ALONE | {"rbac": {"commandRoles": True}})
 
 
-PARAMETERS = {("", "configmaps", f"{FULLNAME}-parameters", verb) for verb in ("get", "update")}
+PARAMETERS = {("", "configmaps", f"{FULLNAME}-parameters", verb) for verb in ("get", "patch")}
 
 
 @pytest.mark.parametrize("config", [{}, {"facts": {"runtimeClasses": False}}], ids=["facts", "no facts"])
@@ -114,11 +114,11 @@ def test_parameters_exist_only_where_webhook_writes_them(values: Values) -> None
 REFUSED: dict[str, tuple[Values, str]] = {
     "an API server without the policies": (
         ON,
-        "Kubernetes 1.35.0 serves no MutatingAdmissionPolicy v1, which needs 1.36: set policies.enabled to auto or false",
+        "Kubernetes 1.35.0 serves no MutatingAdmissionPolicy v1, which needs 1.36: set policies.enabled to auto",
     ),
     "policies alone without policies": (
         {"policies": {"only": True}},
-        "policies.only is true, but policies.enabled is false, so that nothing would be installed: set policies.enabled",
+        "policies.only is true, but policies.enabled is false, so that nothing would be installed: set policies.",
     ),
     "policies alone that are not served": (
         {"policies": {"enabled": "auto", "only": True}} | STATIC,
@@ -152,6 +152,9 @@ NEEDING: dict[str, Values] = {
     "tls.mode": {"tls": {"mode": "cert-manager"}},
     "config.facts.runtimeClasses": {"config": {"facts": {"runtimeClasses": True}}},
     "config.facts.devicePlugin": {"config": {"facts": {"runtimeClasses": False, "devicePlugin": "a/b"}}},
+    "config.suppress.annotation": {
+        "config": {"facts": {"runtimeClasses": False}, "suppress": {"annotation": "example.com/allow"}}
+    },
     "config.events.enabled": {"config": {"facts": {"runtimeClasses": False}, "events": {"enabled": True}}},
 }
 
@@ -159,7 +162,7 @@ NEEDING: dict[str, Values] = {
 @pytest.mark.parametrize("name", NEEDING)
 def test_policies_alone_reject_values_that_need_webhook(name: str) -> None:
     with pytest.raises(RefusedError, match=rf"policies\.only installs no webhook, .*\b{re.escape(name)}\b.*\. Remove"):
-        rendered(ALONE | NEEDING[name])
+        rendered({**ALONE, **NEEDING[name]})
 
 
 def test_policies_alone_name_every_value_that_needs_webhook() -> None:

@@ -1,8 +1,8 @@
 {{/* Which admission policies the API server gets, and whether a webhook runs beside them. */}}
 
 {{/*
-Whether ValidatingAdmissionPolicies check objects. Their expressions need the CEL libraries of Kubernetes 1.35
-(apiserver, pkg/cel/environment/base.go).
+Whether ValidatingAdmissionPolicies check objects. They call the list functions that Kubernetes 1.34 introduced, which new
+expressions may use one version later (k8s.io/apiserver, pkg/cel/environment/base.go).
 */}}
 {{- define "gpushare-webhook.checksByPolicy" -}}
 {{- include "gpushare-webhook.usesPolicies" (dict "root" . "kind" "ValidatingAdmissionPolicy" "from" "1.35") -}}
@@ -57,4 +57,58 @@ app.kubernetes.io/component: policies
 {{/* Selects them in `kubectl`. */}}
 {{- define "gpushare-webhook.policySelector" -}}
 app.kubernetes.io/instance={{ .Release.Name }},app.kubernetes.io/component=policies
+{{- end -}}
+
+{{/*
+`matchResources` of a binding: the namespaces and objects that the hooks see. Takes the root and the `selector` of a hook.
+*/}}
+{{- define "gpushare-webhook.policyMatch" -}}
+namespaceSelector:
+  {{- include "gpushare-webhook.namespaceSelector" . | nindent 2 }}
+{{- with .root.Values.webhooks.objectSelector }}
+objectSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* The object whose annotation `gpushare-webhook/mode` caps the mode. Without it, the policies do nothing. */}}
+{{- define "gpushare-webhook.paramRef" -}}
+name: {{ include "gpushare-webhook.fullname" . }}
+namespace: {{ include "gpushare-webhook.namespace" . | quote }}
+parameterNotFoundAction: Allow
+{{- end -}}
+
+{{/* The variables of a policy in JSON: fixed expressions, and data. Takes the root and the `variables`. */}}
+{{- define "gpushare-webhook.policyVariables" -}}
+{{- $data := include "gpushare-webhook.policyData" .root | fromJson -}}
+{{- $variables := list -}}
+{{- range .variables -}}
+{{- $variables = append $variables (dict "name" .name "expression" (.expression | default (get $data .name))) -}}
+{{- end -}}
+{{- toJson $variables -}}
+{{- end -}}
+
+{{/* A policy and its binding. Takes the root, the `kind`, and the `policy`: its `name`, `spec` and `binding`. */}}
+{{- define "gpushare-webhook.policy" -}}
+{{- $name := printf "%s-%s" (include "gpushare-webhook.fullname" .root) .policy.name -}}
+{{- $labels := dict "root" .root "labels" (include "gpushare-webhook.policyLabel" . | fromYaml) }}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: {{ .kind }}
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- include "gpushare-webhook.labelsWith" $labels | nindent 4 }}
+spec:
+  {{- toYaml .policy.spec | nindent 2 }}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- include "gpushare-webhook.labelsWith" $labels | nindent 4 }}
+spec:
+  policyName: {{ $name }}
+  {{- toYaml .policy.binding | nindent 2 }}
 {{- end -}}

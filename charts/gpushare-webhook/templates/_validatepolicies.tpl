@@ -4,7 +4,7 @@
 {{- if and (kindIs "bool" .Values.policies.enabled) .Values.policies.enabled (semverCompare "<1.36-0" $version) -}}
 {{- fail (printf "policies.enabled is true, but Kubernetes %s serves no MutatingAdmissionPolicy v1, which needs 1.36: set policies.enabled to auto or false" $version) -}}
 {{- end -}}
-{{- if (dig "policies" "enabled" false (.Values.config | default dict)) -}}
+{{- if include "gpushare-webhook.isSet" (dict "in" .Values.config "path" "policies.enabled") -}}
 {{- fail "config.policies.enabled is written by the chart: remove it, and set policies.enabled" -}}
 {{- end -}}
 {{- if .Values.policies.only -}}
@@ -30,5 +30,8 @@
 {{- range list "facts.nodes" "facts.namespaces" "facts.runtimeClasses" "facts.deviceClasses" "facts.devicePlugin" "limits.fromDevicePlugin" "injections.memory.enabled" "injections.voidDevices.enabled" "injections.steering.enabled" "events.enabled" "workloads.paths" -}}
 {{- if include "gpushare-webhook.isSet" (dict "in" $settings "path" .) }}{{ $found = append $found (printf "config.%s" .) }}{{ end -}}
 {{- end -}}
-{{- toJson $found -}}
+{{- range (.Files.Get "files/policies.json" | fromJson).validating -}}
+{{- with include "gpushare-webhook.leftToWebhook" (dict "settings" $settings "rule" .) }}{{ $found = append $found . }}{{ end -}}
+{{- end -}}
+{{- toJson (uniq $found) -}}
 {{- end -}}

@@ -27,10 +27,16 @@ WARNING: the webhook ignores test.namespace {{ .Values.test.namespace }}, so the
 
 WARNING: a single replica cannot answer while it moves to another node. Set {{ .Values.autoscaling.enabled | default false | ternary "autoscaling.minReplicas" "replicas" }} to 2 or more.
 {{- end }}
-{{- $failure := .Values.webhooks.validating.failurePolicy }}
-{{- if and (eq "Ignore" ($failure | default "")) (eq $settings.mode "enforce") (not (include "gpushare-webhook.checksByPolicy" .)) }}
+{{- if and (eq "Ignore" (include "gpushare-webhook.validatingFailurePolicy" .)) (eq $settings.mode "enforce") }}
+{{- if not (include "gpushare-webhook.checksByPolicy" .) }}
 
 WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, GPU pods are admitted unchecked.
+{{- else }}
+{{- with include "gpushare-webhook.uncovered" . | fromJsonArray }}
+
+WARNING: policies cannot express these checks, so that nothing makes them while no replica answers: {{ join ", " . }}. Change the settings, or set webhooks.validating.failurePolicy to Fail.
+{{- end }}
+{{- end }}
 {{- end }}
 {{- if eq .Values.webhooks.mutating.failurePolicy "Fail" }}
 
