@@ -40,6 +40,18 @@ expressions may use one version later (k8s.io/apiserver, pkg/cel/environment/bas
 {{- .Values.webhooks.validating.failurePolicy | default (include "gpushare-webhook.checksByPolicy" . | empty | ternary "Fail" "Ignore") -}}
 {{- end -}}
 
+{{/* The first of several paths at which a mapping holds something; empty if there is none. Takes `in` and `paths`. */}}
+{{- define "gpushare-webhook.firstSet" -}}
+{{- $found := list -}}
+{{- range .paths }}{{ if include "gpushare-webhook.isSet" (dict "in" $.in "path" .) }}{{ $found = append $found . }}{{ end }}{{ end -}}
+{{- with $found }}{{ first . }}{{ end -}}
+{{- end -}}
+
+{{/* Whether a rule of `namespaces` selects by labels, which no expression sees. Takes the settings. */}}
+{{- define "gpushare-webhook.selectsNamespaces" -}}
+{{- range .namespaces }}{{ if kindIs "map" .selector }}true{{ end }}{{ end -}}
+{{- end -}}
+
 {{/* Whether a mapping holds something at a path such as `limits.perPod`. Takes `in` and `path`. */}}
 {{- define "gpushare-webhook.isSet" -}}
 {{- $value := .in -}}
@@ -71,16 +83,20 @@ objectSelector:
 {{- end }}
 {{- end -}}
 
-{{/* The object whose annotation `gpushare-webhook/mode` caps the mode. Without it, the policies do nothing. */}}
+{{/*
+The ConfigMap whose annotation `gpushare-webhook/mode` caps the mode. Without it, the policies do nothing. Takes the root and
+the `suffix` of its name.
+*/}}
 {{- define "gpushare-webhook.paramRef" -}}
-name: {{ include "gpushare-webhook.fullname" . }}
-namespace: {{ include "gpushare-webhook.namespace" . | quote }}
+name: {{ include "gpushare-webhook.fullname" .root }}{{ .suffix }}
+namespace: {{ include "gpushare-webhook.namespace" .root | quote }}
 parameterNotFoundAction: Allow
 {{- end -}}
 
-{{/* The variables of a policy in JSON: fixed expressions, and data. Takes the root and the `variables`. */}}
+{{/* The variables of a policy in JSON: fixed expressions, and data. Takes the root, the `variables` and `parameters`. */}}
 {{- define "gpushare-webhook.policyVariables" -}}
 {{- $data := include "gpushare-webhook.policyData" .root | fromJson -}}
+{{- with .parameters }}{{ $_ := set $data "parameters" . }}{{ end -}}
 {{- $variables := list -}}
 {{- range .variables -}}
 {{- $variables = append $variables (dict "name" .name "expression" (.expression | default (get $data .name))) -}}

@@ -9,7 +9,7 @@
 {{- range $fixed.kinds -}}
 {{- if or (not .preset) (has "all" $settings.workloads.presets) (has .preset $settings.workloads.presets) }}{{ $rules = append $rules .rule }}{{ end -}}
 {{- end -}}
-{{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" . "selector" .Values.webhooks.validating.namespaceSelector) | fromYaml) "paramRef" (include "gpushare-webhook.paramRef" . | fromYaml) -}}
+{{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" . "selector" .Values.webhooks.validating.namespaceSelector) | fromYaml) "paramRef" (include "gpushare-webhook.paramRef" (dict "root" . "suffix" "") | fromYaml) -}}
 {{- $actions := dict "deny" "Deny" "warn" "Warn" "audit" "Audit" -}}
 {{- $policies := list -}}
 {{- range $rule := $fixed.validating -}}
@@ -20,7 +20,7 @@
 {{- $parts := get $rule (eq $severity "deny" | ternary "deny" "others") -}}
 {{- $conditions := list $fixed.conditions.mode $fixed.conditions.mirror -}}
 {{- if gt (len (uniq $severities)) 1 -}}
-{{- $conditions = append $conditions (include "gpushare-webhook.severityCondition" (dict "fixed" $fixed "namespaces" $settings.namespaces "severities" $severities "severity" $severity) | fromJson) -}}
+{{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "condition" $fixed.conditions.severity "namespaces" $settings.namespaces "values" $severities "value" $severity) | fromJson) -}}
 {{- end -}}
 {{- $spec := dict "failurePolicy" "Fail" "paramKind" (dict "apiVersion" "v1" "kind" "ConfigMap") "matchConstraints" (dict "resourceRules" $rules) -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
@@ -66,26 +66,28 @@ The reason why a code is left to the webhook: the setting that CEL cannot expres
 the settings and the rule of the code.
 */}}
 {{- define "gpushare-webhook.leftToWebhook" -}}
-{{- $reasons := list -}}
-{{- range .rule.unless -}}
-{{- if include "gpushare-webhook.isSet" (dict "in" $.settings "path" .) }}{{ $reasons = append $reasons (printf "config.%s" .) }}{{ end -}}
+{{- with include "gpushare-webhook.firstSet" (dict "in" .settings "paths" .rule.unless) -}}
+config.{{ . }}
+{{- else -}}
+{{- if and (include "gpushare-webhook.selectsNamespaces" .settings) (gt (include "gpushare-webhook.severities" . | fromJsonArray | uniq | len) 1) -}}
+config.namespaces[].selector
 {{- end -}}
-{{- $selected := false -}}
-{{- range .settings.namespaces }}{{ if .selector }}{{ $selected = true }}{{ end }}{{ end -}}
-{{- if and $selected (gt (include "gpushare-webhook.severities" . | fromJsonArray | uniq | len) 1) }}{{ $reasons = append $reasons "config.namespaces[].selector" }}{{ end -}}
-{{- with $reasons }}{{ first . }}{{ end -}}
+{{- end -}}
 {{- end -}}
 
-{{/* The condition that the first matching rule of `namespaces` gives a code a severity, in JSON. Takes `fixed`, `namespaces`, `severities` and `severity`. */}}
-{{- define "gpushare-webhook.severityCondition" -}}
+{{/*
+The condition that the first matching rule of `namespaces` gives a value, in JSON. Takes the fixed `condition`, `namespaces`,
+the `values` (of other namespaces, and by rule) and the `value`.
+*/}}
+{{- define "gpushare-webhook.namespaceCondition" -}}
 {{- $listed := list -}}
 {{- range $place, $rule := .namespaces -}}
-{{- $row := list (index $.severities (add1 $place | int)) -}}
+{{- $row := list (index $.values (add1 $place | int)) -}}
 {{- range $rule.names }}{{ $row = append $row (printf "^%s$" (replace "*" ".*" .)) }}{{ end -}}
 {{- $listed = append $listed $row -}}
 {{- end -}}
-{{- $expression := printf .fixed.conditions.severity.expression (toJson $listed) (toJson (first .severities)) (toJson .severity) -}}
-{{- dict "name" .fixed.conditions.severity.name "expression" $expression | toJson -}}
+{{- $expression := printf .condition.expression (toJson $listed) (toJson (first .values)) (toJson .value) -}}
+{{- dict "name" .condition.name "expression" $expression | toJson -}}
 {{- end -}}
 
 {{/* The codes that deny and that settings leave to the webhook, each with the setting, as a list in JSON. */}}
