@@ -73,7 +73,7 @@ def test_policies_alone_enforce_until_annotation_switches_them_off(release: Inst
     release.upgrade(ALONE)
     _wait_enforced(release)
     assert f"ValidatingAdmissionPolicy '{NAME}-gps001'" in release.refusal()
-    annotate = ("annotate", "configmap", NAME, f"--namespace={NAMESPACE}", "--overwrite")
+    annotate = ("annotate", "serviceaccount", NAME, f"--namespace={NAMESPACE}", "--overwrite")
     release.running.kubectl(*annotate, "gpushare-webhook/mode=off")
     wait_for("the policies to be off", lambda: not release.refusal() and not release.injects())
     release.running.kubectl(*annotate, "gpushare-webhook/mode-")
