@@ -60,8 +60,8 @@ class LiveConfig:
     """The settings and facts that can change while the server runs. Settings of the process need a restart.
 
     A new evaluator is built in steps, between which the server handles requests. One is built at a time, and always of
-    the newest settings and facts. `installed_text` is the text of the settings that the API server has; None if it is
-    not known, so that the file's counts.
+    the newest settings and facts; `replaced` is set after each one. `installed_text` is the text of the settings that
+    the API server has; None if it is not known, so that the file's counts.
     """
 
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, metrics: Metrics) -> None:
@@ -76,6 +76,7 @@ class LiveConfig:
         self._cap = ModeCap(log, metrics)
         self._versions = Versions(self._settings, facts, self._cap.value, metrics)
         self.installed_text: bytes | None = None
+        self.replaced = asyncio.Event()
         self.evaluator = Evaluator.of(self._settings, facts)
         self._doubts = ClusterDoubts(log, metrics)
         self._doubts.observe(self.evaluator.ruleset)
@@ -107,6 +108,7 @@ class LiveConfig:
         """Cap the mode everywhere, at once; None lifts the cap. An unknown mode is logged and changes nothing."""
         self._cap.take(mode)
         self.evaluator = self.evaluator.capped(self._cap.value)
+        self.replaced.set()
         self._versions.take_settings(self.evaluator.ruleset.settings, self._cap.value)
 
     async def apply_settings(self, configuration: Configuration) -> None:
@@ -145,6 +147,7 @@ class LiveConfig:
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
             digest = await _in_steps(self._versions.digesting(built.ruleset.facts))
             self.evaluator = built.capped(self._cap.value)
+            self.replaced.set()
             self._built = building
             self._doubts.observe(built.ruleset)
             self._versions.take_facts(digest)
