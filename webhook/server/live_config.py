@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
+from webhook.policy.decided import Decided
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
@@ -25,6 +26,7 @@ from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import ReloadedSource
 from webhook.server.versions import Versions
 from webhook.settings.configuration import Configuration, changeable, fixed
+from webhook.settings.schema_tree import object_of, write
 
 Made = TypeVar("Made")
 
@@ -77,7 +79,7 @@ class LiveConfig:
         self._versions = Versions(self._settings, facts, self._cap.value, metrics)
         self.installed_text: bytes | None = None
         self.replaced = asyncio.Event()
-        self.evaluator = Evaluator.of(self._settings, facts)
+        self.evaluator = Evaluator.of(self._settings, facts).leaving(_decided(self._settings))
         self._doubts = ClusterDoubts(log, metrics)
         self._doubts.observe(self.evaluator.ruleset)
 
@@ -146,12 +148,21 @@ class LiveConfig:
             known = {field: value for field, value in self._cluster_facts.items() if value is not None}
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
             digest = await _in_steps(self._versions.digesting(built.ruleset.facts))
-            self.evaluator = built.capped(self._cap.value)
+            self.evaluator = built.leaving(_decided(built.ruleset.settings)).capped(self._cap.value)
             self.replaced.set()
             self._built = building
             self._doubts.observe(built.ruleset)
             self._versions.take_facts(digest)
             self._versions.take_settings(built.ruleset.settings, self._cap.value)
+
+
+def _decided(settings: Settings) -> Decided | None:
+    """What policies decide under these settings; None without policies."""
+    if not settings.policies.enabled:
+        return None
+    from webhook.inprocess.decided import decided  # most servers have no policies
+
+    return decided(settings, write(object_of(Settings), settings))
 
 
 def _unread(before: Settings, after: Settings) -> list[str]:
