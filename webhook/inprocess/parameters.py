@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from webhook.inprocess.data import NO_LIMIT
 from webhook.policy.context import Origin, PodContext
 from webhook.policy.injections.runtime_class import is_sandbox, obstacle
 from webhook.policy.rules import Ruleset
 from webhook.policy.workloads.kinds import BUILT_IN, extract
-
-NO_LIMIT: Final = -1
 
 SHARING: Final = "sharing"
 """`mps`: every GPU node shares every shared resource through MPS."""
