@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from tests.chart.render import (
     CHART,
     FULLNAME,
+    MODES,
     NAMESPACE,
     RELEASE,
     RefusedError,
@@ -24,9 +26,18 @@ from tests.chart.render import (
     rendered,
 )
 from tests.chart.test_rights import rules
+from tests.chart.test_settings import read, settings_file
+from webhook.inprocess.injecting.policy import MUTATIONS
+from webhook.inprocess.kinds import covered
+from webhook.inprocess.mutating import mutating
+from webhook.inprocess.policies import Installation
+from webhook.inprocess.policies import policies as made
+from webhook.inprocess.validating import RULES
+from webhook.settings.configuration import view
 
 pytestmark = pytest.mark.slow
 
+COMPONENT = "app.kubernetes.io/component"
 CHECKING, INJECTING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
 ON: dict[str, Any] = {"policies": {"enabled": True}}
 STATIC: dict[str, Any] = {"config": {"facts": {"runtimeClasses": False}}}
@@ -169,3 +180,45 @@ def test_policies_alone_name_every_value_that_needs_webhook() -> None:
     values = ALONE | {"networkPolicy": {"enabled": True}, "config": {"facts": {"nodes": True}}}
     with pytest.raises(RefusedError, match=r"networkPolicy\.enabled, config\.facts\.nodes, config\.facts\.runtimeC"):
         rendered(values)
+
+
+OF_CHART_ALONE = ("excludedNamespaces", "ignoreLabel", "namespaceSelector", "objectSelector", "matchConditions")
+"""Values of `webhooks` that select what hooks and policies see, and that the settings do not hold."""
+
+
+def with_policies(mode: str) -> dict[str, Any]:
+    """The values of a mode with policies, and without those that select for the chart alone."""
+    values: dict[str, Any] = yaml.safe_load((CHART / "ci" / f"{mode}-values.yaml").read_text()) or {}
+    webhooks = values.get("webhooks", {})
+    for section in (webhooks, webhooks.get("mutating", {}), webhooks.get("validating", {})):
+        for key in OF_CHART_ALONE:
+            section.pop(key, None)
+    return values | {"policies": values.get("policies", {}) | {"enabled": True}}
+
+
+def policies(values: Values) -> dict[tuple[str, str], Any]:
+    """The specs of the rendered policies and bindings, by kind and name."""
+    found = [one for one in objects(values) if one["metadata"].get("labels", {}).get(COMPONENT) == "policies"]
+    return {(one["kind"], one["metadata"]["name"]): one["spec"] for one in found}
+
+
+def exported(values: Values, folder: Path) -> dict[tuple[str, str], Any]:
+    """The same of the policies that the program makes of the rendered settings."""
+    held = read(settings_file(values), folder)
+    installation = Installation(NAMESPACE, FULLNAME)
+    checking, _ = made(held.settings, view(held), covered(held.settings.workloads), installation)
+    injecting, _ = mutating(held.settings, view(held), installation)
+    written = [policy.objects(FULLNAME) for policy in checking] + [policy.objects(FULLNAME) for policy in injecting]
+    return {(one["kind"], one["metadata"]["name"]): one["spec"] for pair in written for one in pair}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_chart_and_program_make_same_policies(mode: str, tmp_path: Path) -> None:
+    values = with_policies(mode)
+    assert policies(values) == exported(values, tmp_path)
+
+
+def test_modes_make_every_policy() -> None:
+    names = {name.removeprefix(f"{FULLNAME}-") for mode in MODES for _, name in policies(with_policies(mode))}
+    assert {rule.code.lower() for rule in RULES} | {mutation.suffix for mutation in MUTATIONS} <= names
+    assert {"gps001-warn", "gps001-audit"} <= names

@@ -17,7 +17,8 @@ from webhook.inprocess.injecting.policy import (
     Mutation,
     spec,
 )
-from webhook.inprocess.policies import API_VERSION, NO_MIRROR, Installation, Left, exclusions
+from webhook.inprocess.namespaces import condition, matched
+from webhook.inprocess.policies import API_VERSION, NO_MIRROR, Installation, Left
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
 
@@ -86,18 +87,8 @@ def _conditions(settings: Settings, mutation: Mutation, modes: list[str], *, obe
     if mutation.condition:
         conditions.append({"name": mutation.suffix, "expression": mutation.condition})
     if mutation.obeys_mode and len(set(modes)) > 1:
-        conditions.append({"name": "injects", "expression": _injects(settings, modes)})
+        conditions.append(condition("injects", settings.namespaces, modes, "on"))
     return conditions
-
-
-def _injects(settings: Settings, modes: list[str]) -> str:
-    """Whether injections are on in the namespace of a request: the first matching rule decides."""
-    listed = [
-        [mode, *(f"^{pattern.replace('*', '.*')}$" for pattern in rule.names)]
-        for mode, rule in zip(modes[1:], settings.namespaces, strict=True)
-    ]
-    matching = "rule.exists(pattern, pattern.startsWith('^') && request.namespace.matches(pattern))"
-    return f"({literal(listed)}.filter(rule, {matching}) + [[{literal(modes[0])}]])[0][0] == 'on'"
 
 
 def _is_set(written: Mapping[str, Any], path: str) -> bool:
@@ -125,8 +116,7 @@ def _policy(
     if has_parameters:
         variables["parameters"] = PARAMETERS_EXPRESSION
     made = spec(mutation, conditions, variables)
-    matched = {"namespaceSelector": {"matchExpressions": list(exclusions(settings, installation))}}
-    binding: dict[str, Any] = {"matchResources": matched}
+    binding: dict[str, Any] = {"matchResources": matched(settings, installation.namespace if installation else None)}
     if installation is not None and (has_parameters or mutation.obeys_mode):
         made["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
         binding["paramRef"] = {

@@ -5,24 +5,26 @@
 {{- $root := . -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- $fixed := .Files.Get "files/policies.json" | fromJson -}}
-{{- $injecting := $fixed.injecting -}}
+{{- $injecting := $fixed.mutating -}}
 {{- $modes := include "gpushare-webhook.injectionModes" $settings | fromJsonArray -}}
 {{- $reads := include "gpushare-webhook.firstSet" (dict "in" $settings "paths" $injecting.parameters) | empty | not -}}
 {{- $policies := list -}}
 {{- if not (include "gpushare-webhook.injectionsLeft" .) -}}
-{{- range $policy := $injecting.policies -}}
+{{- range $policy := $injecting.mutations -}}
 {{- $applies := include "gpushare-webhook.mayInject" (dict "injections" $settings.injections "policy" $policy) -}}
 {{- if and $applies (or (not $policy.obeysMode) (has "on" $modes)) -}}
-{{- $conditions := $policy.obeysMode | ternary (list $injecting.conditions.mode) list -}}
+{{- $conditions := $policy.obeysMode | ternary (list $injecting.mode) list -}}
 {{- $names := include "gpushare-webhook.resourceNames" $root | fromJsonArray | sortAlpha | toJson -}}
-{{- $conditions = concat $conditions (list $fixed.conditions.mirror (dict "name" $injecting.conditions.names.name "expression" (printf $injecting.conditions.names.expression (printf "dyn(%s)" $names)))) -}}
+{{- $conditions = concat $conditions (list $fixed.mirror (dict "name" "names-a-gpu" "expression" (printf $injecting.namesGpu (printf "dyn(%s)" $names)))) -}}
 {{- with $policy.condition }}{{ $conditions = append $conditions (dict "name" $policy.suffix "expression" .) }}{{ end -}}
 {{- if and $policy.obeysMode (gt (len (uniq $modes)) 1) -}}
-{{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "condition" $injecting.conditions.injects "namespaces" $settings.namespaces "values" $modes "value" "on") | fromJson) -}}
+{{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "injects" "namespaces" $settings.namespaces "values" $modes "value" "on") | fromJson) -}}
 {{- end -}}
 {{- $variables := include "gpushare-webhook.policyVariables" (dict "root" $root "variables" $policy.variables "parameters" ($reads | ternary $injecting.parametersExpression "dyn({})")) | fromJsonArray -}}
-{{- $hasParameters := and $reads $policy.hasParameters -}}
-{{- $spec := merge (dict "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) "variables" $variables) $policy.spec -}}
+{{- $hasParameters := and $reads $policy.readsParameters -}}
+{{- $spec := $policy.spec -}}
+{{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
+{{- $_ := set $spec "variables" $variables -}}
 {{- $selector := $policy.obeysMode | ternary $root.Values.webhooks.mutating.namespaceSelector dict -}}
 {{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" $root "selector" $selector) | fromYaml) -}}
 {{- if or $hasParameters $policy.obeysMode -}}
@@ -39,7 +41,7 @@
 {{/* The setting that leaves all injections to the webhook; empty if policies make them. */}}
 {{- define "gpushare-webhook.injectionsLeft" -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
-{{- $unless := (.Files.Get "files/policies.json" | fromJson).injecting.unless -}}
+{{- $unless := (.Files.Get "files/policies.json" | fromJson).mutating.unless -}}
 {{- with include "gpushare-webhook.firstSet" (dict "in" $settings "paths" $unless) -}}
 config.{{ . }}
 {{- else -}}

@@ -30,7 +30,7 @@
 {{- range list "facts.nodes" "facts.namespaces" "facts.runtimeClasses" "facts.deviceClasses" "facts.devicePlugin" "limits.fromDevicePlugin" "injections.memory.enabled" "injections.voidDevices.enabled" "injections.steering.enabled" "events.enabled" "workloads.paths" -}}
 {{- if include "gpushare-webhook.isSet" (dict "in" $settings "path" .) }}{{ $found = append $found (printf "config.%s" .) }}{{ end -}}
 {{- end -}}
-{{- range (.Files.Get "files/policies.json" | fromJson).validating -}}
+{{- range (.Files.Get "files/policies.json" | fromJson).validating.rules -}}
 {{- with include "gpushare-webhook.leftToWebhook" (dict "settings" $settings "rule" .) }}{{ $found = append $found . }}{{ end -}}
 {{- end -}}
 {{- toJson (uniq $found) -}}

@@ -12,21 +12,21 @@
 {{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" . "selector" .Values.webhooks.validating.namespaceSelector) | fromYaml) "paramRef" (include "gpushare-webhook.paramRef" (dict "root" . "suffix" "") | fromYaml) -}}
 {{- $actions := dict "deny" "Deny" "warn" "Warn" "audit" "Audit" -}}
 {{- $policies := list -}}
-{{- range $rule := $fixed.validating -}}
+{{- range $rule := $fixed.validating.rules -}}
 {{- if not (include "gpushare-webhook.leftToWebhook" (dict "settings" $settings "rule" $rule)) -}}
 {{- $severities := include "gpushare-webhook.severities" (dict "settings" $settings "rule" $rule) | fromJsonArray -}}
 {{- range $place, $severity := include "gpushare-webhook.wantedSeverities" $severities | fromJsonArray -}}
 {{- $suffix := $place | empty | ternary "" (printf "-%s" $severity) -}}
 {{- $parts := get $rule (eq $severity "deny" | ternary "deny" "others") -}}
-{{- $conditions := list $fixed.conditions.mode $fixed.conditions.mirror -}}
+{{- $conditions := list $fixed.validating.mode $fixed.mirror -}}
 {{- if gt (len (uniq $severities)) 1 -}}
-{{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "condition" $fixed.conditions.severity "namespaces" $settings.namespaces "values" $severities "value" $severity) | fromJson) -}}
+{{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "severity" "namespaces" $settings.namespaces "values" $severities "value" $severity) | fromJson) -}}
 {{- end -}}
 {{- $spec := dict "failurePolicy" "Fail" "paramKind" (dict "apiVersion" "v1" "kind" "ConfigMap") "matchConstraints" (dict "resourceRules" $rules) -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
 {{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "variables" $parts.variables) | fromJsonArray) -}}
 {{- $_ := set $spec "validations" (list $parts.validation) -}}
-{{- $_ := set $spec "auditAnnotations" (list (dict "key" $fixed.audit.key "valueExpression" (printf $fixed.audit.valueExpression $rule.code $severity))) -}}
+{{- $_ := set $spec "auditAnnotations" (list (set (deepCopy $fixed.validating.auditAnnotation) "valueExpression" (printf $fixed.validating.auditAnnotation.valueExpression $rule.code $severity))) -}}
 {{- $policies = append $policies (dict "name" (printf "%s%s" (lower $rule.code) $suffix) "spec" $spec "binding" (set (deepCopy $binding) "validationActions" (list (get $actions $severity)))) -}}
 {{- end -}}
 {{- end -}}
@@ -76,8 +76,8 @@ config.namespaces[].selector
 {{- end -}}
 
 {{/*
-The condition that the first matching rule of `namespaces` gives a value, in JSON. Takes the fixed `condition`, `namespaces`,
-the `values` (of other namespaces, and by rule) and the `value`.
+The condition that the first matching rule of `namespaces` gives a value, in JSON. Takes `firstMatch` with the expression,
+the `name` of the condition, `namespaces`, the `values` (of other namespaces, and by rule) and the wanted `value`.
 */}}
 {{- define "gpushare-webhook.namespaceCondition" -}}
 {{- $listed := list -}}
@@ -86,15 +86,15 @@ the `values` (of other namespaces, and by rule) and the `value`.
 {{- range $rule.names }}{{ $row = append $row (printf "^%s$" (replace "*" ".*" .)) }}{{ end -}}
 {{- $listed = append $listed $row -}}
 {{- end -}}
-{{- $expression := printf .condition.expression (toJson $listed) (toJson (first .values)) (toJson .value) -}}
-{{- dict "name" .condition.name "expression" $expression | toJson -}}
+{{- $expression := printf .firstMatch (toJson $listed) (toJson (first .values)) (toJson .value) -}}
+{{- dict "name" .name "expression" $expression | toJson -}}
 {{- end -}}
 
 {{/* The codes that deny and that settings leave to the webhook, each with the setting, as a list in JSON. */}}
 {{- define "gpushare-webhook.uncovered" -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- $uncovered := list -}}
-{{- range $rule := (.Files.Get "files/policies.json" | fromJson).validating -}}
+{{- range $rule := (.Files.Get "files/policies.json" | fromJson).validating.rules -}}
 {{- $of := dict "settings" $settings "rule" $rule -}}
 {{- if has "deny" (include "gpushare-webhook.severities" $of | fromJsonArray) -}}
 {{- with include "gpushare-webhook.leftToWebhook" $of }}{{ $uncovered = append $uncovered (printf "%s (%s)" $rule.code .) }}{{ end -}}
