@@ -20,8 +20,9 @@ _STATIC: Final = ".static.k8s.io"
 class Target(NamedTuple):
     """What an export is for.
 
-    `forms`: those of the objects, "vap" for ValidatingAdmissionPolicies. `installation`: the release whose mode the policies obey.
-    `kinds`: only kinds of these names; empty for all. `is_static`: the objects are for the policy files of an API server.
+    `forms` names the kinds of objects: "vap" stands for ValidatingAdmissionPolicies. `installation`: the release whose
+    mode the policies obey. `kinds`: only kinds of these names; empty for all. `is_static`: the objects are for the
+    policy files of an API server.
     """
 
     forms: Sequence[str] = ("vap",)
