@@ -117,7 +117,8 @@ def policies(
     if strict and made.left:
         raise click.UsageError("; ".join(f"{one.code} is left to the webhook: {one.reason}" for one in made.left))
     of = "the default settings" if file is None else f"the settings of {file}"
-    show(_header(made, of) + "".join(f"---\n{yaml_text(one)}" for one in made.objects))
+    # The API server accepts no document of comments alone in a policy file.
+    show(_header(made, of) + "---\n".join(yaml_text(one) for one in made.objects))
 
 
 def _header(made: Export, of: str) -> str:
