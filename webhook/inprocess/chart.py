@@ -1,11 +1,13 @@
 """What the chart needs to make the same policies: all expressions, into which it puts the data of its settings.
 
-`make charts` writes it to files/policies.json. A variable without an expression is data. `%s` stands for a value.
+`make charts` writes it to files/policies.json. `%s` stands for a value. `variables` holds the expressions that policies
+share; a policy names its variables in their order, and holds its own expressions. A variable without one is data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webhook.inprocess import mutating
@@ -16,6 +18,8 @@ from webhook.inprocess.policies import AUDIT_ANNOTATION, MODE, NO_MIRROR, valida
 from webhook.inprocess.validating import RULES
 from webhook.inprocess.validating.rule import Rule
 
+_Variables = Mapping[str, str | None]
+
 
 def content() -> dict[str, Any]:
     """The content of the file, as JSON."""
@@ -23,53 +27,63 @@ def content() -> dict[str, Any]:
         "kinds": [{"preset": one.preset, "rule": one.rule()} for one in COVERED],
         "mirror": NO_MIRROR,
         "firstMatch": FIRST_MATCH,
-        "validating": {
-            "mode": MODE,
-            "auditAnnotation": AUDIT_ANNOTATION,
-            "rules": [_rule(rule) for rule in RULES],
-        },
-        "mutating": {
-            "mode": mutating.MODE,
-            "namesGpu": "%s".join(injecting.NAMES_A_GPU),
-            "unless": list(injecting.UNLESS),
-            "parameters": list(injecting.PARAMETERS),
-            "parametersExpression": injecting.PARAMETERS_EXPRESSION,
-            "mutations": [_mutation(mutation) for mutation in injecting.MUTATIONS],
-        },
+        "validating": _validating(),
+        "mutating": _mutating(),
     }
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {
-        "code": rule.code,
-        "severity": rule.severity.label,
-        "unless": list(rule.unless),
-        "deny": _checks(rule, denies=True),
-        "others": _checks(rule, denies=False),
-    }
+def _validating() -> dict[str, Any]:
+    shared = _shared([rule.expressions(denies=denies) for rule in RULES for denies in (True, False)])
+    rules = [
+        {
+            "code": rule.code,
+            "severity": rule.severity.label,
+            "unless": list(rule.unless),
+            "deny": _checks(rule, shared, denies=True),
+            "others": _checks(rule, shared, denies=False),
+        }
+        for rule in RULES
+    ]
+    return {"mode": MODE, "auditAnnotation": AUDIT_ANNOTATION, "variables": shared, "rules": rules}
 
 
-def _checks(rule: Rule, *, denies: bool) -> dict[str, Any]:
+def _checks(rule: Rule, shared: Mapping[str, str], *, denies: bool) -> dict[str, Any]:
     return {
-        "variables": _variables(rule.expressions(denies=denies)),
+        **_variables(rule.expressions(denies=denies), shared),
         "validation": validation(rule, denies=denies),
     }
 
 
-def _mutation(mutation: injecting.Mutation) -> dict[str, Any]:
-    variables = mutation.variables()
+def _mutating() -> dict[str, Any]:
+    shared = _shared([mutation.variables() for mutation in injecting.MUTATIONS])
+    mutations = [
+        {
+            "suffix": mutation.suffix,
+            "obeysMode": mutation.obeys_mode,
+            "condition": mutation.condition,
+            **_variables(mutation.variables(), shared),
+            "spec": injecting.spec(mutation, [], {}),
+        }
+        for mutation in injecting.MUTATIONS
+    ]
     return {
-        "suffix": mutation.suffix,
-        "obeysMode": mutation.obeys_mode,
-        "readsParameters": "parameters" in variables,
-        "condition": mutation.condition,
-        "variables": _variables(variables),
-        "spec": injecting.spec(mutation, [], {}),
+        "mode": mutating.MODE,
+        "namesGpu": "%s".join(injecting.NAMES_A_GPU),
+        "unless": list(injecting.UNLESS),
+        "parameters": list(injecting.PARAMETERS),
+        "parametersExpression": injecting.PARAMETERS_EXPRESSION,
+        "variables": shared,
+        "mutations": mutations,
     }
 
 
-def _variables(expressions: Mapping[str, str | None]) -> list[dict[str, str]]:
-    return [
-        {"name": name, **({} if expression is None else {"expression": expression})}
-        for name, expression in expressions.items()
-    ]
+def _shared(policies: Sequence[_Variables]) -> dict[str, str]:
+    """The variables with expressions that all of several policies with such a variable share."""
+    expressions = {(name, expression) for policy in policies for name, expression in policy.items()}
+    names = Counter(name for name, _ in expressions)
+    return {name: expression for name, expression in sorted(expressions, key=str) if expression and names[name] == 1}
+
+
+def _variables(of: _Variables, shared: Mapping[str, str]) -> dict[str, Any]:
+    own = {name: expression for name, expression in of.items() if expression and name not in shared}
+    return {"names": list(of), "own": own}

@@ -13,7 +13,7 @@ FIRST_MATCH: Final = (
     "(%s.filter(rule, rule.exists(pattern, pattern.startsWith('^') && "
     "request.?namespace.orValue('').matches(pattern))) + [[%s]])[0][0] == %s"
 )
-"""Whether the first matching rule gives a value. Takes values with patterns by rule, the value without one, the wanted."""
+"""Whether the first matching rule gives a value: values with patterns, the value without a rule, the wanted one."""
 
 _ALWAYS_EXCLUDED: Final = ("kube-system", "kube-node-lease")
 

@@ -20,8 +20,8 @@
 {{- if and $policy.obeysMode (gt (len (uniq $modes)) 1) -}}
 {{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "injects" "namespaces" $settings.namespaces "values" $modes "value" "on") | fromJson) -}}
 {{- end -}}
-{{- $variables := include "gpushare-webhook.policyVariables" (dict "root" $root "variables" $policy.variables "parameters" ($reads | ternary $injecting.parametersExpression "dyn({})")) | fromJsonArray -}}
-{{- $hasParameters := and $reads $policy.readsParameters -}}
+{{- $variables := include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $policy "shared" $injecting.variables "parameters" ($reads | ternary $injecting.parametersExpression "dyn({})")) | fromJsonArray -}}
+{{- $hasParameters := and $reads (has "parameters" $policy.names) -}}
 {{- $spec := $policy.spec -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
 {{- $_ := set $spec "variables" $variables -}}

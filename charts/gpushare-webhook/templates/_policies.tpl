@@ -93,14 +93,15 @@ namespace: {{ include "gpushare-webhook.namespace" .root | quote }}
 parameterNotFoundAction: Allow
 {{- end -}}
 
-{{/* The variables of a policy in JSON: fixed expressions, and data. Takes the root, the `variables` and `parameters`. */}}
+{{/*
+The variables of a policy in JSON: fixed expressions, and data. Takes the root, the `policy` with the `names` of its variables
+and its `own` expressions, the `shared` ones, and the expression of `parameters`.
+*/}}
 {{- define "gpushare-webhook.policyVariables" -}}
-{{- $data := include "gpushare-webhook.policyData" .root | fromJson -}}
-{{- with .parameters }}{{ $_ := set $data "parameters" . }}{{ end -}}
+{{- $expressions := merge (include "gpushare-webhook.policyData" .root | fromJson) .policy.own .shared -}}
+{{- with .parameters }}{{ $_ := set $expressions "parameters" . }}{{ end -}}
 {{- $variables := list -}}
-{{- range .variables -}}
-{{- $variables = append $variables (dict "name" .name "expression" (.expression | default (get $data .name))) -}}
-{{- end -}}
+{{- range .policy.names }}{{ $variables = append $variables (dict "name" . "expression" (get $expressions .)) }}{{ end -}}
 {{- toJson $variables -}}
 {{- end -}}
 

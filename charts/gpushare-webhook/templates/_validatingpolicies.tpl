@@ -24,7 +24,7 @@
 {{- end -}}
 {{- $spec := dict "failurePolicy" "Fail" "paramKind" (dict "apiVersion" "v1" "kind" "ConfigMap") "matchConstraints" (dict "resourceRules" $rules) -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
-{{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "variables" $parts.variables) | fromJsonArray) -}}
+{{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $parts "shared" $fixed.validating.variables) | fromJsonArray) -}}
 {{- $_ := set $spec "validations" (list $parts.validation) -}}
 {{- $_ := set $spec "auditAnnotations" (list (set (deepCopy $fixed.validating.auditAnnotation) "valueExpression" (printf $fixed.validating.auditAnnotation.valueExpression $rule.code $severity))) -}}
 {{- $policies = append $policies (dict "name" (printf "%s%s" (lower $rule.code) $suffix) "spec" $spec "binding" (set (deepCopy $binding) "validationActions" (list (get $actions $severity)))) -}}
