@@ -61,14 +61,19 @@ def elements(holder: str, field: str) -> str:
 def message(template: str, names: Sequence[str], **texts: str) -> str:
     """A message as `webhook.policy.messages.Message`: `{}` stands for a quoted name, `{word}` for the text of a word.
 
-    Names are shortened until the message fits. They stay as they are otherwise: the API server accepts no characters in
-    these fields that cannot be printed.
+    Names are shortened until the message fits, and characters that cannot be printed become `?`.
     """
     parts = [_joined(part, texts) for part in template.split("{}")]
     room = f"{MESSAGE_LIMIT} - ({' + '.join(f'({part}).size()' for part in parts)} + {2 * len(names)})"
     quoted = "".join(f" + '\"' + names[{place}] + '\"' + {part}" for place, part in enumerate(parts[1:]))
-    whole = f"[{', '.join(names)}].map(name, {_shorten('name', str(MESSAGE_LIMIT))})"
+    whole = f"[{', '.join(names)}].map(name, {_shorten('name', str(MESSAGE_LIMIT))}).map(name, {_PRINTABLE})"
     return let("names", let("room", room, let("names", whole, _fit("room"))), f"{parts[0]}{quoted}")
+
+
+_PRINTABLE = (
+    "name.matches('^[ -~]*$') ? name : "
+    "name.split('').map(char, char.matches('^[\\\\pL\\\\pM\\\\pN\\\\pP\\\\pS ]$') ? char : '?').join('')"
+)
 
 
 def _joined(part: str, texts: Mapping[str, str]) -> str:

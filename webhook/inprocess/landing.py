@@ -210,3 +210,22 @@ def lands(pod: str, name: str, *, time_slicing: bool = False) -> str:
     """Whether a pod with `lands` could land on nodes that share the resource of a name."""
     strategy = "timeSlicing" if time_slicing else "mps"
     return f"({name} in variables.renamed ? {pod}.lands.{strategy}Renamed : {pod}.lands.{strategy})"
+
+
+def landing_pods(condition: str) -> str:
+    """The pods of `variables.asking` that could land on an MPS node, with the requests that they could land with.
+
+    `condition` about `one` keeps the selectors of most pods unread.
+    """
+    shared = f"each.name in variables.shared && {lands('one', 'each.name')}"
+    return (
+        f"variables.asking.filter(one, {condition}).map(one, "
+        + record(spec="one.spec", requests="one.requests", lands=landing("one"))
+        + ").map(one, "
+        + record(spec="one.spec", lands="one.lands", requests=f"one.requests.filter(each, {shared})")
+        + ").filter(one, one.requests.size() > 0)"
+    )
+
+
+IS_FIRST: Final = "(place == 0 || one.requests[place - 1].place != each.place)"
+"""Whether the request `each` at a `place` is the first of its container. Those of a container are adjacent."""

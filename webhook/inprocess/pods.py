@@ -114,15 +114,13 @@ VARIABLES: Final[Mapping[str, str]] = {
     "pods": "variables.deferred ? [] : variables.changed.map(one, "
     + record(annotations=mapping("one.pod", "metadata", "annotations"), spec=mapping("one.pod", "spec"))
     + f").filter(one, {elements('one.spec', 'schedulingGates')}.size() == 0 && !({_EXEMPT}) && !({_WINDOWS}))",
-    "naming": "variables.pods.map(one, "
-    + record(spec="one.spec", requests=_REQUESTS)
-    + ").filter(one, one.requests.size() > 0)",
-    "asking": "variables.naming.map(one, "
-    + record(spec="one.spec", named="one.requests", requests="one.requests.filter(each, each.amount > 0.0)")
+    "named": "variables.pods.map(one, " + record(spec="one.spec", requests=_REQUESTS) + ")",
+    "asking": "variables.named.filter(one, one.requests.size() > 0).map(one, "
+    + record(spec="one.spec", requests="one.requests.filter(each, each.amount > 0.0)")
     + ").filter(one, one.requests.size() > 0)",
 }
-"""`pods`: those to check. `naming`: those that name a GPU resource, with all their requests in the order of containers.
-`asking`: those that ask for a GPU, with requests above 0."""
+"""`pods`: those to check. `named`: the same with every request for a GPU resource, in the order of containers and names.
+`asking`: those that ask for a GPU, with the requests above 0."""
 
 
 def is_mig(name: str) -> str:

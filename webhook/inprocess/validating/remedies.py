@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from webhook.inprocess.cel import let, mapping, text
 from webhook.policy.other_schedulers import MANAGERS
 
-FEWER_REPLICAS = let(
+FEWER_REPLICAS: Final = let(
     "most",
     "[violation.limit, variables.limits.pod].filter(limit, limit >= 0).min()",
     "most == 1 ? 'ask for 1' : 'ask for at most ' + string(most)",
@@ -40,5 +42,5 @@ def _of_managers() -> str:
     return f"({''.join(cases)}'')"
 
 
-OTHER_SCHEDULER = _of_managers()
+OTHER_SCHEDULER: Final = _of_managers()
 """To describe the cluster of the scheduler whose resources a pod names."""
