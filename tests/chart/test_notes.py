@@ -63,6 +63,7 @@ def test_notes_of_policies_show_how_to_remove_them() -> None:
 def test_notes_without_webhook_name_only_what_is_installed() -> None:
     said = notes("policies-only")
     assert "No webhook runs: the API server itself enforces the settings, by admission policies.\n" in said
+    assert f"kubectl annotate serviceaccount {FULLNAME}-parameters " in said
     assert "gpushare-webhook/mode=off" in said
     assert "webhookconfiguration" not in said
     assert "the API server rejects it or\nwarns about it" in said

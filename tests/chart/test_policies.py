@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,12 @@ from tests.chart.render import (
 from tests.chart.test_rights import rules
 from tests.chart.test_settings import read, settings_file
 from webhook.inprocess.injecting.policy import MUTATIONS
+from webhook.inprocess.installation import Installation
 from webhook.inprocess.kinds import covered
 from webhook.inprocess.mutating import mutating
-from webhook.inprocess.policies import Installation
 from webhook.inprocess.policies import policies as made
 from webhook.inprocess.validating import RULES
+from webhook.policy.verdict import Severity
 from webhook.settings.configuration import view
 
 pytestmark = pytest.mark.slow
@@ -93,33 +95,112 @@ def test_failure_policy_of_hooks_defaults_to_ignore_beside_policies(chosen: str 
 
 def test_policies_alone_install_no_workload() -> None:
     lasting = [one for one in objects(ALONE) if not is_test(one)]
-    assert {one["kind"] for one in lasting} == pairs(CHECKING, INJECTING) | {"ConfigMap"}
+    assert {one["kind"] for one in lasting} == pairs(CHECKING, INJECTING) | {"ConfigMap", "ServiceAccount"}
     assert [one["metadata"]["name"] for one in lasting if one["kind"] == "ConfigMap"] == [FULLNAME]
+    assert [one["metadata"]["name"] for one in lasting if one["kind"] == "ServiceAccount"] == [f"{FULLNAME}-parameters"]
 
 
 def test_command_roles_are_installed_without_webhook() -> None:
     assert of_kind("ClusterRole", ALONE | {"rbac": {"commandRoles": True}})
 
 
-PARAMETERS = {("", "configmaps", f"{FULLNAME}-parameters", verb) for verb in ("get", "patch")}
+PARAMETERS = {("", "serviceaccounts", f"{FULLNAME}-parameters", verb) for verb in ("get", "patch")}
 
 
 @pytest.mark.parametrize("config", [{}, {"facts": {"runtimeClasses": False}}], ids=["facts", "no facts"])
 def test_webhook_may_write_only_its_parameters(config: Values) -> None:
     values = ON | {"config": config, "tls": {"mode": "cert-manager"}}
-    granted = {rule for rule in rules(of_kind("Role", values)) if rule[1] == "configmaps" and rule[3] != "watch"}
-    assert granted == PARAMETERS | {("", "configmaps", FULLNAME, "get")}
+    assert {rule for rule in rules(of_kind("Role", values)) if rule[1] == "serviceaccounts"} == PARAMETERS
     assert pod_spec(values)["automountServiceAccountToken"] is True
 
 
-def test_parameters_are_rendered_without_data() -> None:
-    (parameters,) = [one for one in of_kind("ConfigMap", ON) if one["metadata"]["name"] == f"{FULLNAME}-parameters"]
-    assert not {"data", "binaryData"} & parameters.keys()
+def parameters(values: Values) -> list[dict[str, Any]]:
+    return [one for one in of_kind("ServiceAccount", values) if one["metadata"]["name"] == f"{FULLNAME}-parameters"]
 
 
-@pytest.mark.parametrize("values", [{}, ALONE], ids=["no policies", "policies alone"])
-def test_parameters_exist_only_where_webhook_writes_them(values: Values) -> None:
-    assert f"{FULLNAME}-parameters" not in rendered(values)
+def test_parameters_are_rendered_without_annotations() -> None:
+    (account,) = parameters(ON)
+    assert "annotations" not in account["metadata"]
+    assert account["automountServiceAccountToken"] is False
+
+
+def test_parameters_exist_only_beside_policies() -> None:
+    assert parameters({}) == []
+    assert len(parameters(ALONE)) == 1
+
+
+def test_every_policy_takes_parameters_of_release_alone() -> None:
+    """No tenant can bring his own, and a missing object stops nothing."""
+    for values in (ON, ALONE):
+        (account,) = parameters(values)
+        found = policies(values)
+        for (kind, name), spec in found.items():
+            if kind.endswith("Binding"):
+                policy = found[kind.removesuffix("Binding"), name]
+                assert ("paramRef" in spec) is ("paramKind" in policy)
+                if "paramRef" in spec:
+                    names = {key: account["metadata"][key] for key in ("name", "namespace")}
+                    assert spec["paramRef"] == names | {"parameterNotFoundAction": "Allow"}
+                    assert policy["paramKind"] == {key: account[key] for key in ("apiVersion", "kind")}
+
+
+SELECTED: dict[str, Any] = {
+    "excludedNamespaces": ["argocd"],
+    "ignoreLabel": True,
+    "namespaceSelector": {"matchLabels": {"gpus": "allowed"}},
+    "objectSelector": {"matchExpressions": [{"key": "example.com/skip", "operator": "DoesNotExist"}]},
+    "matchConditions": [{"name": "not-the-deployer", "expression": "request.userInfo.username != 'deployer'"}],
+    "validating": {"namespaceSelector": {"matchLabels": {"gpus": "checked"}}},
+    "mutating": {"namespaceSelector": {"matchLabels": {"gpus": "changed"}}},
+}
+
+
+def test_policies_see_what_hooks_see() -> None:
+    values = ON | {"webhooks": SELECTED, "config": {"exempt": {"label": "example.com/no-mps"}}}
+    hooks = {"injections": "tolerations.mutate", "tolerations": "tolerations.mutate"}
+    for (kind, name), spec in policies(values).items():
+        short = name.removeprefix(f"{FULLNAME}-")
+        if not kind.endswith("Binding"):
+            assert spec["matchConditions"][-1] == SELECTED["matchConditions"][0]
+            continue
+        hook = entry(hooks.get(short, "pods.validate"), values)
+        selector = hook["namespaceSelector"]
+        if short == "injections":
+            selector = {**selector, **SELECTED["mutating"]["namespaceSelector"]}
+        expected = {"namespaceSelector": selector, "objectSelector": hook["objectSelector"]}
+        assert spec["matchResources"] == expected, name
+
+
+@pytest.mark.parametrize(
+    ("config", "actions"),
+    [
+        ({}, {"Deny"}),
+        ({"mode": "warn"}, {"Warn"}),
+        ({"mode": "audit"}, {"Audit"}),
+        ({"severities": dict.fromkeys((rule.code for rule in RULES), "off")}, set()),
+    ],
+    ids=str,
+)
+def test_bindings_follow_severities_and_mode(config: Values, actions: set[str]) -> None:
+    found = {
+        name: spec for (kind, name), spec in policies(ON | {"config": config}).items() if kind == f"{CHECKING}Binding"
+    }
+    denying = {f"{FULLNAME}-{rule.code.lower()}" for rule in RULES if rule.severity is Severity.DENY}
+    assert {action for name in found.keys() & denying for action in found[name]["validationActions"]} == actions
+
+
+@pytest.mark.parametrize("mode", ["report", "off"])
+def test_injections_that_are_not_on_have_no_policy(mode: str) -> None:
+    found = policies(ON | {"config": {"injections": {"mode": mode}}})
+    names = {name for kind, name in found if kind.startswith(INJECTING)}
+    assert names == {f"{FULLNAME}-tolerations"}
+
+
+def test_policies_fit_into_an_annotation() -> None:
+    """Client-side apply stores the object in an annotation, of which an object may have 256 KiB."""
+    for mode in MODES:
+        for spec in policies(with_policies(mode)).values():
+            assert len(json.dumps(spec)) < 128 * 1024
 
 
 REFUSED: dict[str, tuple[Values, str]] = {
@@ -198,7 +279,8 @@ def with_policies(mode: str) -> dict[str, Any]:
 
 def policies(values: Values) -> dict[tuple[str, str], Any]:
     """The specs of the rendered policies and bindings, by kind and name."""
-    found = [one for one in objects(values) if one["metadata"].get("labels", {}).get(COMPONENT) == "policies"]
+    labelled = [one for one in objects(values) if one["metadata"].get("labels", {}).get(COMPONENT) == "policies"]
+    found = [one for one in labelled if "AdmissionPolicy" in one["kind"]]
     return {(one["kind"], one["metadata"]["name"]): one["spec"] for one in found}
 
 

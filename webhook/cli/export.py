@@ -20,7 +20,7 @@ from webhook.settings.options import Option
 
 if TYPE_CHECKING:
     from webhook.inprocess.export import Export
-    from webhook.inprocess.policies import Installation
+    from webhook.inprocess.installation import Installation
 
 _FORMS = ("vap", "map")
 _NAME = "gpushare-webhook"
@@ -40,7 +40,7 @@ def _forms(_context: click.Context, _option: click.Parameter, value: str) -> tup
 
 
 def _installation(_context: click.Context, _option: click.Parameter, value: str | None) -> Installation | None:
-    from webhook.inprocess.policies import Installation
+    from webhook.inprocess.installation import Installation
     from webhook.policy.settings.formats import NAMESPACED_NAME
 
     if value is None:

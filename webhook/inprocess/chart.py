@@ -12,6 +12,7 @@ from typing import Any
 
 from webhook.inprocess import mutating
 from webhook.inprocess.injecting import policy as injecting
+from webhook.inprocess.installation import PARAM_KIND, PARAMETERS, SUFFIX
 from webhook.inprocess.kinds import COVERED
 from webhook.inprocess.namespaces import FIRST_MATCH
 from webhook.inprocess.policies import AUDIT_ANNOTATION, MODE, NO_MIRROR, validation
@@ -25,6 +26,8 @@ def content() -> dict[str, Any]:
     """The content of the file, as JSON."""
     return {
         "kinds": [{"preset": one.preset, "rule": one.rule()} for one in COVERED],
+        "paramKind": PARAM_KIND,
+        "paramSuffix": SUFFIX,
         "mirror": NO_MIRROR,
         "firstMatch": FIRST_MATCH,
         "validating": _validating(),
@@ -70,8 +73,8 @@ def _mutating() -> dict[str, Any]:
         "mode": mutating.MODE,
         "namesGpu": "%s".join(injecting.NAMES_A_GPU),
         "unless": list(injecting.UNLESS),
-        "parameters": list(injecting.PARAMETERS),
-        "parametersExpression": injecting.PARAMETERS_EXPRESSION,
+        "readsParameters": list(injecting.PARAMETERS),
+        "parameters": PARAMETERS,
         "variables": shared,
         "mutations": mutations,
     }

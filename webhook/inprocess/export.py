@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from webhook.inprocess.installation import Installation
 from webhook.inprocess.kinds import covered
 from webhook.inprocess.mutating import mutating
-from webhook.inprocess.policies import Installation, Left, policies
+from webhook.inprocess.policies import Left, policies
 from webhook.inprocess.validating import RULES
 from webhook.policy.checks import POD_CHECKS
 from webhook.policy.settings.settings import Settings

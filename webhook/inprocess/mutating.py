@@ -12,21 +12,18 @@ from webhook.inprocess.injecting.policy import (
     MUTATIONS,
     NAMES_A_GPU,
     PARAMETERS,
-    PARAMETERS_EXPRESSION,
     UNLESS,
     Mutation,
     spec,
 )
+from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
+from webhook.inprocess.installation import PARAMETERS as PARAMETERS_EXPRESSION
 from webhook.inprocess.namespaces import condition, matched
-from webhook.inprocess.policies import API_VERSION, NO_MIRROR, Installation, Left
+from webhook.inprocess.policies import API_VERSION, NO_MIRROR, Left
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
 
-MODE: Final = {
-    "name": "mode",
-    "expression": "params.metadata.?annotations[?'gpushare-webhook/mode'].orValue('enforce') in ['enforce', 'warn'] && "
-    "params.?data[?'mode'].orValue('enforce') in ['enforce', 'warn']",
-}
+MODE: Final = uncapped("enforce", "warn")
 """The installation is not capped below warnings, under which it would change no pod."""
 
 
@@ -118,10 +115,6 @@ def _policy(
     made = spec(mutation, conditions, variables)
     binding: dict[str, Any] = {"matchResources": matched(settings, installation.namespace if installation else None)}
     if installation is not None and (has_parameters or mutation.obeys_mode):
-        made["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
-        binding["paramRef"] = {
-            "name": f"{installation.name}-parameters" if has_parameters else installation.name,
-            "namespace": installation.namespace,
-            "parameterNotFoundAction": "Allow",
-        }
+        made["paramKind"] = PARAM_KIND
+        binding["paramRef"] = installation.param_ref
     return InjectionPolicy(mutation.suffix, made, binding)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from webhook.inprocess import data
+from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
 from webhook.inprocess.kinds import CoveredKind
 from webhook.inprocess.namespaces import condition, matched
 from webhook.inprocess.validating import RULES
@@ -28,11 +29,7 @@ NO_MIRROR: Final = {
 }
 """A kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes."""
 
-MODE: Final = {
-    "name": "mode",
-    "expression": "params.metadata.?annotations[?'gpushare-webhook/mode'].orValue('enforce') == 'enforce' && "
-    "params.?data[?'mode'].orValue('enforce') == 'enforce'",
-}
+MODE: Final = uncapped("enforce")
 """The installation is not capped. Where it is, the webhook warns and records instead, or does nothing."""
 
 AUDIT_ANNOTATION: Final = {
@@ -45,13 +42,6 @@ _ACTIONS: Final[Mapping[Severity, str]] = {Severity.DENY: "Deny", Severity.WARN:
 _CAPS: Final[Mapping[Cap, Severity]] = dict(
     zip(MODES, (Severity.OFF, Severity.AUDIT, Severity.WARN, Severity.DENY), strict=True)
 )
-
-
-class Installation(NamedTuple):
-    """The release whose ConfigMap with the settings holds the mode."""
-
-    namespace: str
-    name: str
 
 
 class Left(NamedTuple):
@@ -175,12 +165,8 @@ def _policy(
         "matchResources": matched(settings, installation.namespace if installation else None),
     }
     if installation is not None:
-        spec["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
-        binding["paramRef"] = {
-            "name": installation.name,
-            "namespace": installation.namespace,
-            "parameterNotFoundAction": "Allow",
-        }
+        spec["paramKind"] = PARAM_KIND
+        binding["paramRef"] = installation.param_ref
     return Policy(rule.code, severity, spec, binding, suffix)
 
 

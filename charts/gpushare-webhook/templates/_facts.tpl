@@ -41,5 +41,5 @@ The objects that `config.facts.devicePlugin` names, in JSON: by namespace, `conf
 
 {{/* Whether the pods call the API server at all. */}}
 {{- define "gpushare-webhook.callsApiServer" -}}
-{{- if or (include "gpushare-webhook.hasClusterRights" .) (include "gpushare-webhook.devicePluginObjects" . | fromJson) (include "gpushare-webhook.parameters" .) }}true{{ end -}}
+{{- if or (include "gpushare-webhook.hasClusterRights" .) (include "gpushare-webhook.devicePluginObjects" . | fromJson) (include "gpushare-webhook.writesParameters" .) }}true{{ end -}}
 {{- end -}}

@@ -7,7 +7,7 @@
 {{- $fixed := .Files.Get "files/policies.json" | fromJson -}}
 {{- $injecting := $fixed.mutating -}}
 {{- $modes := include "gpushare-webhook.injectionModes" $settings | fromJsonArray -}}
-{{- $reads := include "gpushare-webhook.firstSet" (dict "in" $settings "paths" $injecting.parameters) | empty | not -}}
+{{- $reads := include "gpushare-webhook.firstSet" (dict "in" $settings "paths" $injecting.readsParameters) | empty | not -}}
 {{- $policies := list -}}
 {{- if not (include "gpushare-webhook.injectionsLeft" .) -}}
 {{- range $policy := $injecting.mutations -}}
@@ -20,7 +20,7 @@
 {{- if and $policy.obeysMode (gt (len (uniq $modes)) 1) -}}
 {{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "injects" "namespaces" $settings.namespaces "values" $modes "value" "on") | fromJson) -}}
 {{- end -}}
-{{- $variables := include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $policy "shared" $injecting.variables "parameters" ($reads | ternary $injecting.parametersExpression "dyn({})")) | fromJsonArray -}}
+{{- $variables := include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $policy "shared" $injecting.variables "parameters" ($reads | ternary $injecting.parameters "dyn({})")) | fromJsonArray -}}
 {{- $hasParameters := and $reads (has "parameters" $policy.names) -}}
 {{- $spec := $policy.spec -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
@@ -28,8 +28,8 @@
 {{- $selector := $policy.obeysMode | ternary $root.Values.webhooks.mutating.namespaceSelector dict -}}
 {{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" $root "selector" $selector) | fromYaml) -}}
 {{- if or $hasParameters $policy.obeysMode -}}
-{{- $_ := set $spec "paramKind" (dict "apiVersion" "v1" "kind" "ConfigMap") -}}
-{{- $_ := set $binding "paramRef" (include "gpushare-webhook.paramRef" (dict "root" $root "suffix" ($hasParameters | ternary "-parameters" "")) | fromYaml) -}}
+{{- $_ := set $spec "paramKind" $fixed.paramKind -}}
+{{- $_ := set $binding "paramRef" (include "gpushare-webhook.paramRef" $root | fromYaml) -}}
 {{- end -}}
 {{- $policies = append $policies (dict "name" $policy.suffix "spec" $spec "binding" $binding) -}}
 {{- end -}}

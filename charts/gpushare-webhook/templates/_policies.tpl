@@ -28,11 +28,16 @@ expressions may use one version later (k8s.io/apiserver, pkg/cel/environment/bas
 {{- if not .Values.policies.only }}true{{ end -}}
 {{- end -}}
 
-{{/* The ConfigMap of parameters, which the webhook writes and policies read; empty when there is none. */}}
+{{/* The ServiceAccount with the parameters of policies; empty when there are none. */}}
 {{- define "gpushare-webhook.parameters" -}}
-{{- if and (include "gpushare-webhook.hasWebhook" .) (include "gpushare-webhook.checksByPolicy" .) -}}
-{{- include "gpushare-webhook.fullname" . }}-parameters
+{{- if include "gpushare-webhook.checksByPolicy" . -}}
+{{- include "gpushare-webhook.fullname" . }}{{ (.Files.Get "files/policies.json" | fromJson).paramSuffix }}
 {{- end -}}
+{{- end -}}
+
+{{/* Whether the webhook writes these parameters. */}}
+{{- define "gpushare-webhook.writesParameters" -}}
+{{- if and (include "gpushare-webhook.hasWebhook" .) (include "gpushare-webhook.parameters" .) }}true{{ end -}}
 {{- end -}}
 
 {{/* What happens to GPU pods and built-in workloads while no replica answers. */}}
@@ -83,13 +88,10 @@ objectSelector:
 {{- end }}
 {{- end -}}
 
-{{/*
-The ConfigMap whose annotation `gpushare-webhook/mode` caps the mode. Without it, the policies do nothing. Takes the root and
-the `suffix` of its name.
-*/}}
+{{/* The parameters of policies. Without the object, they do nothing. */}}
 {{- define "gpushare-webhook.paramRef" -}}
-name: {{ include "gpushare-webhook.fullname" .root }}{{ .suffix }}
-namespace: {{ include "gpushare-webhook.namespace" .root | quote }}
+name: {{ include "gpushare-webhook.parameters" . }}
+namespace: {{ include "gpushare-webhook.namespace" . | quote }}
 parameterNotFoundAction: Allow
 {{- end -}}
 

@@ -9,7 +9,7 @@
 {{- range $fixed.kinds -}}
 {{- if or (not .preset) (has "all" $settings.workloads.presets) (has .preset $settings.workloads.presets) }}{{ $rules = append $rules .rule }}{{ end -}}
 {{- end -}}
-{{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" . "selector" .Values.webhooks.validating.namespaceSelector) | fromYaml) "paramRef" (include "gpushare-webhook.paramRef" (dict "root" . "suffix" "") | fromYaml) -}}
+{{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" . "selector" .Values.webhooks.validating.namespaceSelector) | fromYaml) "paramRef" (include "gpushare-webhook.paramRef" . | fromYaml) -}}
 {{- $actions := dict "deny" "Deny" "warn" "Warn" "audit" "Audit" -}}
 {{- $policies := list -}}
 {{- range $rule := $fixed.validating.rules -}}
@@ -22,7 +22,7 @@
 {{- if gt (len (uniq $severities)) 1 -}}
 {{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "severity" "namespaces" $settings.namespaces "values" $severities "value" $severity) | fromJson) -}}
 {{- end -}}
-{{- $spec := dict "failurePolicy" "Fail" "paramKind" (dict "apiVersion" "v1" "kind" "ConfigMap") "matchConstraints" (dict "resourceRules" $rules) -}}
+{{- $spec := dict "failurePolicy" "Fail" "paramKind" $fixed.paramKind "matchConstraints" (dict "resourceRules" $rules) -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
 {{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $parts "shared" $fixed.validating.variables) | fromJsonArray) -}}
 {{- $_ := set $spec "validations" (list $parts.validation) -}}

@@ -1,4 +1,4 @@
-"""The ConfigMaps of a release, which the policies read: that of the settings, and that of the parameters."""
+"""The object of a release from which the policies take the mode and their parameters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.cluster.harness.hooks import namespace
+from webhook.inprocess.installation import PREFIX, SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,19 +16,18 @@ if TYPE_CHECKING:
 NAMESPACE, NAME = "gpushare-webhook", "gps"
 INSTALLED_AS = ("--installed-as", f"{NAMESPACE}/{NAME}")
 MODE = "gpushare-webhook/mode"
+ACCOUNTS = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
 
 
 @contextmanager
-def config_maps(running: ControlPlaneOnly, parameters: Mapping[str, str]) -> Iterator[None]:
-    """Both ConfigMaps, with the values that the webhook wrote last."""
-    with namespace(running, NAMESPACE) as path:
-        for name, values in ((NAME, {}), (f"{NAME}-parameters", parameters)):
-            running.api.create(f"{path}/configmaps", {"metadata": {"name": name}, "data": dict(values)})
+def parameters_object(running: ControlPlaneOnly, parameters: Mapping[str, str]) -> Iterator[None]:
+    """The object, with the values that the webhook wrote last."""
+    with namespace(running, NAMESPACE):
+        annotations = {PREFIX + key: value for key, value in parameters.items()}
+        running.api.create(ACCOUNTS, {"metadata": {"name": NAME + SUFFIX, "annotations": annotations}})
         yield
 
 
 def set_mode(running: ControlPlaneOnly, mode: str | None) -> None:
-    """Set the annotation of an emergency on both ConfigMaps, or remove it."""
-    for name in (NAME, f"{NAME}-parameters"):
-        path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}"
-        running.api.patch(path, {"metadata": {"annotations": {MODE: mode}}})
+    """Set the annotation of an emergency, or remove it."""
+    running.api.patch(f"{ACCOUNTS}/{NAME}{SUFFIX}", {"metadata": {"annotations": {MODE: mode}}})

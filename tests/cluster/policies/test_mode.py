@@ -11,8 +11,9 @@ from tests.cluster.harness.hooks import is_mutated
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.policies.installed import exported, installed
-from tests.cluster.policies.release import INSTALLED_AS, config_maps, set_mode
+from tests.cluster.policies.release import ACCOUNTS, INSTALLED_AS, NAME, parameters_object, set_mode
 from tests.cluster.policies.sides import POLICED
+from webhook.inprocess.installation import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ MODES = {None: (True, True), "warn": (False, True), "audit": (False, False), "of
 @pytest.fixture(scope="module", autouse=True)
 def policies(both: Sides, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     objects = exported(tmp_path_factory.mktemp("policies"), None, *INSTALLED_AS)
-    with config_maps(both.running, {}), installed(both.running, objects):
+    with parameters_object(both.running, {}), installed(both.running, objects):
         wait_for("the policies to decide", lambda: _decide(both) == MODES[None])
         yield
 
@@ -51,13 +52,12 @@ def test_policies_obey_annotation(both: Sides, mode: str, record_property: Calla
         assert took < CONTRACT
 
 
-def test_policies_without_config_maps_decide_nothing(both: Sides) -> None:
-    """Nobody else can bring parameters: each binding names the ConfigMap and its namespace."""
-    path = "/api/v1/namespaces/gpushare-webhook/configmaps/gps"
-    kept = both.running.api.get(path)
-    both.running.api.delete(path)
+def test_policies_without_parameters_object_decide_nothing(both: Sides) -> None:
+    """Nobody else can bring parameters: each binding names the object and its namespace."""
+    name = NAME + SUFFIX
+    both.running.api.delete(f"{ACCOUNTS}/{name}")
     try:
         wait_for("the policies to stop", lambda: _decide(both) == (False, False))
     finally:
-        both.running.api.create(path.rpartition("/")[0], {"metadata": {"name": "gps"}, "data": kept.get("data", {})})
+        both.running.api.create(ACCOUNTS, {"metadata": {"name": name}})
     wait_for("the policies to decide", lambda: _decide(both) == MODES[None])

@@ -15,7 +15,7 @@ from tests.cluster.harness.standin import allow, stand_in
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.policies.comparison import Decided, differences
 from tests.cluster.policies.installed import exported, installed
-from tests.cluster.policies.release import INSTALLED_AS, config_maps
+from tests.cluster.policies.release import INSTALLED_AS, parameters_object
 from tests.cluster.policies.sides import HOOKED, POLICED
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
@@ -37,7 +37,7 @@ CREATES = 100
 def decided(both: Sides, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Decided]:
     objects = exported(tmp_path_factory.mktemp("policies"), SETTINGS, *INSTALLED_AS)
     both.evaluator = Evaluator.of(replace(Settings(), deny_in_mutate=False))
-    with config_maps(both.running, PARAMETERS), _dead_webhook(both.running), installed(both.running, objects):
+    with parameters_object(both.running, PARAMETERS), _dead_webhook(both.running), installed(both.running, objects):
         yield Decided.by(objects)
 
 

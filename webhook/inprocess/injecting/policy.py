@@ -25,9 +25,6 @@ UNLESS: Final = (
 PARAMETERS: Final = ("facts.nodes", "facts.runtimeClasses", "injections.tolerations.fromNodes")
 """Settings under which the policies read parameters: what they inject depends on the cluster."""
 
-PARAMETERS_EXPRESSION: Final = "params.?data.orValue({})"
-"""The variable `parameters` of a policy that reads them; without an installation they are data."""
-
 MOST_CONTAINERS: Final = 1000
 MOST_NAMES: Final = 500
 """Containers of a pod, and resources that one of them names: the policies leave larger pods alone.
