@@ -24,6 +24,7 @@ from tests.chart.render import (
     Values,
     entries,
     helm,
+    of_kind,
     rendered,
 )
 from tests.project.repository import ROOT
@@ -222,9 +223,10 @@ WRONG: dict[str, tuple[Values, str]] = {
 
 
 def test_condition_names_of_the_chart_are_reserved() -> None:
-    ours = {
-        condition["name"] for mode in WEBHOOK_MODES for one in entries(mode) for condition in one["matchConditions"]
-    }
+    hooks = [one for mode in WEBHOOK_MODES for one in entries(mode)]
+    kinds = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+    policies = [one["spec"] for kind in kinds for one in of_kind(kind, "policies")]
+    ours = {condition["name"] for one in (*hooks, *policies) for condition in one["matchConditions"]}
     taken = SCHEMA["$defs"]["matchCondition"]["properties"]["name"]["not"]["enum"]
     assert set(taken) == ours - {"not-the-deployer"}
 
