@@ -124,13 +124,14 @@ def _write_parameters(
 ) -> None:
     """Write the parameters of policies, as soon as the cap on the mode and the facts are known."""
     from webhook.cluster.parameters_map import ParametersMap
+    from webhook.inprocess.installation import PREFIX, SUFFIX
     from webhook.inprocess.parameters import parameters
 
     def wanted() -> Mapping[str, str] | None:
         waits = not settings.taken or any(source.pending for source in sources)
         return None if waits else parameters(server.live.evaluator.ruleset)
 
-    written = ParametersMap(api, namespace, f"{name}-parameters", wanted, server.live.replaced, server.log.event)
+    written = ParametersMap(api, namespace, f"{name}{SUFFIX}", PREFIX, wanted, server.live.replaced, server.log.event)
     server.supervisor.add("parameters of policies", written.run)
     server.metrics.parameters_age.set_function(lambda: -1 if written.age is None else written.age)
 

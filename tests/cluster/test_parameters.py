@@ -14,6 +14,7 @@ from tests.cluster.harness.reviews import reviewer
 from tests.cluster.harness.rights import ACCOUNT, create_account
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.sources import MPS, WHOLE
+from webhook.inprocess.installation import PREFIX, SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 CONTRACT = 3.0
 """Seconds within which the parameters have the mode of the annotation."""
 
-NAMES = ("webhook", "webhook-parameters")
+RIGHTS = (("configmaps", "webhook", "watch"), ("serviceaccounts", f"webhook{SUFFIX}", "patch"))
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
-PATH = f"{CONFIG_MAPS}/webhook-parameters"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+PATH = f"{ACCOUNTS}/webhook{SUFFIX}"
+OTHER = {"meta.helm.sh/release-name": "x"}
 SETTINGS: Object = {
     "policies": {"enabled": True},
     "facts": {"nodes": True},
@@ -44,19 +47,19 @@ def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
 
 @pytest.fixture(scope="module")
 def kubeconfig(running: ControlPlaneOnly) -> Path:
-    """The kubeconfig of an account with the rights of the chart. The ConfigMaps exist, without parameters."""
+    """The kubeconfig of an account with the rights of the chart. The objects exist, without parameters."""
     made = create_account(running)
     rules = [
-        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["get", verb]}
-        for name, verb in zip(NAMES, ("watch", "patch"), strict=True)
+        {"apiGroups": [""], "resources": [resource], "resourceNames": [name], "verbs": ["get", verb]}
+        for resource, name, verb in RIGHTS
     ]
     roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
     running.api.create(f"{roles}/roles", {"metadata": {"name": ACCOUNT}, "rules": rules})
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": ACCOUNT}
     subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"}]
     running.api.create(f"{roles}/rolebindings", {"metadata": {"name": ACCOUNT}, "roleRef": role, "subjects": subjects})
-    for name in NAMES:
-        running.api.create(CONFIG_MAPS, {"metadata": {"name": name, "labels": {"release": "x"}}})
+    running.api.create(CONFIG_MAPS, {"metadata": {"name": "webhook"}})
+    running.api.create(ACCOUNTS, {"metadata": {"name": f"webhook{SUFFIX}", "annotations": OTHER}})
     running.api.patch(f"{CONFIG_MAPS}/webhook", {"data": {"settings.yaml": _settings_text()}})
     return made
 
@@ -66,8 +69,10 @@ def _settings_text() -> str:
 
 
 def _data(running: ControlPlaneOnly) -> dict[str, str]:
-    found: dict[str, str] = running.api.get(PATH).get("data", {})
-    return found
+    """The parameters, beside the annotation of somebody else."""
+    annotations: dict[str, str] = running.api.get(PATH)["metadata"]["annotations"]
+    assert annotations.items() >= OTHER.items()
+    return {key.removeprefix(PREFIX): value for key, value in annotations.items() if key not in OTHER}
 
 
 def test_parameters_follow_nodes_and_annotation(
@@ -87,7 +92,6 @@ def test_parameters_follow_nodes_and_annotation(
             "tolerations": "team|NoSchedule",
         }
         wait_for("the parameters", lambda: _data(running) == shared)
-        assert running.api.get(PATH)["metadata"]["labels"] == {"release": "x"}
         with node_object(running, "whole-1", WHOLE, gpus=4):
             wait_for("the whole node to show", lambda: "sharing" not in _data(running))
             assert "tolerations" not in _data(running)

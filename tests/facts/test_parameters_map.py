@@ -1,4 +1,4 @@
-"""The ConfigMap with the parameters of policies: written by replicas that share it, and only where it differs.
+"""The annotations with the parameters of policies: written by replicas that share them, and only where they differ.
 
 The API server is a fake; `tests/cluster/policies` asks a real one.
 """
@@ -17,8 +17,10 @@ from tests.pki.fake_api import Client, FakeApi, wait
 from tests.pki.virtual import virtual
 from webhook.cluster.parameters_map import ParametersMap
 
-PATH = "/api/v1/namespaces/gpu/configmaps/webhook-parameters"
+PATH = "/api/v1/namespaces/gpu/serviceaccounts/webhook-parameters"
+PREFIX = "parameters.gpushare-webhook/"
 MPS = {"mode": "enforce", "sharing": "mps"}
+OTHER = {"gpushare-webhook/mode": "warn"}
 CAPPED = {"mode": "warn", "sharing": "mps"}
 
 
@@ -29,7 +31,9 @@ class Replica:
         self.wanted = wanted
         self.changed = asyncio.Event()
         self.logged: list[tuple[str, str, dict[str, Any]]] = []
-        self.map = ParametersMap(Client(api), "gpu", "webhook-parameters", lambda: self.wanted, self.changed, self._log)
+        self.map = ParametersMap(
+            Client(api), "gpu", "webhook-parameters", PREFIX, lambda: self.wanted, self.changed, self._log
+        )
 
     def want(self, wanted: Mapping[str, str]) -> None:
         self.wanted = wanted
@@ -56,14 +60,21 @@ def running(*replicas: Replica) -> Iterator[None]:
 
 @pytest.fixture
 def api() -> FakeApi:
-    """The API server, with the ConfigMap as the chart makes it."""
+    """The API server, with the object as the chart makes it, and an annotation of somebody else."""
     api = FakeApi(Random(1))  # noqa: S311 - the same latencies in each run
-    api.put(PATH, {"metadata": {"labels": {"helm": "x"}}})
+    api.put(PATH, {"metadata": {"annotations": OTHER}})
     return api
 
 
+def put(api: FakeApi, parameters: Mapping[str, str]) -> None:
+    api.put(PATH, {"metadata": {"annotations": OTHER | {PREFIX + key: value for key, value in parameters.items()}}})
+
+
 def data(api: FakeApi) -> Any:
-    return api.objects[PATH].get("data")
+    """The parameters that the object holds beside the other annotation."""
+    annotations = dict(api.objects[PATH]["metadata"]["annotations"])
+    assert annotations.pop("gpushare-webhook/mode") == "warn"
+    return {key.removeprefix(PREFIX): value for key, value in annotations.items()}
 
 
 @virtual
@@ -72,7 +83,7 @@ async def test_parameters_are_written_once(api: FakeApi) -> None:
     with running(replica):
         assert replica.map.age is None
         await wait(1)
-        assert (data(api), api.objects[PATH]["metadata"]["labels"]) == (MPS, {"helm": "x"})
+        assert data(api) == MPS
         await wait(200)
     assert api.writes == 1
     assert [event for _, event, _ in replica.logged] == ["parameters written"]
@@ -90,7 +101,7 @@ async def test_change_is_written_at_once(api: FakeApi) -> None:
 
 @virtual
 async def test_unknown_parameters_change_nothing(api: FakeApi) -> None:
-    api.put(PATH, {"data": CAPPED})
+    put(api, CAPPED)
     replica = Replica(api, None)
     with running(replica):
         await wait(30)
@@ -105,7 +116,7 @@ async def test_foreign_change_is_undone_within_a_minute(api: FakeApi) -> None:
     replica = Replica(api, MPS)
     with running(replica):
         await wait(1)
-        api.put(PATH, {"data": {**MPS, "limitContainer": "9"}})
+        put(api, {**MPS, "limitContainer": "9"})
         await wait(61)
     assert data(api) == MPS
 
@@ -147,8 +158,11 @@ async def test_age_grows_while_api_server_is_lost(api: FakeApi) -> None:
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        ("GET", "403: not allowed to get configmaps gpu/webhook-parameters; add this rule to a Role in namespace gpu"),
-        ("PATCH", "403: not allowed to patch configmaps gpu/webhook-parameters; add this rule to a Role"),
+        (
+            "GET",
+            "403: not allowed to get serviceaccounts gpu/webhook-parameters; add this rule to a Role",
+        ),
+        ("PATCH", "403: not allowed to patch serviceaccounts gpu/webhook-parameters; add this rule to a Role"),
     ],
 )
 @virtual
@@ -163,27 +177,27 @@ async def test_missing_right_is_named(api: FakeApi, method: str, expected: str) 
 
 
 @virtual
-async def test_missing_config_map_is_reported_and_not_created(api: FakeApi) -> None:
+async def test_missing_object_is_reported_and_not_created(api: FakeApi) -> None:
     api.delete(PATH)
     replica = Replica(api, MPS)
     with running(replica):
         await wait(100)
         assert replica.errors() == [
-            "ConfigMap gpu/webhook-parameters does not exist; run helm upgrade, which creates it"
+            "ServiceAccount gpu/webhook-parameters does not exist; run helm upgrade, which creates it"
         ]
-        api.put(PATH, {})
+        put(api, {})
         await wait(61)
     assert data(api) == MPS
 
 
 @virtual
-async def test_answer_that_is_no_config_map_is_reported(api: FakeApi) -> None:
-    api.objects[PATH]["data"] = {"mode": 1}
+async def test_answer_of_another_form_is_reported(api: FakeApi) -> None:
+    api.objects[PATH]["metadata"]["annotations"] = {"mode": 1}
     replica = Replica(api, MPS)
     with running(replica):
         await wait(10)
     assert replica.errors() == [
-        f"GET {PATH}: not a ConfigMap of the API server: Expected `str`, got `int` - at `$.data[...]`"
+        f"GET {PATH}: not an object of the API server: Expected `str`, got `int` - at `$.metadata.annotations[...]`"
     ]
 
 

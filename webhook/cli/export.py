@@ -20,9 +20,9 @@ from webhook.settings.options import Option
 
 if TYPE_CHECKING:
     from webhook.inprocess.export import Export
-    from webhook.inprocess.policies import Installation
+    from webhook.inprocess.installation import Installation
 
-_FORMS = ("vap",)
+_FORMS = ("vap", "map")
 _NAME = "gpushare-webhook"
 
 
@@ -40,7 +40,7 @@ def _forms(_context: click.Context, _option: click.Parameter, value: str) -> tup
 
 
 def _installation(_context: click.Context, _option: click.Parameter, value: str | None) -> Installation | None:
-    from webhook.inprocess.policies import Installation
+    from webhook.inprocess.installation import Installation
     from webhook.policy.settings.formats import NAMESPACED_NAME
 
     if value is None:
@@ -63,7 +63,14 @@ def _kinds(_context: click.Context, _option: click.Parameter, value: str | None)
 
 
 @command.command(name="policies")
-@single_option("--as", "forms", default="vap", metavar="FORMS", callback=_forms, help="The forms: vap.")
+@single_option(
+    "--as",
+    "forms",
+    default="vap,map",
+    metavar="FORMS",
+    callback=_forms,
+    help="vap for what is denied, warned of and recorded; map for what is injected.",
+)
 @single_option("--kinds", metavar="KINDS", callback=_kinds, help="Only these kinds, such as Pod,Deployment.")
 @config_option
 @profile_option
@@ -87,7 +94,7 @@ def policies(
     static: bool,
     strict: bool,
 ) -> None:
-    """Write ValidatingAdmissionPolicies for the settings, with their bindings.
+    """Write ValidatingAdmissionPolicies and MutatingAdmissionPolicies for the settings, with their bindings.
 
     The API server evaluates them itself: no webhook has to run. The text of a denial is the webhook's. A header lists
     what the policies leave to the webhook, and why.
@@ -119,7 +126,8 @@ def _header(made: Export, of: str) -> str:
         f"Policies of gpushare-webhook {__version__} for {of}.",
         "",
         f"They decide {', '.join(made.codes) or 'nothing'}, for {', '.join(made.kinds)}.",
-        "They are left out for a pod whose nodes are chosen later, such as one with scheduling gates.",
+        "They make the injections of new pods." if made.injects else "They inject nothing.",
+        "They check no pod whose nodes are chosen later, such as one with scheduling gates.",
         "",
         "The webhook alone checks:",
         *(f"- {one.code}: {one.reason}" for one in made.left),

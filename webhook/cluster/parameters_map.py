@@ -1,4 +1,4 @@
-"""The ConfigMap with the parameters of policies, which the webhook alone writes."""
+"""The annotations with the parameters of policies, which the webhook alone writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webhook.runtime.retry import Backoff, monotonic, wait_for_event
 Parameters: TypeAlias = Mapping[str, str]
 
 _INTERVAL: Final = 60.0
-"""Seconds between two reads if nothing changes: somebody may have changed the ConfigMap."""
+"""Seconds between two reads if nothing changes: somebody may have changed the object."""
 
 _AWAITED: Final = 1.0
 """Seconds until the parameters of a starting replica may be known."""
@@ -33,11 +33,11 @@ _TOO_OFTEN: Final = 8
 
 class _Metadata(Struct, rename="camel"):
     resource_version: str
+    annotations: dict[str, str] = {}
 
 
-class _ConfigMap(Struct):
+class _Annotated(Struct):
     metadata: _Metadata
-    data: dict[str, str] | None = None
 
 
 class _RefusedError(Exception):
@@ -45,10 +45,10 @@ class _RefusedError(Exception):
 
 
 class ParametersMap:
-    """Keeps the ConfigMap up to date. Run `run` in a task.
+    """Keeps the annotations of a ServiceAccount up to date whose keys begin with a prefix. Run `run` in a task.
 
-    `wanted` returns the parameters, or None while they are unknown: the ConfigMap then stays as it is. `changed` is set
-    when they may have changed. Each replica reads the ConfigMap then, and once per minute, and writes it only if it
+    `wanted` returns the parameters, or None while they are unknown: the annotations then stay as they are. `changed` is
+    set when they may have changed. Each replica reads the object then, and once per minute, and writes it only if it
     differs. The chart creates it, so that it goes with the release.
     """
 
@@ -57,13 +57,15 @@ class ParametersMap:
         api: ApiServer,
         namespace: str,
         name: str,
+        prefix: str,
         wanted: Callable[[], Parameters | None],
         changed: asyncio.Event,
         log: LogEvent,
     ) -> None:
         self._api = api
-        self._path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
-        self._rule = Rule("", "configmaps", ("get", "patch"), name, namespace)
+        self._path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}"
+        self._prefix = prefix
+        self._rule = Rule("", "serviceaccounts", ("get", "patch"), name, namespace)
         self._wanted = wanted
         self._changed = changed
         self._log = log
@@ -73,7 +75,7 @@ class ParametersMap:
 
     @property
     def age(self) -> float | None:
-        """Seconds since the ConfigMap was last seen with the parameters of this replica; None if it never was."""
+        """Seconds since the object was last seen with the parameters of this replica; None if it never was."""
         return None if self._confirmed is None else monotonic() - self._confirmed
 
     async def run(self) -> None:
@@ -88,7 +90,7 @@ class ParametersMap:
                 await self._backoff.wait()
 
     async def _confirm(self, wanted: Parameters) -> bool:
-        """Whether the ConfigMap has these parameters now. Failures are logged."""
+        """Whether the object has these parameters now. Failures are logged."""
         try:
             if not await self._write(wanted):
                 if self._backoff.failures >= _TOO_OFTEN:
@@ -103,24 +105,26 @@ class ParametersMap:
         return True
 
     async def _write(self, wanted: Parameters) -> bool:
-        """Write the parameters unless they are there; False if the ConfigMap has changed meanwhile."""
-        found = self._parsed(await self._call("GET"))
-        if found.data == wanted:
+        """Write the parameters unless they are there; False if the object has changed meanwhile."""
+        metadata = self._parsed(await self._call("GET")).metadata
+        others = {key: value for key, value in metadata.annotations.items() if not key.startswith(self._prefix)}
+        annotations = others | {self._prefix + key: value for key, value in wanted.items()}
+        if metadata.annotations == annotations:
             return True
         operations: list[Object] = [
-            {"op": "test", "path": "/metadata/resourceVersion", "value": found.metadata.resource_version},
-            {"op": "add", "path": "/data", "value": dict(wanted)},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
+            {"op": "add", "path": "/metadata/annotations", "value": annotations},
         ]
         if await self._call("PATCH", operations) is None:
             return False
         self._log("info", "parameters written", **wanted)
         return True
 
-    def _parsed(self, found: Object | None) -> _ConfigMap:
+    def _parsed(self, found: Object | None) -> _Annotated:
         try:
-            return msgspec.convert(found, _ConfigMap)
+            return msgspec.convert(found, _Annotated)
         except msgspec.ValidationError as error:
-            raise _RefusedError(f"GET {self._path}: not a ConfigMap of the API server: {error}") from None
+            raise _RefusedError(f"GET {self._path}: not an object of the API server: {error}") from None
 
     async def _call(self, method: str, body: list[Object] | None = None) -> Object | None:
         """The object of a response; None for a patch that no longer applies. Raises OSError and _RefusedError."""
@@ -131,7 +135,7 @@ class ParametersMap:
             case HTTPStatus.CONFLICT | HTTPStatus.UNPROCESSABLE_ENTITY if body:
                 return None
             case HTTPStatus.NOT_FOUND:
-                where = f"ConfigMap {self._rule.namespace}/{self._rule.name}"
+                where = f"ServiceAccount {self._rule.namespace}/{self._rule.name}"
                 raise _RefusedError(f"{where} does not exist; run helm upgrade, which creates it")
             case HTTPStatus.FORBIDDEN:
                 raise _RefusedError(self._rule.missing(method.lower()))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.inprocess.cel import literal
+from webhook.inprocess.injecting.options import options, tolerations
 from webhook.policy.rules import Pipe
 from webhook.policy.settings.settings import Settings
 
@@ -29,7 +30,11 @@ def data(settings: Settings) -> Mapping[str, Any]:
         "timeSlicingLabels": dict(settings.placement.time_slicing_labels),
         "pipes": _pipes(settings),
         "exemptAnnotation": _exempt_annotation(settings.exempt.annotation),
-        "options": {"hostIPC": users.host_ipc if users.host_ipc == "required" else str(users.host_ipc).lower()},
+        "options": {
+            "hostIPC": users.host_ipc if users.host_ipc == "required" else str(users.host_ipc).lower(),
+            **options(settings),
+        },
+        "tolerations": tolerations(settings),
     }
 
 

@@ -1,4 +1,4 @@
-"""The parameters of policies: what the facts show about a cluster, as the texts of a ConfigMap.
+"""The parameters of policies: what the facts show about a cluster, as texts.
 
 Policies with parameters look at labels alone. So the parameters name a fact only where it holds for every pod: a policy
 then denies nothing that the webhook with the same facts allows. A fact that is unknown, or differs between nodes, is

@@ -1,6 +1,6 @@
 """The policies for settings: which apply, with which severities and where, and what is left to the webhook.
 
-The chart makes the same policies from `content()`, which `make charts` writes to its files.
+The chart makes the same policies: `webhook.inprocess.chart`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from webhook.inprocess import data
-from webhook.inprocess.cel import literal
-from webhook.inprocess.kinds import COVERED, CoveredKind
+from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
+from webhook.inprocess.kinds import CoveredKind
+from webhook.inprocess.namespaces import condition, matched
 from webhook.inprocess.validating import RULES
 from webhook.inprocess.validating.rule import Rule
 from webhook.policy.rules import MODES, Cap
@@ -28,25 +29,19 @@ NO_MIRROR: Final = {
 }
 """A kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes."""
 
-MODE: Final = {
-    "name": "mode",
-    "expression": "params.metadata.?annotations[?'gpushare-webhook/mode'].orValue('enforce') == 'enforce' && "
-    "params.?data[?'mode'].orValue('enforce') == 'enforce'",
-}
+MODE: Final = uncapped("enforce")
 """The installation is not capped. Where it is, the webhook warns and records instead, or does nothing."""
+
+AUDIT_ANNOTATION: Final = {
+    "key": "findings",
+    "valueExpression": "variables.violations.size() == 0 ? '' : '%s=%s'",
+}
+"""The annotation of the audit log with a code and its severity."""
 
 _ACTIONS: Final[Mapping[Severity, str]] = {Severity.DENY: "Deny", Severity.WARN: "Warn", Severity.AUDIT: "Audit"}
 _CAPS: Final[Mapping[Cap, Severity]] = dict(
     zip(MODES, (Severity.OFF, Severity.AUDIT, Severity.WARN, Severity.DENY), strict=True)
 )
-_ALWAYS_EXCLUDED: Final = ("kube-system", "kube-node-lease")
-
-
-class Installation(NamedTuple):
-    """The release whose ConfigMap with the settings holds the mode."""
-
-    namespace: str
-    name: str
 
 
 class Left(NamedTuple):
@@ -151,7 +146,8 @@ def _policy(
     conditions = [MODE] if installation else []
     conditions.append(NO_MIRROR)
     if len(set(severities.values())) > 1:
-        conditions.append(_namespace_condition(settings, severity, severities))
+        labels = [each.label for each in severities.values()]
+        conditions.append(condition("severity", settings.namespaces, labels, severity.label))
     values = data.data(settings)
     spec: dict[str, Any] = {
         "failurePolicy": "Fail",
@@ -166,15 +162,11 @@ def _policy(
     }
     binding: dict[str, Any] = {
         "validationActions": [_ACTIONS[severity]],
-        "matchResources": {"namespaceSelector": {"matchExpressions": exclusions(settings, installation)}},
+        "matchResources": matched(settings, installation.namespace if installation else None),
     }
     if installation is not None:
-        spec["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
-        binding["paramRef"] = {
-            "name": installation.name,
-            "namespace": installation.namespace,
-            "parameterNotFoundAction": "Allow",
-        }
+        spec["paramKind"] = PARAM_KIND
+        binding["paramRef"] = installation.param_ref
     return Policy(rule.code, severity, spec, binding, suffix)
 
 
@@ -189,63 +181,4 @@ def validation(rule: Rule, *, denies: bool) -> dict[str, str]:
 
 def audit_annotation(code: str, severity: Severity) -> dict[str, str]:
     """The annotation of the audit log, as the webhook's; none without a violation."""
-    value = f"variables.violations.size() == 0 ? '' : '{code}={severity.label}'"
-    return {"key": "findings", "valueExpression": value}
-
-
-def _namespace_condition(
-    settings: Settings, severity: Severity, severities: Mapping[int | None, Severity]
-) -> dict[str, str]:
-    """The condition that the first matching rule of namespaces gives the code this severity."""
-    listed = [
-        [severities[place].label, *(f"^{pattern.replace('*', '.*')}$" for pattern in one.names)]
-        for place, one in enumerate(settings.namespaces)
-    ]
-    matching = "rule.exists(pattern, pattern.startsWith('^') && request.?namespace.orValue('').matches(pattern))"
-    return {
-        "name": "severity",
-        "expression": f"({literal(listed)}.filter(rule, {matching}) + [[{literal(severities[None].label)}]])[0][0] == "
-        f"'{severity.label}'",
-    }
-
-
-def exclusions(settings: Settings, installation: Installation | None) -> Sequence[Mapping[str, Any]]:
-    """The namespaces that no policy sees, as the entries of the hooks."""
-    own = () if installation is None else (installation.namespace,)
-    names = dict.fromkeys((*own, *_ALWAYS_EXCLUDED, *settings.exempt.namespaces))
-    excluded = [
-        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(names)},
-        {"key": "gpushare-webhook/ignore", "operator": "NotIn", "values": ["true"]},
-    ]
-    if settings.exempt.label is not None:
-        key, _, value = settings.exempt.label.partition("=")
-        excluded.append({"key": key, "operator": "NotIn", "values": [value or "true"]})
-    return excluded
-
-
-def content() -> dict[str, Any]:
-    """All that the chart needs to make the same policies. A variable without an expression is data."""
-    return {
-        "data": list(data.NAMES),
-        "kinds": [{"preset": one.preset, "rule": one.rule()} for one in COVERED],
-        "conditions": {"mode": MODE, "mirror": NO_MIRROR},
-        "validating": [_content_of(rule) for rule in RULES],
-    }
-
-
-def _content_of(rule: Rule) -> dict[str, Any]:
-    return {
-        "code": rule.code,
-        "severity": rule.severity.label,
-        "unless": list(rule.unless),
-        **{
-            name: {
-                "variables": [
-                    {"name": variable, **({} if known is None else {"expression": known})}
-                    for variable, known in rule.expressions(denies=denies).items()
-                ],
-                "validation": validation(rule, denies=denies),
-            }
-            for name, denies in (("deny", True), ("others", False))
-        },
-    }
+    return {**AUDIT_ANNOTATION, "valueExpression": AUDIT_ANNOTATION["valueExpression"] % (code, severity.label)}

@@ -34,10 +34,9 @@ LABELS = {"app.kubernetes.io/instance": NAME, "app.kubernetes.io/component": "po
 
 @pytest.fixture(scope="module")
 def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    """A control plane with the ConfigMaps of a release, as a dead webhook leaves them."""
+    """A control plane with the object from which the policies of a release take the mode."""
     with control_plane(place=Loopback) as started, namespace(started, NAME) as path:
-        for name in (NAME, f"{NAME}-parameters"):
-            started.api.create(f"{path}/configmaps", {"metadata": {"name": name}})
+        started.api.create(f"{path}/serviceaccounts", {"metadata": {"name": f"{NAME}-parameters"}})
         yield started
 
 
@@ -77,7 +76,7 @@ def test_annotation_of_page_stops_policies_without_replicas(
     record_property("in force after", f"{took:.2f} s")
     assert took < CONTRACT
     policies.kubectl(
-        "annotate", "configmap", NAME, f"{NAME}-parameters", f"--namespace={NAME}", "gpushare-webhook/mode-"
+        "annotate", "serviceaccount", f"{NAME}-parameters", f"--namespace={NAME}", "gpushare-webhook/mode-"
     )
     wait_for("the policies to deny again", lambda: _denies(policies))
 
