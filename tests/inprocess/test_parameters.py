@@ -38,7 +38,7 @@ from webhook.policy.verdict import Severity, Verdict
 
 Json = dict[str, Any]
 
-CODES = ("GPS001", "GPS002", "GPS004", "GPS017")
+CODES = ("GPS001", "GPS002", "GPS004", "GPS010", "GPS017")
 PIPES = {"pipeDirectory", "pipeMount"}
 DEFAULTS = Settings()
 MPS = {STRATEGY: "mps", CAPABLE: "true"}
