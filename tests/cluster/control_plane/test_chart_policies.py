@@ -86,12 +86,7 @@ def test_policies_alone_enforce_until_annotation_switches_them_off(release: Inst
     _wait_enforced(release)
 
 
-def test_policies_enforce_while_every_replica_is_dead(release: Installed) -> None:
-    release.upgrade(BESIDE)
-    _wait_enforced(release)
-
-
-def test_upgrades_rollback_and_uninstall_leave_no_policy(release: Installed) -> None:
+def test_policies_follow_upgrades_rollback_and_uninstall(release: Installed) -> None:
     before = inventory(release.running)
     release.upgrade(ALONE)
     alone = release.stored()
