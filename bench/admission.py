@@ -19,7 +19,11 @@ from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.cluster import ControlPlaneOnly
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, LocalWebhook, local_webhook_process
 from tests.cluster.harness.interpreters import image
+from webhook.dryrun.files import configuration
+from webhook.inprocess.export import Target, export
 from webhook.pki import Authority
+from webhook.policy.settings.settings import Settings
+from webhook.settings.configuration import view
 
 CONSTANT_PATCH = "constant patch"
 
@@ -73,6 +77,33 @@ class Servers:
         }
         self.running.api.create(_POLICIES, {"metadata": {"name": label}, "spec": spec})
         self.running.api.create(_BINDINGS, {"metadata": {"name": label}, "spec": {"policyName": label}})
+
+    def apply_policies(self, label: str) -> None:
+        """Let the API server itself enforce all that policies can express, for pods with a label."""
+        for one in exported_policies(label):
+            self.running.api.create(_collection(one["kind"]), one)
+
+
+def exported_policies(label: str) -> list[Any]:
+    """The policies for the default settings, for pods with a label, as `export policies` writes them."""
+    made = export(Settings(), view(configuration(None)), Target()).objects
+    return [_of_label(one, label) for one in made]
+
+
+def _of_label(exported: Any, label: str) -> Any:
+    """A policy for pods with a label, under a name of its own; or its binding."""
+    name, spec = f"{label}-{exported['metadata']['name']}", dict(exported["spec"])
+    if "policyName" in spec:
+        spec["policyName"] = name
+    else:
+        spec["matchConstraints"] = spec["matchConstraints"] | {"objectSelector": _selecting(label)}
+    return {**exported, "metadata": {"name": name}, "spec": spec}
+
+
+def _collection(kind: str) -> str:
+    """The path of policies or of bindings of a kind."""
+    plural = f"{kind}s" if kind.endswith("Binding") else f"{kind[:-1]}ies"
+    return f"/apis/admissionregistration.k8s.io/v1/{plural.lower()}"
 
 
 def labelled(pod: Any, label: str) -> Any:

@@ -1,4 +1,4 @@
-"""Write the generated files of the chart: its schema, the table in its README.md, its version, and two templates.
+"""Write the generated files of the chart: its schema, the table in its README.md, its version, policies, two templates.
 
 values.yaml is the source of the values: the comment above a key describes it, and a comment line `schema: {…}` adds to
 its type what the default does not show, with the definitions of definitions.yaml. Schema and defaults of `config` are
@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from webhook import __version__
+from webhook.inprocess.chart import content as policies
 from webhook.live.rights import READ, rules
 from webhook.policy.pods.gpu_resources import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
@@ -293,6 +294,7 @@ def files() -> dict[str, str]:
         "Chart.yaml": chart(),
         "templates/_defaults.tpl": settings_defaults(),
         "templates/_presets.tpl": presets(),
+        "files/policies.json": json.dumps(policies(), indent=2, ensure_ascii=False) + "\n",
         "files/rights.json": json.dumps({name: rules(kinds) for name, kinds in READ.items()}, indent=2) + "\n",
     }
 

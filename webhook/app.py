@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from webhook.settings.configuration import Configuration
 if TYPE_CHECKING:
     from webhook.cluster.client import Client
     from webhook.cluster.live_facts import LiveSource
+    from webhook.cluster.settings_map import SettingsMap
     from webhook.policy.settings.settings import Settings
     from webhook.server import Server
     from webhook.settings.process import Tls
@@ -31,7 +32,8 @@ async def installed(
     the installation are made of. With it, the settings are followed, too.
     """
     managed, facts = wanted.tls.mode == "self-managed", wanted.settings.facts.are_wanted
-    if not managed and not facts and not wanted.events.enabled:
+    policies = wanted.settings.policies.enabled and installed_as is not None
+    if not managed and not facts and not wanted.events.enabled and not policies:
         yield
         return
     from webhook.cluster.client import ClusterError, connect
@@ -44,10 +46,10 @@ async def installed(
     try:
         if managed:
             _keep_certificates(server, wanted.tls, namespace, name, api)
-        if facts:
-            _follow_facts(server, wanted.settings, api)
-        if name:
-            _follow_settings(server, namespace, name, api)
+        sources = _follow_facts(server, wanted.settings, api) if facts else ()
+        settings = _follow_settings(server, namespace, name, api) if name else None
+        if policies and settings is not None:
+            _write_parameters(server, namespace, name, api, settings, sources)
         if wanted.events.enabled:
             _write_events(server, api)
         yield
@@ -67,7 +69,7 @@ def _named(installed_as: str | None, tls: Tls) -> tuple[str, str]:
     return "", ""
 
 
-def _follow_settings(server: Server, namespace: str, name: str, api: Client) -> None:
+def _follow_settings(server: Server, namespace: str, name: str, api: Client) -> SettingsMap:
     """Follow the ConfigMap that the chart makes. The cap comes first: settings that are wrong do not hold it up."""
     from webhook.cluster.settings_map import InstalledSettings, SettingsMap
 
@@ -81,6 +83,7 @@ def _follow_settings(server: Server, namespace: str, name: str, api: Client) -> 
     server.supervisor.add("installed settings", settings.run)
     server.requirements["not waiting for settings"] = lambda: not settings.pending()
     server.details["settings are from"] = lambda: settings.state
+    return settings
 
 
 def _keep_certificates(server: Server, tls: Tls, namespace: str, name: str, api: Client) -> None:
@@ -101,7 +104,7 @@ def _keep_certificates(server: Server, tls: Tls, namespace: str, name: str, api:
     server.requirements["certificate trusted"] = lambda: keeper.trusted
 
 
-def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
+def _follow_facts(server: Server, settings: Settings, api: Client) -> Sequence[LiveSource]:
     from webhook.cluster.live_facts import LiveFacts
     from webhook.policy.placement.node_bounds import Decisive
 
@@ -113,6 +116,24 @@ def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
         server.supervisor.add(name, run)
     for source in facts.sources:
         _expose(source, server)
+    return facts.sources
+
+
+def _write_parameters(
+    server: Server, namespace: str, name: str, api: Client, settings: SettingsMap, sources: Sequence[LiveSource]
+) -> None:
+    """Write the parameters of policies, as soon as the cap on the mode and the facts are known."""
+    from webhook.cluster.parameters_map import ParametersMap
+    from webhook.inprocess.installation import PREFIX, SUFFIX
+    from webhook.inprocess.parameters import parameters
+
+    def wanted() -> Mapping[str, str] | None:
+        waits = not settings.taken or any(source.pending for source in sources)
+        return None if waits else parameters(server.live.evaluator.ruleset)
+
+    written = ParametersMap(api, namespace, f"{name}{SUFFIX}", PREFIX, wanted, server.live.replaced, server.log.event)
+    server.supervisor.add("parameters of policies", written.run)
+    server.metrics.parameters_age.set_function(lambda: -1 if written.age is None else written.age)
 
 
 def _write_events(server: Server, api: Client) -> None:

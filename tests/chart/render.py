@@ -22,6 +22,8 @@ RELEASE = "shared"
 FULLNAME = "shared-gpushare-webhook"
 MODES = sorted(file.name.removesuffix("-values.yaml") for file in (CHART / "ci").glob("*-values.yaml"))
 """The values under `ci/`, one file a mode."""
+WEBHOOK_MODES = [mode for mode in MODES if mode != "policies-only"]
+"""Those that install the webhook."""
 
 Object = dict[str, Any]
 Values = Mapping[str, Any]

@@ -7,12 +7,23 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, container, entries, objects, of_kind, only, pod_spec, service
+from tests.chart.render import (
+    FULLNAME,
+    NAMESPACE,
+    WEBHOOK_MODES,
+    container,
+    entries,
+    objects,
+    of_kind,
+    only,
+    pod_spec,
+    service,
+)
 
 pytestmark = pytest.mark.slow
 
 HOST = f"{FULLNAME}.{NAMESPACE}.svc"
-SELF_MANAGED = [mode for mode in MODES if mode not in ("small",) and not mode.startswith(("cert", "existing"))]
+SELF_MANAGED = [mode for mode in WEBHOOK_MODES if mode not in ("small",) and not mode.startswith(("cert", "existing"))]
 
 
 def arguments(mode: str) -> list[str]:
@@ -42,7 +53,7 @@ def test_objects_have_full_name() -> None:
         assert only(kind, "default")["metadata"]["name"] == FULLNAME
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_bundle_is_rendered_only_for_existing_secret(mode: str) -> None:
     bundles = {one["clientConfig"].get("caBundle") for one in entries(mode)}
     if mode == "existing-secret":

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.chart.matching import called, request
-from tests.chart.render import MODES, RefusedError, entries, entry, only, rendered
+from tests.chart.render import WEBHOOK_MODES, RefusedError, entries, entry, only, rendered
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import EVERY, MEMBER, Assembly, Form, PathPattern
 from webhook.policy.workloads.presets import PRESETS
@@ -400,7 +400,7 @@ def test_condition_beyond_budget_is_skipped() -> None:
         called(STRICT, beyond)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_configuration_fits_into_an_annotation(mode: str) -> None:
     """Client-side apply stores the object in an annotation, of which an object may have 256 KiB."""
     for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):

@@ -10,7 +10,18 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chart.render import CHART, MODES, NAMESPACE, RELEASE, Values, container, entries, helm, objects, rendered
+from tests.chart.render import (
+    CHART,
+    NAMESPACE,
+    RELEASE,
+    WEBHOOK_MODES,
+    Values,
+    container,
+    entries,
+    helm,
+    objects,
+    rendered,
+)
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
 from webhook.policy.checks import POD_CHECKS
@@ -43,7 +54,7 @@ def test_first_values_are_short() -> None:
 def test_documentation_lists_every_entry() -> None:
     page = (ROOT / "docs" / "reference" / "webhook-entries.md").read_text()
     named = set(re.findall(r"`([\w.…-]+\.(?:mutate|validate))`", page))
-    found = {one["name"].removesuffix(".gpushare-webhook.io") for mode in MODES for one in entries(mode)}
+    found = {one["name"].removesuffix(".gpushare-webhook.io") for mode in WEBHOOK_MODES for one in entries(mode)}
     presets = {f"{preset.name}.validate" for preset in PRESETS}
     custom = {name for name in found if name.count(".") > 1}
     others = {name for name in found if name.startswith("other-") and name.endswith(".validate")}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chart.matching import selects
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, entries, entry, only, service
+from tests.chart.render import FULLNAME, NAMESPACE, WEBHOOK_MODES, entries, entry, only, service
 from webhook.admission import Hook
 from webhook.policy.settings.settings import Exempt
 from webhook.policy.workloads.presets import PRESETS
@@ -53,7 +53,7 @@ def test_default_entries() -> None:
     assert {path for path, _ in found.values()} == {hook.path for hook in Hook}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_every_entry_follows_the_rules(mode: str) -> None:
     names = [one["name"] for one in entries(mode)]
     assert len(set(names)) == len(names)

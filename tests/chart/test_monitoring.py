@@ -13,7 +13,7 @@ import yaml
 from prometheus_client import Histogram
 
 from tests.chart import tools
-from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, of_kind, only
+from tests.chart.render import CHART, FULLNAME, NAMESPACE, WEBHOOK_MODES, of_kind, only
 from webhook.server.observe.metrics import FAMILIES
 
 pytestmark = pytest.mark.slow
@@ -200,7 +200,7 @@ def test_alerts_on_calls_cover_every_entry(alert: str) -> None:
     (pattern,) = set(re.findall(r'name=~"([^"]+)"', alerts("monitoring")[alert]["expr"]))
     names = {
         entry["name"]
-        for mode in MODES
+        for mode in WEBHOOK_MODES
         for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
         for entry in only(kind, mode)["webhooks"]
     }

@@ -13,9 +13,9 @@ import yaml
 from tests.chart.render import (
     CHART,
     FULLNAME,
-    MODES,
     NAMESPACE,
     RELEASE,
+    WEBHOOK_MODES,
     Values,
     entry,
     helm,
@@ -40,12 +40,33 @@ def warnings(values: str | Values, **options: str) -> list[str]:
     return re.findall(r"^WARNING: (.+)$", notes(values, **options), re.MULTILINE)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_commands_name_the_release(mode: str) -> None:
     said = notes(mode)
     assert ("helm test " in said) is (mode not in ("small", "host-network"))  # no rights, and the mode audit
     assert ("kubectl annotate " in said) is pod_spec(mode)["automountServiceAccountToken"]
     assert f"kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration {FULLNAME}\n" in said + "\n"
+    assert not re.search(r"[ \t]$|\n\n\n|<no value>", said, re.MULTILINE)
+
+
+DELETED = "kubectl delete validatingadmissionpolicybinding,mutatingadmissionpolicybinding"
+SELECTED_POLICIES = f"--selector app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=policies"
+
+
+def test_notes_of_policies_show_how_to_remove_them() -> None:
+    for mode in ("policies", "policies-only"):
+        assert f"  {DELETED} \\\n    {SELECTED_POLICIES}\n" in notes(mode) + "\n"
+    assert "admissionpolicy" not in notes("default")
+    assert "the webhook does the rest." in notes("policies")
+
+
+def test_notes_without_webhook_name_only_what_is_installed() -> None:
+    said = notes("policies-only")
+    assert "No webhook runs: the API server itself enforces the settings, by admission policies.\n" in said
+    assert f"kubectl annotate serviceaccount {FULLNAME}-parameters " in said
+    assert "gpushare-webhook/mode=off" in said
+    assert "webhookconfiguration" not in said
+    assert "the API server rejects it or\nwarns about it" in said
     assert not re.search(r"[ \t]$|\n\n\n|<no value>", said, re.MULTILINE)
 
 
@@ -69,6 +90,17 @@ def test_command_annotates_config_map_of_settings() -> None:
 
 def test_default_values_give_no_warning() -> None:
     assert warnings("default") == []
+
+
+ALONE = {"policies": {"enabled": True, "only": True}}
+
+
+def test_policies_alone_warn_of_unknown_runtime_classes() -> None:
+    config: dict[str, Any] = {"facts": {"runtimeClasses": False}}
+    (warning,) = warnings(ALONE | {"config": config})
+    assert "nothing detects CDI or a missing RuntimeClass, and the policies inject runtimeClassName nvidia" in warning
+    config["injections"] = {"runtimeClass": {"whenCdi": "inject"}}
+    assert warnings(ALONE | {"config": config}) == []
 
 
 SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
@@ -115,6 +147,10 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
             "so that it tolerates none of their taints",
         ),
         ("existing-secret", "you must renew the Secret gpushare-webhook-serving"),
+        (
+            {"policies": {"enabled": True}, "config": {"limits": {"mpsMayAcceptMore": True}}},
+            "nothing makes them while no replica answers: GPS001 (config.limits.mpsMayAcceptMore)",
+        ),
     ],
     ids=str,
 )

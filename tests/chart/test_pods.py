@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import MODES, NAMESPACE, Values, container, of_kind, only, pod_spec, rendered, service
+from tests.chart.render import (
+    MODES,
+    NAMESPACE,
+    WEBHOOK_MODES,
+    Values,
+    container,
+    of_kind,
+    only,
+    pod_spec,
+    rendered,
+    service,
+)
 from webhook.server.limits import Bounds, fitting
 from webhook.settings.process import ServerSettings
 
@@ -15,7 +26,7 @@ pytestmark = pytest.mark.slow
 SIDE_BY_SIDE = {"maxUnavailable": 0, "maxSurge": 1}
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("everything", "host-network")])
+@pytest.mark.parametrize("mode", [mode for mode in WEBHOOK_MODES if mode not in ("everything", "host-network")])
 def test_pods_meet_restricted_pod_security(mode: str) -> None:
     """The Pod Security level `restricted` and a read-only root file system; for the test's pod too."""
     specs = [pod_spec(mode), *(pod["spec"] for pod in of_kind("Pod", mode))]

@@ -15,6 +15,7 @@ from tests.chart.render import (
     MODES,
     NAMESPACE,
     RELEASE,
+    WEBHOOK_MODES,
     RefusedError,
     container,
     helm,
@@ -34,6 +35,8 @@ pytestmark = pytest.mark.slow
 CLUSTER_WIDE = {
     "ClusterRole",
     "ClusterRoleBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
     "MutatingWebhookConfiguration",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
@@ -128,7 +131,7 @@ def test_every_object_has_namespace_and_labels(mode: str) -> None:
         assert labels["app.kubernetes.io/managed-by"] == "Helm"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_selectors_match_only_webhook_pods(mode: str) -> None:
     template = only("Deployment", mode)["spec"]["template"]
     selectors = [only("Deployment", mode)["spec"]["selector"]["matchLabels"]]
@@ -143,7 +146,7 @@ def test_selectors_match_only_webhook_pods(mode: str) -> None:
             assert not selector.items() <= pod["metadata"]["labels"].items()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_port_names_are_consistent(mode: str) -> None:
     names = {port["name"]: port["containerPort"] for port in container(mode)["ports"]}
     assert set(names) == {"https", "health"}

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, container, is_test, of_kind, only, pod_spec, rendered
+from tests.chart.render import (
+    FULLNAME,
+    MODES,
+    NAMESPACE,
+    WEBHOOK_MODES,
+    Values,
+    container,
+    is_test,
+    of_kind,
+    only,
+    pod_spec,
+    rendered,
+)
 from webhook.live.rights import READ
 
 pytestmark = pytest.mark.slow
@@ -156,7 +168,7 @@ def test_rights_of_each_mode(values: str | Values, cluster: set[Rule], own: set[
     assert [one["metadata"]["name"] for one in of_kind("ConfigMap", values)][:1] == [FULLNAME]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_only_self_managed_mode_may_patch_configurations(mode: str) -> None:
     granted = rules([one for kind in ("ClusterRole", "Role") for one in of_webhook(kind, mode)])
     of_configurations = {rule for rule in granted if rule[0] in ("admissionregistration.k8s.io", "*")}
@@ -176,7 +188,7 @@ def assert_bound_to_webhook_account(values: str | Values) -> None:
         ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", WEBHOOK_MODES)
 def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
     assert_bound_to_webhook_account(mode)
 

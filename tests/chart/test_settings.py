@@ -33,10 +33,11 @@ FULL: dict[str, Any] = {
 
 
 def settings_file(values: str | Values) -> str:
-    """The text of the settings file in the ConfigMap that the pods mount."""
-    (volume,) = [one for one in pod_spec(values)["volumes"] if one["name"] == "settings"]
+    """The text of the settings file in the ConfigMap that the pods mount, if there are any."""
     config_map = only_settings(values)
-    assert volume["configMap"]["name"] == config_map["metadata"]["name"]
+    for deployment in of_kind("Deployment", values):
+        volumes = {volume["name"]: volume for volume in deployment["spec"]["template"]["spec"]["volumes"]}
+        assert volumes["settings"]["configMap"]["name"] == config_map["metadata"]["name"]
     assert list(config_map["data"]) == ["settings.yaml"]
     text: str = config_map["data"]["settings.yaml"]
     return text

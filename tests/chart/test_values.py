@@ -14,7 +14,19 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.chart.render import CHART, MODES, NAMESPACE, RELEASE, RefusedError, Values, entries, helm, rendered
+from tests.chart.render import (
+    CHART,
+    MODES,
+    NAMESPACE,
+    RELEASE,
+    WEBHOOK_MODES,
+    RefusedError,
+    Values,
+    entries,
+    helm,
+    of_kind,
+    rendered,
+)
 from tests.project.repository import ROOT
 from webhook import __version__
 
@@ -30,7 +42,7 @@ def test_generated_files_are_current() -> None:
     files = GENERATOR["files"]()
     assert set(files) == {
         *("values.schema.json", "README.md", "Chart.yaml"),
-        *("templates/_defaults.tpl", "files/rights.json", "templates/_presets.tpl"),
+        *("templates/_defaults.tpl", "files/policies.json", "files/rights.json", "templates/_presets.tpl"),
     }
     assert {name: (CHART / name).read_text() for name in files} == files
 
@@ -211,7 +223,10 @@ WRONG: dict[str, tuple[Values, str]] = {
 
 
 def test_condition_names_of_the_chart_are_reserved() -> None:
-    ours = {condition["name"] for mode in MODES for one in entries(mode) for condition in one["matchConditions"]}
+    hooks = [one for mode in WEBHOOK_MODES for one in entries(mode)]
+    kinds = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+    policies = [one["spec"] for kind in kinds for one in of_kind(kind, "policies")]
+    ours = {condition["name"] for one in (*hooks, *policies) for condition in one["matchConditions"]}
     taken = SCHEMA["$defs"]["matchCondition"]["properties"]["name"]["not"]["enum"]
     assert set(taken) == ours - {"not-the-deployer"}
 

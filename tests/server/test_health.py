@@ -52,6 +52,7 @@ METRICS = {
     "memory_limit_bytes": ("gauge", set()),
     "certificate_expiry_seconds": ("gauge", {"kind"}),
     "facts_age_seconds": ("gauge", set()),
+    "parameters_age_seconds": ("gauge", set()),
     "facts_objects": ("gauge", set()),
     "facts_failing": ("gauge", set()),
     "certificate_events": ("counter", {"what"}),

@@ -19,8 +19,9 @@ ELSEWHERE = {
     ("webhook.manifests.sources", "webhook.manifests.folders"),
     ("webhook.manifests.sources", "webhook.manifests.git"),
     ("webhook.policy.checks.gps033_config_names", "webhook.policy.sharing.defaults"),
+    ("webhook.server.live_config", "webhook.inprocess.decided"),
 }
-"""Imports that no request reaches: mistyped words of settings, and positions, folders and values of charts in files."""
+"""Imports that no request reaches: mistyped words and changes of settings, positions, folders and values of charts."""
 
 
 def late(tree: ast.AST) -> Iterator[str]:

@@ -31,6 +31,7 @@ COMMANDS = {
     "plan": "Show what a change does to all that lives in a cluster, before you make it.",
     "doctor": "Find faults of the GPU nodes, the device plugin and the webhook.",
     "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
+    "export": "Write the policy in the form of objects that the API server evaluates itself.",
     "explain": "Explain checks and injections: meaning, reason, examples, remedy and settings.",
     "serve": "Run the webhook: reviews over HTTPS, health and metrics over HTTP.",
     "config": "Show, validate or describe the settings.",

@@ -69,7 +69,7 @@ def parse(found: Raw) -> tuple[str, InstalledSettings]:
 class SettingsMap:
     """Follows the ConfigMap. Run `run` in a task; it calls `take` with each state of the ConfigMap.
 
-    When the ConfigMap is deleted or the API server is lost, the last state stays.
+    When the ConfigMap is deleted or the API server is lost, the last state stays. `taken`: there is one.
     """
 
     def __init__(
@@ -90,17 +90,17 @@ class SettingsMap:
         self._lacking = FailureLog(log, "installed settings are missing", "installed settings are back")
         self._began = monotonic()
         self._waiting = True
-        self._taken = False
+        self.taken = False
 
     @property
     def state(self) -> str:
         """Where the settings in force come from, in words."""
-        source = self.where if self._taken else "the file"
+        source = self.where if self.taken else "the file"
         return f"{source}, failing" if self._log.listing or self._log.watching or self._lacking else source
 
     def pending(self) -> bool:
         """Whether the settings may be read in a moment. Once false, it stays false."""
-        if self._taken or self._log.listing or self._lacking or monotonic() - self._began >= _AWAITED:
+        if self.taken or self._log.listing or self._lacking or monotonic() - self._began >= _AWAITED:
             self._waiting = False
         return self._waiting
 
@@ -122,4 +122,4 @@ class SettingsMap:
         else:
             self._lacking.recover()
         await self._take(found)
-        self._taken = self._taken or found.text is not None
+        self.taken = self.taken or found.text is not None

@@ -56,11 +56,12 @@ def up_to_root(folder: Path) -> list[Path]:
     return folders[: root + 1]
 
 
-def configuration(file: str) -> Configuration:
-    """Return the configuration of a settings file. Raises InputError."""
+def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
+    """Return the configuration of a settings file, overridden by the options. Raises InputError."""
     from webhook.settings.load import load
 
-    return parse(*content(file), load)
+    named = ("", b"") if file is None else content(file)
+    return parse(*named, partial(load, options=options))
 
 
 def chosen_settings(file: str | None, options: Sequence[Option]) -> tuple[Settings, bool]:

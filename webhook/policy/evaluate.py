@@ -30,6 +30,7 @@ from webhook.policy.context import (
     why_searched,
     why_skipped,
 )
+from webhook.policy.decided import Decided
 from webhook.policy.injections import ALL, STEERING, WITHOUT_GPU
 from webhook.policy.mark import mark
 from webhook.policy.placement.cluster_nodes import cluster_nodes
@@ -40,7 +41,7 @@ from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing import context as sharing
 from webhook.policy.sharing.names import NAMING, VALUES, ConfigNames
 from webhook.policy.steps import Steps, finished
-from webhook.policy.verdict import MOST_EDITS, Edit, Path, Severity, Verdict, VerdictBuilder, skipped
+from webhook.policy.verdict import MOST_EDITS, Edit, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
 from webhook.policy.workloads.bare import find_bare, has_unknown_fields, may_have_bare
 from webhook.policy.workloads.claims import how_claimed
 from webhook.policy.workloads.extracted import ExtractedPod
@@ -60,13 +61,17 @@ from webhook.policy.workloads.without_pods import FRAGMENT, active, why_no_pods
 
 
 class Evaluator:
-    """One snapshot of settings and facts that evaluates objects. Replace it as a whole; read it once per request."""
+    """One snapshot of settings and facts that evaluates objects. Replace it as a whole; read it once per request.
 
-    __slots__ = ("_checks", "_names", "kinds", "ruleset")
+    `decided`: what policies in the API server decide; None without policies.
+    """
 
-    def __init__(self, ruleset: Ruleset, kinds: Kinds) -> None:
+    __slots__ = ("_checks", "_decided", "_names", "kinds", "ruleset")
+
+    def __init__(self, ruleset: Ruleset, kinds: Kinds, decided: Decided | None = None) -> None:
         self.ruleset = ruleset
         self.kinds = kinds
+        self._decided = decided
         self._checks: dict[tuple[frozenset[str] | bool, ...], tuple[Check[PodContext], ...]] = {}
         self._names: GpuNames | None = None
 
@@ -87,7 +92,14 @@ class Evaluator:
 
         It shares all that was built, so that a cap is in force at once, whatever the size of the cluster.
         """
-        return self if cap == self.ruleset.cap else Evaluator(self.ruleset.capped(cap), self.kinds)
+        return self if cap == self.ruleset.cap else Evaluator(self.ruleset.capped(cap), self.kinds, self._decided)
+
+    def leaving(self, decided: Decided | None) -> Evaluator:
+        """The evaluator for the same settings and facts that leaves decisions to policies, unless the mode is capped.
+
+        A cap switches the policies off, and the hooks warn and record instead.
+        """
+        return Evaluator(self.ruleset, self.kinds, decided)
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. On the command line, the object is also searched for what no path leads to.
@@ -298,11 +310,17 @@ class Evaluator:
         suppressed = () if context.rules.suppressing_annotation is None else suppressed_codes(context)
         for check in self._checks_for(context):
             for violation in check.run(context):
+                if self._is_left(context, check.code, violation):
+                    continue
                 severity = min(severities[check.code], violation.cap, cap)
                 if check.code in suppressed:
                     verdict.suppress(check.code, severity, violation)
                 else:
                     verdict.add(check.code, severity, violation)
+
+    def _is_left(self, context: PodContext, code: str, violation: Violation) -> bool:
+        decided = self._decided
+        return decided is not None and self.ruleset.cap == "enforce" and decided.has(context, code, violation)
 
     def _run_on_object(self, context: ObjectContext, origin: Origin, verdict: VerdictBuilder) -> None:
         _run_checks(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace), verdict)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
+from webhook.policy.decided import Decided
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
@@ -25,6 +26,7 @@ from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import ReloadedSource
 from webhook.server.versions import Versions
 from webhook.settings.configuration import Configuration, changeable, fixed
+from webhook.settings.schema_tree import object_of, write
 
 Made = TypeVar("Made")
 
@@ -60,8 +62,8 @@ class LiveConfig:
     """The settings and facts that can change while the server runs. Settings of the process need a restart.
 
     A new evaluator is built in steps, between which the server handles requests. One is built at a time, and always of
-    the newest settings and facts. `installed_text` is the text of the settings that the API server has; None if it is
-    not known, so that the file's counts.
+    the newest settings and facts; `replaced` is set after each one. `installed_text` is the text of the settings that
+    the API server has; None if it is not known, so that the file's counts.
     """
 
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, metrics: Metrics) -> None:
@@ -76,7 +78,8 @@ class LiveConfig:
         self._cap = ModeCap(log, metrics)
         self._versions = Versions(self._settings, facts, self._cap.value, metrics)
         self.installed_text: bytes | None = None
-        self.evaluator = Evaluator.of(self._settings, facts)
+        self.replaced = asyncio.Event()
+        self.evaluator = Evaluator.of(self._settings, facts).leaving(_decided(self._settings))
         self._doubts = ClusterDoubts(log, metrics)
         self._doubts.observe(self.evaluator.ruleset)
 
@@ -107,6 +110,7 @@ class LiveConfig:
         """Cap the mode everywhere, at once; None lifts the cap. An unknown mode is logged and changes nothing."""
         self._cap.take(mode)
         self.evaluator = self.evaluator.capped(self._cap.value)
+        self.replaced.set()
         self._versions.take_settings(self.evaluator.ruleset.settings, self._cap.value)
 
     async def apply_settings(self, configuration: Configuration) -> None:
@@ -144,11 +148,21 @@ class LiveConfig:
             known = {field: value for field, value in self._cluster_facts.items() if value is not None}
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
             digest = await _in_steps(self._versions.digesting(built.ruleset.facts))
-            self.evaluator = built.capped(self._cap.value)
+            self.evaluator = built.leaving(_decided(built.ruleset.settings)).capped(self._cap.value)
+            self.replaced.set()
             self._built = building
             self._doubts.observe(built.ruleset)
             self._versions.take_facts(digest)
             self._versions.take_settings(built.ruleset.settings, self._cap.value)
+
+
+def _decided(settings: Settings) -> Decided | None:
+    """What policies decide under these settings; None without policies."""
+    if not settings.policies.enabled:
+        return None
+    from webhook.inprocess.decided import decided  # most servers have no policies
+
+    return decided(settings, write(object_of(Settings), settings))
 
 
 def _unread(before: Settings, after: Settings) -> list[str]:

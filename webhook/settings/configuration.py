@@ -57,7 +57,7 @@ def view(configuration: Configuration) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, **{key: flat[key] for key in SETTINGS_FILE.keys}}
 
 
-_FIXED = ("server", "tls", "log", "events", "facts")
+_FIXED = ("server", "tls", "log", "events", "facts", "policies")
 """The sections that a running server cannot change."""
 
 
@@ -69,4 +69,4 @@ def fixed(before: Configuration, after: Configuration) -> list[str]:
 
 def changeable(before: Configuration, after: Configuration) -> Settings:
     """The policy's settings of a server that started with `before` and reads `after`."""
-    return replace(after.settings, facts=before.settings.facts)
+    return replace(after.settings, facts=before.settings.facts, policies=before.settings.policies)

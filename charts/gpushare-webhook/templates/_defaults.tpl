@@ -188,6 +188,9 @@ section `key` that is null by default.
     },
     "defaultQueue": null
   },
+  "policies": {
+    "enabled": false
+  },
   "messageSuffix": null,
   "explainURL": null,
   "server": {

@@ -7,8 +7,7 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
 */}}
 {{- define "gpushare-webhook.entry" -}}
 {{- $webhooks := .root.Values.webhooks -}}
-{{- $selector := .hook.namespaceSelector | default $webhooks.namespaceSelector | default dict -}}
-{{- if .namespaces }}{{ $webhooks = pick $webhooks "url" }}{{ $selector = dict }}{{ end -}}
+{{- if .namespaces }}{{ $webhooks = pick $webhooks "url" }}{{ end -}}
 - name: {{ .name }}.gpushare-webhook.io
   admissionReviewVersions: [v1]
   sideEffects: None
@@ -40,19 +39,12 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
       scope: {{ .scope | default "Namespaced" }}
     {{- end }}
   namespaceSelector:
-    {{- with $selector.matchLabels }}
-    matchLabels:
-      {{- toYaml . | nindent 6 }}
-    {{- end }}
+    {{- if .namespaces }}
     matchExpressions:
-      {{- if .namespaces }}
       - {key: kubernetes.io/metadata.name, operator: In, values: {{ toJson .namespaces }}}
-      {{- else }}
-      {{- include "gpushare-webhook.exclusions" .root | nindent 6 }}
-      {{- with $selector.matchExpressions }}
-      {{- toYaml . | nindent 6 }}
-      {{- end }}
-      {{- end }}
+    {{- else }}
+    {{- include "gpushare-webhook.namespaceSelector" (dict "root" .root "selector" .hook.namespaceSelector) | nindent 4 }}
+    {{- end }}
       {{- with .levels }}
       - {key: pod-security.kubernetes.io/enforce, operator: {{ .operator }}, values: {{ toJson .values }}}
       {{- end }}
@@ -77,6 +69,23 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
 {{- $exempt := (include "gpushare-webhook.settings" . | fromJson).exempt.namespaces -}}
 {{- $always := list (include "gpushare-webhook.namespace" .) "kube-system" "kube-node-lease" -}}
 {{- concat $always $exempt (.Values.webhooks.excludedNamespaces | default list) | uniq | toJson -}}
+{{- end -}}
+
+{{/*
+The selector of namespaces of a hook, and of the policies that do the same. Takes the root and the `selector` of the hook,
+which replaces the common one.
+*/}}
+{{- define "gpushare-webhook.namespaceSelector" -}}
+{{- $selector := .selector | default .root.Values.webhooks.namespaceSelector | default dict -}}
+{{- with $selector.matchLabels }}
+matchLabels:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+matchExpressions:
+  {{- include "gpushare-webhook.exclusions" .root | nindent 2 }}
+  {{- with $selector.matchExpressions }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "gpushare-webhook.exclusions" -}}

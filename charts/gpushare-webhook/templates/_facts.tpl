@@ -35,10 +35,11 @@ The objects that `config.facts.devicePlugin` names, in JSON: by namespace, `conf
 
 {{/* Whether the pods have rights in the whole cluster. */}}
 {{- define "gpushare-webhook.hasClusterRights" -}}
-{{- if or (eq .Values.tls.mode "self-managed") (include "gpushare-webhook.clusterSources" . | fromJsonArray) (include "gpushare-webhook.writesEvents" .) }}true{{ end -}}
+{{- $any := or (eq .Values.tls.mode "self-managed") (include "gpushare-webhook.clusterSources" . | fromJsonArray) (include "gpushare-webhook.writesEvents" .) -}}
+{{- if and $any (include "gpushare-webhook.hasWebhook" .) }}true{{ end -}}
 {{- end -}}
 
 {{/* Whether the pods call the API server at all. */}}
 {{- define "gpushare-webhook.callsApiServer" -}}
-{{- if or (include "gpushare-webhook.hasClusterRights" .) (include "gpushare-webhook.devicePluginObjects" . | fromJson) }}true{{ end -}}
+{{- if or (include "gpushare-webhook.hasClusterRights" .) (include "gpushare-webhook.devicePluginObjects" . | fromJson) (include "gpushare-webhook.writesParameters" .) }}true{{ end -}}
 {{- end -}}

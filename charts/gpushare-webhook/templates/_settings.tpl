@@ -1,4 +1,4 @@
-{{/* The settings file: `config`, over what `mixedCluster` sets. In YAML, because JSON would round large numbers. */}}
+{{/* The settings file: `config`, over what `mixedCluster` and `policies` set. In YAML: JSON would round large numbers. */}}
 {{- define "gpushare-webhook.config" -}}
 {{- $config := deepCopy (.Values.config | default dict) -}}
 {{- if .Values.mixedCluster -}}
@@ -8,6 +8,7 @@
 {{- $_ := set $config $section $given -}}
 {{- end -}}
 {{- end -}}
+{{- if include "gpushare-webhook.checksByPolicy" . }}{{ $_ := set $config "policies" (dict "enabled" true) }}{{ end -}}
 {{- toYaml $config -}}
 {{- end -}}
 
@@ -127,7 +128,7 @@ replaced, and so are the mappings of `replacedWhole`; a text stands for a sectio
      that it reads. */}}
 {{- define "gpushare-webhook.processSettings" -}}
 {{- $config := include "gpushare-webhook.config" . | fromYaml -}}
-{{- $read := pick $config "server" "tls" "log" "events" "facts" -}}
+{{- $read := pick $config "server" "tls" "log" "events" "facts" "policies" -}}
 {{- if (get $config "facts" | default dict).nodes }}{{ $read = merge $read (pick $config "resources") }}{{ end -}}
 {{- $read | toJson -}}
 {{- end -}}

@@ -1,6 +1,6 @@
 {{/* Rejects combinations that would install but not work, each with what is wrong, where, and what to do. */}}
 {{- define "gpushare-webhook.validate" -}}
-{{- range $part := list "Global" "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Quota" "Times" "Sharing" -}}
+{{- range $part := list "Global" "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Quota" "Times" "Sharing" "Policies" -}}
 {{- include (printf "gpushare-webhook.validate%s" $part) $ -}}
 {{- end -}}
 {{- $names := list -}}

@@ -1,13 +1,42 @@
 {{/* Warnings about the chosen values, each after an empty line. */}}
 {{- define "gpushare-webhook.warnings" -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- include (include "gpushare-webhook.hasWebhook" . | empty | ternary "gpushare-webhook.policiesOnlyWarnings" "gpushare-webhook.webhookWarnings") . }}
+{{- if and (eq $settings.profile "host-daemon") (not (hasKey ((.Values.config).placement | default dict) "mpsLabels")) (include "gpushare-webhook.firstShared" .) }}
+
+WARNING: config.placement.mpsLabels is not set: every node with GPUs counts as an MPS node, so the limits of MPS apply to all GPU pods. Set the labels of the nodes with the MPS daemon.
+{{- end }}
+{{- if eq (include "gpushare-webhook.namespace" .) "default" }}
+
+WARNING: the webhook runs in the namespace "default" and ignores it. Install it into a namespace of its own.
+{{- end }}
+{{- with include "gpushare-webhook.missingNamespaces (needs the right to get namespaces, or checkNamespaces=false)" . }}
+
+WARNING: these exempt namespaces do not exist, so users who may create namespaces can create them and bypass the webhook: {{ . }}. Create them, or remove them from config.exempt.namespaces and webhooks.excludedNamespaces.
+{{- end }}
+{{- if and .Values.test.enabled (has .Values.test.namespace (include "gpushare-webhook.excluded" . | fromJsonArray)) (ne .Values.test.namespace (include "gpushare-webhook.namespace" .)) }}
+
+WARNING: the webhook ignores test.namespace {{ .Values.test.namespace }}, so there is no `helm test`. Choose another.
+{{- end }}
+{{- end -}}
+
+{{/* Warnings about the webhook's own process, hooks and facts. */}}
+{{- define "gpushare-webhook.webhookWarnings" -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- if lt (include "gpushare-webhook.leastReplicas" . | int) 2 }}
 
 WARNING: a single replica cannot answer while it moves to another node. Set {{ .Values.autoscaling.enabled | default false | ternary "autoscaling.minReplicas" "replicas" }} to 2 or more.
 {{- end }}
-{{- if and (eq .Values.webhooks.validating.failurePolicy "Ignore") (eq $settings.mode "enforce") }}
+{{- if and (eq "Ignore" (include "gpushare-webhook.validatingFailurePolicy" .)) (eq $settings.mode "enforce") }}
+{{- if not (include "gpushare-webhook.checksByPolicy" .) }}
 
 WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, GPU pods are admitted unchecked.
+{{- else }}
+{{- with include "gpushare-webhook.uncovered" . | fromJsonArray }}
+
+WARNING: policies cannot express these checks, so that nothing makes them while no replica answers: {{ join ", " . }}. Change the settings, or set webhooks.validating.failurePolicy to Fail.
+{{- end }}
+{{- end }}
 {{- end }}
 {{- if eq .Values.webhooks.mutating.failurePolicy "Fail" }}
 
@@ -19,26 +48,10 @@ WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU 
 WARNING: config.facts.runtimeClasses is false, so the webhook cannot detect CDI, and injects runtimeClassName {{ $class.name }} in any case. Where the cluster uses CDI, such pods do not start: set it to true, or config.injections.runtimeClass.enabled to false. Without CDI, set config.injections.runtimeClass.whenCdi to inject.
 {{- end }}
 {{- include "gpushare-webhook.factWarnings" . }}
-{{- if and (eq $settings.profile "host-daemon") (not (hasKey ((.Values.config).placement | default dict) "mpsLabels")) (include "gpushare-webhook.firstShared" .) }}
-
-WARNING: config.placement.mpsLabels is not set: every node with GPUs counts as an MPS node, so the limits of MPS apply to all GPU pods. Set the labels of the nodes with the MPS daemon.
-{{- end }}
 {{- include "gpushare-webhook.customKindWarnings" . }}
-{{- if eq (include "gpushare-webhook.namespace" .) "default" }}
-
-WARNING: the webhook runs in the namespace "default" and ignores it. Install it into a namespace of its own.
-{{- end }}
-{{- with include "gpushare-webhook.missingNamespaces (needs the right to get namespaces, or checkNamespaces=false)" . }}
-
-WARNING: these exempt namespaces do not exist, so users who may create namespaces can create them and bypass the webhook: {{ . }}. Create them, or remove them from config.exempt.namespaces and webhooks.excludedNamespaces.
-{{- end }}
 {{- if and (include "gpushare-webhook.callsApiServer" .) (not .Values.rbac.create) }}
 
 WARNING: rbac.create is false: grant the service account {{ include "gpushare-webhook.serviceAccountName" . }} its permissions.
-{{- end }}
-{{- if and .Values.test.enabled (has .Values.test.namespace (include "gpushare-webhook.excluded" . | fromJsonArray)) (ne .Values.test.namespace (include "gpushare-webhook.namespace" .)) }}
-
-WARNING: the webhook ignores test.namespace {{ .Values.test.namespace }}, so there is no `helm test`. Choose another.
 {{- end }}
 {{- if .Values.hostNetwork }}
 
@@ -47,6 +60,18 @@ WARNING: hostNetwork needs one node per replica on which the port is free, and o
 {{- if eq .Values.tls.mode "existing-secret" }}
 
 WARNING: you must renew the Secret {{ .Values.tls.existingSecret.name }} yourself. Put a new authority into the bundle first, then into the Secret.
+{{- end }}
+{{- end -}}
+
+{{/* Warnings about policies that work alone. */}}
+{{- define "gpushare-webhook.policiesOnlyWarnings" -}}
+{{- $class := (include "gpushare-webhook.settings" . | fromJson).injections.runtimeClass -}}
+{{- if not (include "gpushare-webhook.injectsByPolicy" .) }}
+
+WARNING: nothing is injected, because the API server serves no MutatingAdmissionPolicy v1, which needs Kubernetes 1.36.
+{{- else if and $class.enabled (eq $class.whenUnknown "inject") (ne $class.whenCdi "inject") }}
+
+WARNING: policies.only: nothing detects CDI or a missing RuntimeClass, and the policies inject runtimeClassName {{ $class.name }} in any case. Where the cluster uses CDI or has no such class, such pods do not start: set config.injections.runtimeClass.enabled to false. Otherwise, set config.injections.runtimeClass.whenCdi to inject.
 {{- end }}
 {{- end -}}
 

@@ -111,10 +111,12 @@ def local_webhook_process(
     settings: Object | None = None,
     kubeconfig: Path | None = None,
     interpreter: Interpreter | None = None,
+    installed_as: str | None = None,
 ) -> Iterator[LocalWebhook]:
     """The webhook as a process next to the API server, without a configuration. It may still be starting.
 
     It reads facts with the rights of `kubeconfig`. Without an `interpreter`, the Python of the tests runs it.
+    `installed_as` names the release whose objects it follows and writes.
     """
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
@@ -124,6 +126,7 @@ def local_webhook_process(
         f"--port={port}",
         f"--health-port={health_port}",
         *([f"--kubeconfig={kubeconfig}"] if kubeconfig else []),
+        *([f"--installed-as={installed_as}"] if installed_as else []),
     ]
     pair = {"tls.crt": leaf.certificate, "tls.key": leaf.key}
     process = _start(running, interpreter or at_hand(), options, pair, settings or {})

@@ -25,7 +25,7 @@ def deciding(running: ControlPlaneOnly) -> set[str]:
     return {one["metadata"]["name"] for path in _DECIDING for one in running.api.items(path)}
 
 
-def inventory(cluster: Cluster) -> set[str]:
+def inventory(cluster: ControlPlaneOnly) -> set[str]:
     """Every object of the cluster, as `kind/namespace/name`, except events and leases, which come and go."""
     kinds = cluster.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
     lasting = [kind for kind in kinds if not kind.startswith(("events", "leases", "endpoints"))]

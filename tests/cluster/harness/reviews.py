@@ -82,11 +82,13 @@ def pod_review(manifest: Object, namespace: str) -> Object:
 
 
 @contextmanager
-def reviewer(running: ControlPlaneOnly, settings: Object, kubeconfig: Path) -> Iterator[Reviewer]:
+def reviewer(
+    running: ControlPlaneOnly, settings: Object, kubeconfig: Path, installed_as: str | None = None
+) -> Iterator[Reviewer]:
     """Run the webhook with the rights of a kubeconfig, and wait until it accepts reviews."""
     log = running.place.folder / "logs" / "webhook.log"
     logged_before = log.stat().st_size if log.exists() else 0
-    with local_webhook_process(running, settings=settings, kubeconfig=kubeconfig) as started:
+    with local_webhook_process(running, settings=settings, kubeconfig=kubeconfig, installed_as=installed_as) as started:
         reviewing = Reviewer(started, logged_before)
         started.process.wait_until("the webhook accepts reviews", lambda: _is_listening(reviewing))
         yield reviewing

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
@@ -94,13 +93,16 @@ def _as_node(group: NodeGroup) -> Node:
 
 
 def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[KeyAndEffect]:
-    """The matching taints with the most nodes, so that no single node decides which pods tolerate."""
-    matching = (
+    """The matching taints with the most nodes, so that no single node decides which pods tolerate.
+
+    Taints with equally many are in the order of their names, so that replicas agree.
+    """
+    matching = [
         (key, effect)
         for key, effect in taints.by_key
         if any(fnmatchcase(key, pattern) for pattern in patterns) and not is_lifecycle(key)
-    )
-    return nlargest(_MOST_TOLERABLE, matching, lambda key: taints.having(key).bit_count())
+    ]
+    return sorted(matching, key=lambda each: (-taints.having(each).bit_count(), each))[:_MOST_TOLERABLE]
 
 
 _LONGEST = 200

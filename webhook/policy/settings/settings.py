@@ -346,6 +346,17 @@ class Sharing:
 
 
 @section(frozen=True)
+class Policies:
+    """Policies in the API server, which check and change pods without the webhook."""
+
+    enabled: bool = setting(
+        False,
+        "Whether the cluster has the policies of `gpushare-webhook export policies`: the webhook leaves them their "
+        "decisions, and writes their parameters. The chart sets it.",
+    )
+
+
+@section(frozen=True)
 class Settings:
     """All settings that the verdict on a pod depends on."""
 
@@ -370,6 +381,7 @@ class Settings:
     placement: PlacementSettings = setting(PlacementSettings())
     facts: FactsSettings = setting(FactsSettings())
     workloads: Workloads = setting(Workloads())
+    policies: Policies = setting(Policies())
     message_suffix: formats.Line | None = setting(
         None, "The last line of each denial in the cluster, such as `Ask #gpu-help.` null: none."
     )

@@ -101,6 +101,11 @@ _OTHERS = (
     Family(Gauge, "facts_age_seconds", "Seconds since facts were last confirmed; -1 while unknown.", ("source",)),
     Family(Gauge, "facts_objects", "Objects that the facts in force hold.", ("source",)),
     Family(Gauge, "facts_failing", "1 while facts cannot be read or watched, else 0.", ("source",)),
+    Family(
+        Gauge,
+        "parameters_age_seconds",
+        "Seconds since the parameters of policies were last confirmed; -1 while never, 0 without policies.",
+    ),
     Family(Gauge, "unknown_nodes", "Known nodes of which it is unknown how they share cards; they count as MPS nodes."),
     Family(
         Gauge, "device_class_resources", "Shared resources that a DeviceClass serves, so that limits may only warn."
@@ -234,6 +239,7 @@ class Metrics:
         self.generation: Gauge = made["settings_generation"]
         self.mode_cap: Gauge = made["mode_cap"]
         self.digest: Gauge = made["digest"]
+        self.parameters_age: Gauge = made["parameters_age_seconds"]
         self.unknown_nodes: Gauge = made["unknown_nodes"]
         self.served_dynamically: Gauge = made["device_class_resources"]
         self._facts = tuple(made[name] for name in ("facts_age_seconds", "facts_objects", "facts_failing"))

@@ -13,16 +13,13 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
-	"k8s.io/client-go/kubernetes/scheme"
+
+	"charttools/requests"
 )
 
 type group struct {
@@ -51,7 +48,7 @@ func (g group) evaluate() [][]string {
 	}
 	verdicts := make([][]string, len(g.Requests))
 	for index := range g.Requests {
-		attributes, err := attributesOf(&g.Requests[index])
+		attributes, err := requests.Attributes(&g.Requests[index])
 		if err != nil {
 			continue
 		}
@@ -97,42 +94,4 @@ func verdict(matcher matchconditions.Matcher, attributes *admission.VersionedAtt
 	default:
 		return "skipped: " + result.FailedConditionName
 	}
-}
-
-func attributesOf(request *admissionv1.AdmissionRequest) (*admission.VersionedAttributes, error) {
-	kind := schema.GroupVersionKind(request.Kind)
-	object, err := decode(request.Object, kind)
-	if err != nil {
-		return nil, err
-	}
-	oldObject, err := decode(request.OldObject, kind)
-	if err != nil {
-		return nil, err
-	}
-	caller := &user.DefaultInfo{Name: request.UserInfo.Username, Groups: request.UserInfo.Groups}
-	record := admission.NewAttributesRecord(
-		object, oldObject, kind, request.Namespace, request.Name, schema.GroupVersionResource(request.Resource),
-		request.SubResource, admission.Operation(request.Operation), nil, false, caller,
-	)
-	return admission.NewVersionedAttributes(record, kind, nil)
-}
-
-// decode gives what the API server holds: a type for a built-in kind, a mapping for a custom one.
-func decode(raw runtime.RawExtension, kind schema.GroupVersionKind) (runtime.Object, error) {
-	if len(raw.Raw) == 0 || string(raw.Raw) == "null" {
-		return nil, nil
-	}
-	var object runtime.Object = &unstructured.Unstructured{}
-	if scheme.Scheme.Recognizes(kind) {
-		typed, err := scheme.Scheme.New(kind)
-		if err != nil {
-			return nil, err
-		}
-		object = typed
-	}
-	if err := json.Unmarshal(raw.Raw, object); err != nil {
-		return nil, err
-	}
-	object.GetObjectKind().SetGroupVersionKind(kind)
-	return object, nil
 }

@@ -1,0 +1,104 @@
+{{/* ValidatingAdmissionPolicies and their bindings, as webhook/inprocess/policies.py makes them. */}}
+
+{{/* The policies, in JSON: their names, and the `spec` and `binding` of each. */}}
+{{- define "gpushare-webhook.validatingPolicies" -}}
+{{- $root := . -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- $fixed := .Files.Get "files/policies.json" | fromJson -}}
+{{- $rules := list -}}
+{{- range $fixed.kinds -}}
+{{- if or (not .preset) (has "all" $settings.workloads.presets) (has .preset $settings.workloads.presets) }}{{ $rules = append $rules .rule }}{{ end -}}
+{{- end -}}
+{{- $binding := dict "matchResources" (include "gpushare-webhook.policyMatch" (dict "root" . "selector" .Values.webhooks.validating.namespaceSelector) | fromYaml) "paramRef" (include "gpushare-webhook.paramRef" . | fromYaml) -}}
+{{- $actions := dict "deny" "Deny" "warn" "Warn" "audit" "Audit" -}}
+{{- $policies := list -}}
+{{- range $rule := $fixed.validating.rules -}}
+{{- if not (include "gpushare-webhook.leftToWebhook" (dict "settings" $settings "rule" $rule)) -}}
+{{- $severities := include "gpushare-webhook.severities" (dict "settings" $settings "rule" $rule) | fromJsonArray -}}
+{{- range $place, $severity := include "gpushare-webhook.wantedSeverities" $severities | fromJsonArray -}}
+{{- $suffix := $place | empty | ternary "" (printf "-%s" $severity) -}}
+{{- $parts := get $rule (eq $severity "deny" | ternary "deny" "others") -}}
+{{- $conditions := list $fixed.validating.mode $fixed.mirror -}}
+{{- if gt (len (uniq $severities)) 1 -}}
+{{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "severity" "namespaces" $settings.namespaces "values" $severities "value" $severity) | fromJson) -}}
+{{- end -}}
+{{- $spec := dict "failurePolicy" "Fail" "paramKind" $fixed.paramKind "matchConstraints" (dict "resourceRules" $rules) -}}
+{{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
+{{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $parts "shared" $fixed.validating.variables) | fromJsonArray) -}}
+{{- $_ := set $spec "validations" (list $parts.validation) -}}
+{{- $_ := set $spec "auditAnnotations" (list (set (deepCopy $fixed.validating.auditAnnotation) "valueExpression" (printf $fixed.validating.auditAnnotation.valueExpression $rule.code $severity))) -}}
+{{- $policies = append $policies (dict "name" (printf "%s%s" (lower $rule.code) $suffix) "spec" $spec "binding" (set (deepCopy $binding) "validationActions" (list (get $actions $severity)))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $policies -}}
+{{- end -}}
+
+{{/* The severities of a code in JSON: in namespaces that no rule of `namespaces` names, and by rule. Takes the settings and the rule of the code. */}}
+{{- define "gpushare-webhook.severities" -}}
+{{- $severities := list (include "gpushare-webhook.severity" (dict "rule" .rule "named" .settings.severities "mode" .settings.mode)) -}}
+{{- range .settings.namespaces -}}
+{{- $named := deepCopy $.settings.severities -}}
+{{- range $code, $severity := .severities }}{{ $_ := set $named $code $severity }}{{ end -}}
+{{- $severities = append $severities (include "gpushare-webhook.severity" (dict "rule" $.rule "named" $named "mode" (.mode | default $.settings.mode))) -}}
+{{- end -}}
+{{- toJson $severities -}}
+{{- end -}}
+
+{{/* The severity of a code, capped by a mode. YAML reads `off` as false. Takes the `rule`, the `named` severities and the `mode`. */}}
+{{- define "gpushare-webhook.severity" -}}
+{{- $severity := hasKey .named .rule.code | ternary (get .named .rule.code | default "off") .rule.severity -}}
+{{- $cap := get (dict "enforce" "deny" "warn" "warn" "audit" "audit") .mode -}}
+{{- $capped := "" -}}
+{{- range list "off" "audit" "warn" "deny" }}{{ if and (empty $capped) (has . (list $severity $cap)) }}{{ $capped = . }}{{ end }}{{ end -}}
+{{- $capped -}}
+{{- end -}}
+
+{{/* The severities that need a policy each, in JSON, the highest first. */}}
+{{- define "gpushare-webhook.wantedSeverities" -}}
+{{- $wanted := list -}}
+{{- range $severity := list "deny" "warn" "audit" }}{{ if has $severity $ }}{{ $wanted = append $wanted $severity }}{{ end }}{{ end -}}
+{{- toJson $wanted -}}
+{{- end -}}
+
+{{/*
+The reason why a code is left to the webhook: the setting that CEL cannot express. Empty if policies decide the code. Takes
+the settings and the rule of the code.
+*/}}
+{{- define "gpushare-webhook.leftToWebhook" -}}
+{{- with include "gpushare-webhook.firstSet" (dict "in" .settings "paths" .rule.unless) -}}
+config.{{ . }}
+{{- else -}}
+{{- if and (include "gpushare-webhook.selectsNamespaces" .settings) (gt (include "gpushare-webhook.severities" . | fromJsonArray | uniq | len) 1) -}}
+config.namespaces[].selector
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The condition that the first matching rule of `namespaces` gives a value, in JSON. Takes `firstMatch` with the expression,
+the `name` of the condition, `namespaces`, the `values` (of other namespaces, and by rule) and the wanted `value`.
+*/}}
+{{- define "gpushare-webhook.namespaceCondition" -}}
+{{- $listed := list -}}
+{{- range $place, $rule := .namespaces -}}
+{{- $row := list (index $.values (add1 $place | int)) -}}
+{{- range $rule.names }}{{ $row = append $row (printf "^%s$" (replace "*" ".*" .)) }}{{ end -}}
+{{- $listed = append $listed $row -}}
+{{- end -}}
+{{- $expression := printf .firstMatch (toJson $listed) (toJson (first .values)) (toJson .value) -}}
+{{- dict "name" .name "expression" $expression | toJson -}}
+{{- end -}}
+
+{{/* The codes that deny and that settings leave to the webhook, each with the setting, as a list in JSON. */}}
+{{- define "gpushare-webhook.uncovered" -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- $uncovered := list -}}
+{{- range $rule := (.Files.Get "files/policies.json" | fromJson).validating.rules -}}
+{{- $of := dict "settings" $settings "rule" $rule -}}
+{{- if has "deny" (include "gpushare-webhook.severities" $of | fromJsonArray) -}}
+{{- with include "gpushare-webhook.leftToWebhook" $of }}{{ $uncovered = append $uncovered (printf "%s (%s)" $rule.code .) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $uncovered -}}
+{{- end -}}

@@ -1,0 +1,178 @@
+// What the API server's own code makes of ValidatingAdmissionPolicies. Reads [{"policies": [...], "params": an object or
+// null, "requests": [an AdmissionRequest, ...]}, ...] and writes, for each request of each group and each policy, its
+// message, "" if it admits the object, and what the expressions cost. Instead of the list stands null for a request whose
+// objects the API server could not read.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"charttools/requests"
+)
+
+type group struct {
+	Policies []registrationv1.ValidatingAdmissionPolicy `json:"policies"`
+	Params   *unstructured.Unstructured                 `json:"params"`
+	Requests []admissionv1.AdmissionRequest             `json:"requests"`
+}
+
+type verdict struct {
+	Message string `json:"message"`
+	Cost    int64  `json:"cost"`
+}
+
+func main() {
+	var groups []group
+	if err := json.NewDecoder(os.Stdin).Decode(&groups); err != nil {
+		log.Fatal(err)
+	}
+	verdicts := make([][][]verdict, len(groups))
+	for index, one := range groups {
+		verdicts[index] = one.evaluate()
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(verdicts); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func (g group) evaluate() [][]verdict {
+	policies := make([]*policy, len(g.Policies))
+	for index := range g.Policies {
+		policies[index] = compile(&g.Policies[index])
+	}
+	verdicts := make([][]verdict, len(g.Requests))
+	for index := range g.Requests {
+		attributes, err := requests.Attributes(&g.Requests[index])
+		if err != nil {
+			continue
+		}
+		for _, one := range policies {
+			verdicts[index] = append(verdicts[index], one.verdict(attributes, g.Params))
+		}
+	}
+	return verdicts
+}
+
+// policy holds the compiled expressions of a policy, as compilePolicy in plugin.go of the API server's plugin makes them.
+type policy struct {
+	conditions  matchconditions.Matcher
+	validations cel.ConditionEvaluator
+	messages    cel.ConditionEvaluator
+	audited     cel.ConditionEvaluator
+	params      bool
+}
+
+// compiled holds what was compiled by its source: compiling is what takes the time.
+var compiled = map[string]*policy{}
+
+// The libraries of an API server of Kubernetes 1.35, the oldest one that the policies support.
+var environments = environment.MustBaseEnvSet(version.MajorMinor(1, 34))
+
+func compile(source *registrationv1.ValidatingAdmissionPolicy) *policy {
+	key, err := json.Marshal(source.Spec)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if found, is := compiled[string(key)]; is {
+		return found
+	}
+	compiler, err := cel.NewCompositedCompiler(environments)
+	if err != nil {
+		log.Fatal(err)
+	}
+	made := &policy{params: source.Spec.ParamKind != nil}
+	declared := cel.OptionalVariableDeclarations{HasParams: made.params, HasAuthorizer: true}
+	for _, one := range source.Spec.Variables {
+		variable := &validating.Variable{Name: one.Name, Expression: one.Expression}
+		result := compiler.CompileAndStoreVariable(variable, declared, environment.NewExpressions)
+		if result.Error != nil {
+			log.Fatalf("%s: variable %s: %v", source.Name, one.Name, result.Error)
+		}
+	}
+	conditions := make([]cel.ExpressionAccessor, len(source.Spec.MatchConditions))
+	for index, one := range source.Spec.MatchConditions {
+		conditions[index] = &matchconditions.MatchCondition{Name: one.Name, Expression: one.Expression}
+	}
+	var validations, messages, audited []cel.ExpressionAccessor
+	for _, one := range source.Spec.Validations {
+		validations = append(validations, &validating.ValidationCondition{Expression: one.Expression})
+		messages = append(messages, &validating.MessageExpressionCondition{MessageExpression: one.MessageExpression})
+	}
+	for _, one := range source.Spec.AuditAnnotations {
+		audited = append(audited, &validating.AuditAnnotationCondition{Key: one.Key, ValueExpression: one.ValueExpression})
+	}
+	evaluator := func(expressions []cel.ExpressionAccessor) cel.ConditionEvaluator {
+		// New expressions, where the API server is strict, not those that it reads back from its store.
+		compiled := compiler.CompileCondition(expressions, declared, environment.NewExpressions)
+		if problems := compiled.CompilationErrors(); len(problems) > 0 {
+			log.Fatalf("%s: %v", source.Name, problems)
+		}
+		return compiled
+	}
+	made.conditions = matchconditions.NewMatcher(
+		evaluator(conditions), source.Spec.FailurePolicy, "policy", "validate", source.Name,
+	)
+	made.validations, made.messages, made.audited = evaluator(validations), evaluator(messages), evaluator(audited)
+	compiled[string(key)] = made
+	return made
+}
+
+func (p *policy) verdict(attributes *admission.VersionedAttributes, params *unstructured.Unstructured) verdict {
+	bindings := cel.OptionalVariableBindings{}
+	var held runtime.Object
+	if params != nil && p.params {
+		held = params
+		bindings.VersionedParams = params
+	}
+	matched := p.conditions.Match(context.Background(), attributes, held, nil)
+	if matched.Error != nil {
+		return verdict{Message: "error: " + matched.Error.Error()}
+	}
+	if !matched.Matches {
+		return verdict{}
+	}
+	request := cel.CreateAdmissionRequest(
+		attributes.Attributes,
+		metav1.GroupVersionResource(attributes.GetResource()),
+		metav1.GroupVersionKind(attributes.VersionedKind),
+	)
+	budget := int64(celconfig.RuntimeCELCostBudget)
+	results, left, err := p.validations.ForInput(context.Background(), attributes, request, bindings, nil, budget)
+	if err != nil {
+		return verdict{Message: "error: " + err.Error(), Cost: budget - left}
+	}
+	for index, result := range results {
+		if result.Error != nil {
+			return verdict{Message: "error: " + result.Error.Error(), Cost: budget - left}
+		}
+		if result.EvalResult.Value() == true {
+			continue
+		}
+		messages, rest, err := p.messages.ForInput(context.Background(), attributes, request, bindings, nil, left)
+		if err != nil {
+			return verdict{Message: "error: " + err.Error(), Cost: budget - left}
+		}
+		if messages[index].Error != nil {
+			return verdict{Message: "error: " + messages[index].Error.Error(), Cost: budget - rest}
+		}
+		return verdict{Message: fmt.Sprint(messages[index].EvalResult.Value()), Cost: budget - rest}
+	}
+	return verdict{Cost: budget - left}
+}

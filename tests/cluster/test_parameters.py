@@ -1,0 +1,129 @@
+"""The parameters of policies, written by a webhook process to a real API server with the rights of the chart."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.cluster import control_plane
+from tests.cluster.harness.node_objects import node_object
+from tests.cluster.harness.place import Loopback
+from tests.cluster.harness.reviews import reviewer
+from tests.cluster.harness.rights import ACCOUNT, create_account
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.sources import MPS, WHOLE
+from webhook.inprocess.installation import PREFIX, SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+
+CONTRACT = 3.0
+"""Seconds within which the parameters have the mode of the annotation."""
+
+RIGHTS = (("configmaps", "webhook", "watch"), ("serviceaccounts", f"webhook{SUFFIX}", "patch"))
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+PATH = f"{ACCOUNTS}/webhook{SUFFIX}"
+OTHER = {"meta.helm.sh/release-name": "x"}
+SETTINGS: Object = {
+    "policies": {"enabled": True},
+    "facts": {"nodes": True},
+    "injections": {"tolerations": {"fromNodes": ["team"]}},
+}
+TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    with control_plane(place=Loopback) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(running: ControlPlaneOnly) -> Path:
+    """The kubeconfig of an account with the rights of the chart. The objects exist, without parameters."""
+    made = create_account(running)
+    rules = [
+        {"apiGroups": [""], "resources": [resource], "resourceNames": [name], "verbs": ["get", verb]}
+        for resource, name, verb in RIGHTS
+    ]
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+    running.api.create(f"{roles}/roles", {"metadata": {"name": ACCOUNT}, "rules": rules})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": ACCOUNT}
+    subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"}]
+    running.api.create(f"{roles}/rolebindings", {"metadata": {"name": ACCOUNT}, "roleRef": role, "subjects": subjects})
+    running.api.create(CONFIG_MAPS, {"metadata": {"name": "webhook"}})
+    running.api.create(ACCOUNTS, {"metadata": {"name": f"webhook{SUFFIX}", "annotations": OTHER}})
+    running.api.patch(f"{CONFIG_MAPS}/webhook", {"data": {"settings.yaml": _settings_text()}})
+    return made
+
+
+def _settings_text() -> str:
+    return "policies: {enabled: true}\nfacts: {nodes: true}\ninjections: {tolerations: {fromNodes: [team]}}\n"
+
+
+def _data(running: ControlPlaneOnly) -> dict[str, str]:
+    """The parameters, beside the annotation of somebody else."""
+    annotations: dict[str, str] = running.api.get(PATH)["metadata"]["annotations"]
+    assert annotations.items() >= OTHER.items()
+    return {key.removeprefix(PREFIX): value for key, value in annotations.items() if key not in OTHER}
+
+
+def test_parameters_follow_nodes_and_annotation(
+    running: ControlPlaneOnly, kubeconfig: Path, record_property: Callable[[str, object], None]
+) -> None:
+    with (
+        node_object(running, "mps-1", MPS, gpus=4, taints=(TAINT,)),
+        reviewer(running, SETTINGS, kubeconfig, "default/webhook") as server,
+    ):
+        shared = {
+            "mode": "enforce",
+            "sharing": "mps",
+            "limitContainer": "1",
+            "limitPod": "1",
+            "runtimeClass": "inject",
+            "runtimeClassSelector": "",
+            "tolerations": "team|NoSchedule",
+        }
+        wait_for("the parameters", lambda: _data(running) == shared)
+        with node_object(running, "whole-1", WHOLE, gpus=4):
+            wait_for("the whole node to show", lambda: "sharing" not in _data(running))
+            assert "tolerations" not in _data(running)
+        wait_for("the whole node to go", lambda: _data(running) == shared)
+
+        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {"gpushare-webhook/mode": "audit"}}})
+        began = time.monotonic()
+        wait_for("the mode", lambda: _data(running)["mode"] == "audit", every=0.05)
+        took = time.monotonic() - began
+        record_property("mode in the parameters after", f"{took:.2f} s")
+        assert took < CONTRACT
+        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {"gpushare-webhook/mode": None}}})
+        wait_for("the mode to be lifted", lambda: _data(running) == shared)
+
+        age = _age(server.health("/metrics")[1])
+        assert 0 <= age < 90
+        written = [entry for entry in server.log() if entry["event"] == "parameters written"]
+        assert 5 <= len(written) <= 8
+    assert _data(running) == shared
+
+
+def _age(page: str) -> float:
+    name = "gpushare_webhook_parameters_age_seconds "
+    return next(float(line.removeprefix(name)) for line in page.splitlines() if line.startswith(name))
+
+
+def test_parameters_wait_for_settings_of_release(running: ControlPlaneOnly, kubeconfig: Path) -> None:
+    before = running.api.get(PATH)["metadata"]["resourceVersion"]
+    running.api.delete(f"{CONFIG_MAPS}/webhook")
+    with reviewer(running, SETTINGS, kubeconfig, "default/webhook") as server:
+        wait_for("the log", lambda: any(one["event"] == "installed settings are missing" for one in server.log()))
+        assert _age(server.health("/metrics")[1]) == -1
+        assert running.api.get(PATH)["metadata"]["resourceVersion"] == before
+        running.api.create(CONFIG_MAPS, {"metadata": {"name": "webhook"}, "data": {"settings.yaml": _settings_text()}})
+        wait_for("the parameters", lambda: _age(server.health("/metrics")[1]) >= 0, seconds=90)

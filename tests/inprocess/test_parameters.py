@@ -1,0 +1,352 @@
+"""The parameters of policies: where they name a fact, the evaluator with all facts decides alike for each pod."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import settings as options
+from hypothesis import strategies as st
+
+from tests.strategies.selecting import GPU, LABELLED, POOL, SHARED, nearly_placed_pods, taints
+from webhook.inprocess.parameters import parameters
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.cluster_objects import (
+    DeviceClass,
+    DevicePlugin,
+    Node,
+    PluginConfig,
+    Replicas,
+    RuntimeClass,
+    Taint,
+)
+from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
+from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.settings.settings import (
+    FactsSettings,
+    Injections,
+    Limits,
+    RuntimeClassInjection,
+    Settings,
+    TolerationInjection,
+)
+from webhook.policy.verdict import Severity, Verdict
+
+Json = dict[str, Any]
+
+CODES = ("GPS001", "GPS002", "GPS004", "GPS010", "GPS017")
+PIPES = {"pipeDirectory", "pipeMount"}
+DEFAULTS = Settings()
+MPS = {STRATEGY: "mps", CAPABLE: "true"}
+FROM_PLUGIN = Limits(from_device_plugin=True)
+CREATE = Origin("team", hostpath=True, groups=("system:authenticated",))
+
+
+def found(facts: Facts, settings: Settings = DEFAULTS) -> dict[str, str]:
+    """The parameters, without the mode."""
+    made = parameters(Evaluator.of(settings, facts).ruleset)
+    assert made.pop("mode") == "enforce"
+    return made
+
+
+def sharing(facts: Facts, settings: Settings = DEFAULTS) -> dict[str, str]:
+    """The parameters about shared resources."""
+    return {key: value for key, value in found(facts, settings).items() if key in ("sharing", *LIMITS)}
+
+
+LIMITS = ("limitContainer", "limitPod")
+SHARED_BY_ALL = {"sharing": "mps", "limitContainer": "1", "limitPod": "1"}
+ANY_REPLICAS = {"sharing": "mps", "limitContainer": "-1", "limitPod": "-1"}
+
+
+def offering(name: str, labels: dict[str, str], *held: Taint, amount: int = 4) -> Node:
+    """A node that offers GPUs."""
+    return Node(name, labels, held, {GPU.name: amount})
+
+
+A, B, WHOLE = offering("a", MPS), offering("b", MPS), offering("whole", {STRATEGY: "none", CAPABLE: "false"})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ((A, B), SHARED_BY_ALL),
+        ((), SHARED_BY_ALL),
+        (None, SHARED_BY_ALL),
+        ((A, Node("cpu", {})), SHARED_BY_ALL),
+        ((A, WHOLE), {}),
+        ((A, replace(WHOLE, resources={GPU.name: 0})), {}),
+        ((A, replace(WHOLE, resources={})), SHARED_BY_ALL),
+        ((A, offering("sliced", {STRATEGY: "time-slicing"})), {}),
+        ((A, offering("unlabelled", {})), {}),
+        ((A, replace(B, incomplete=("labels",))), SHARED_BY_ALL),
+        ((A, replace(offering("c", {}), incomplete=("labels",))), {}),
+        ((A, replace(Node("more", MPS), incomplete=("resources",))), SHARED_BY_ALL),
+        ((A, Node("more", {}, incomplete=("resources",))), {}),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else str(value and [node.name for node in value]),
+)
+def test_sharing_is_named_where_all_gpu_nodes_use_mps(nodes: tuple[Node, ...] | None, expected: dict[str, str]) -> None:
+    assert sharing(Facts(nodes=nodes)) == expected
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        FactsSettings(nodes=True),
+        FactsSettings(device_classes=True),
+        FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",))),
+    ],
+)
+def test_sharing_is_absent_while_wanted_facts_are_unknown(wanted: FactsSettings) -> None:
+    assert sharing(Facts(), Settings(facts=wanted)) == {}
+    known = Facts(nodes=(A,), device_classes=(), device_plugin=DevicePlugin())
+    assert sharing(known, Settings(facts=wanted)) == SHARED_BY_ALL
+
+
+def test_sharing_is_absent_where_a_device_class_serves_a_shared_resource() -> None:
+    assert sharing(Facts(nodes=(A,), device_classes=(DeviceClass("gpu", GPU.name),))) == {}
+    assert sharing(Facts(nodes=(A,), device_classes=(DeviceClass("other", "example.com/x"),))) == SHARED_BY_ALL
+
+
+def test_sharing_is_absent_where_a_configuration_does_not_use_mps() -> None:
+    plugin = DevicePlugin(configs=(PluginConfig("m", "mps"), PluginConfig("whole")))
+    assert sharing(Facts(nodes=(A,), device_plugin=plugin)) == {}
+
+
+STRICT = PluginConfig("strict", "mps", None, (Replicas(GPU.name, 4),))
+OPEN = PluginConfig("open", "mps", False, (Replicas(GPU.name, 4),))
+
+
+def configured(name: str) -> Node:
+    """A node with a configuration of the device plugin."""
+    return offering(name, {**MPS, CONFIG_LABEL: name})
+
+
+@pytest.mark.parametrize(
+    ("configs", "nodes", "static", "expected"),
+    [
+        ((STRICT,), ("strict",), 3, SHARED_BY_ALL),
+        ((OPEN,), ("open",), 3, ANY_REPLICAS),
+        ((STRICT, OPEN), ("strict", "open"), 1, ANY_REPLICAS),
+        ((STRICT, OPEN), ("strict",), 1, SHARED_BY_ALL),
+        ((STRICT,), ("strict", "gone"), 1, SHARED_BY_ALL),
+        ((STRICT,), ("strict", "gone"), 3, {"sharing": "mps", "limitContainer": "3", "limitPod": "-1"}),
+        ((STRICT,), ("strict", "gone"), None, ANY_REPLICAS),
+    ],
+)
+def test_limits_of_device_plugin(
+    configs: tuple[PluginConfig, ...], nodes: tuple[str, ...], static: int | None, expected: dict[str, str]
+) -> None:
+    facts = Facts(
+        nodes=tuple(map(configured, nodes)),
+        device_plugin=DevicePlugin(version="v0.20.0", configs=configs, default_config=configs[0].name),
+    )
+    assert sharing(facts, Settings(limits=replace(FROM_PLUGIN, per_container=static))) == expected
+
+
+def test_limits_of_settings() -> None:
+    assert sharing(Facts(nodes=(A,)), Settings(limits=Limits(2, None))) == {
+        "sharing": "mps",
+        "limitContainer": "2",
+        "limitPod": "-1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        (None, {"runtimeClass": "inject", "runtimeClassSelector": ""}),
+        ((), {}),
+        ((RuntimeClass("nvidia"),), {"runtimeClass": "inject", "runtimeClassSelector": ""}),
+        (
+            (RuntimeClass("nvidia", "nvidia", {"pool": "gpu", "b.com/a": ""}),),
+            {"runtimeClass": "inject", "runtimeClassSelector": "b.com/a=,pool=gpu"},
+        ),
+        ((RuntimeClass("nvidia", "nvidia", {"pool": "a,b"}),), {}),
+        ((RuntimeClass("nvidia", "nvidia", {"a=b": "c"}),), {}),
+        ((RuntimeClass("nvidia", "kata-nvidia"),), {}),
+        ((RuntimeClass("nvidia"), RuntimeClass("nvidia-legacy")), {}),
+    ],
+)
+def test_runtime_class(classes: tuple[RuntimeClass, ...] | None, expected: dict[str, str]) -> None:
+    made = found(Facts(runtime_classes=classes))
+    assert {key: value for key, value in made.items() if key.startswith("runtimeClass")} == expected
+
+
+def test_runtime_class_waits_for_wanted_facts() -> None:
+    assert "runtimeClass" not in found(Facts(), Settings(facts=FactsSettings(runtime_classes=True)))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ((offering("a", MPS, Taint("gpu", "NoSchedule", "x")),), "gpu|NoSchedule"),
+        (
+            (offering("a", MPS, Taint("gpu", "NoExecute"), Taint("dedicated", "NoSchedule")),),
+            "dedicated|NoSchedule;gpu|NoExecute",
+        ),
+        ((offering("a", MPS, Taint("gpu", "NoSchedule")), B), None),
+        ((offering("a", MPS, Taint("gpu", "NoSchedule")), Node("cpu", {})), "gpu|NoSchedule"),
+        ((offering("a", MPS, Taint("node.kubernetes.io/unschedulable", "NoSchedule")),), None),
+        ((Node("cpu", {}, (Taint("gpu", "NoSchedule"),)),), None),
+    ],
+)
+def test_tolerations_of_taints_that_all_gpu_nodes_have(nodes: tuple[Node, ...], expected: str | None) -> None:
+    tolerations = TolerationInjection(from_nodes=("*",))
+    made = found(Facts(nodes=nodes), Settings(injections=Injections(tolerations=tolerations)))
+    assert made.get("tolerations") == expected
+
+
+def test_cap_is_the_mode() -> None:
+    assert parameters(Evaluator.of(Settings()).capped("warn").ruleset)["mode"] == "warn"
+
+
+@st.composite
+def mps_clusters(draw: st.DrawFn) -> tuple[Node, ...]:
+    """Mostly MPS nodes, some with a configuration of the device plugin."""
+    labelled = LABELLED[:3] if draw(st.integers(0, 3)) else LABELLED
+    nodes = []
+    for index in range(draw(st.integers(0, 3))):
+        labels = {
+            **draw(st.sampled_from(labelled)),
+            **draw(st.sampled_from([{}, {POOL: "a"}, {POOL: "1"}])),
+            **draw(st.sampled_from([{}, {CONFIG_LABEL: "strict"}, {CONFIG_LABEL: "open"}, {CONFIG_LABEL: "gone"}])),
+        }
+        offered = draw(st.sampled_from([{}, {GPU.name: 0}, {GPU.name: 3}, {GPU.name: 3, SHARED.name: 2}]))
+        nodes.append(Node(f"n{index}", labels, tuple(draw(st.lists(taints, max_size=2, unique=True))), offered))
+    return tuple(nodes)
+
+
+plugins = st.none() | st.builds(
+    DevicePlugin,
+    st.sampled_from([None, True, False]),
+    st.sampled_from([None, "v0.20.0"]),
+    st.none() | st.lists(st.sampled_from([STRICT, OPEN]), unique=True).map(tuple),
+    st.sampled_from([None, "", "strict", "open"]),
+)
+runtime_classes = st.none() | st.lists(
+    st.sampled_from(
+        [
+            RuntimeClass("nvidia", "nvidia"),
+            RuntimeClass("nvidia", "nvidia", {POOL: "a"}),
+            RuntimeClass("nvidia", "kata"),
+            RuntimeClass("nvidia-legacy"),
+        ]
+    ),
+    max_size=2,
+).map(tuple)
+facts = st.builds(
+    Facts,
+    nodes=st.none() | mps_clusters(),
+    runtime_classes=runtime_classes,
+    device_classes=st.sampled_from([None, None, (), (DeviceClass("gpu", GPU.name),)]),
+    device_plugin=plugins,
+)
+tainted = st.lists(st.sampled_from(LABELLED), min_size=1, max_size=3).map(
+    lambda labels: Facts(
+        nodes=tuple(
+            offering(f"n{place}", each, Taint("gpu", "NoSchedule"), Taint(f"own{place}", "NoSchedule"))
+            for place, each in enumerate(labels)
+        )
+    )
+)
+replicas = st.sampled_from([None, 1, 1, 2])
+limits = st.builds(Limits, replicas, replicas, from_device_plugin=st.booleans())
+
+
+@st.composite
+def asking(draw: st.DrawFn) -> Json:
+    """A pod that selects nodes, asks for shares in several containers, and may set a pipe directory of its own."""
+    pod = draw(nearly_placed_pods())
+    containers = pod["spec"]["containers"]
+    names = st.sampled_from([GPU.name, GPU.name, SHARED.name, "nvidia.com/mig-1g.5gb"])
+    for index in range(draw(st.integers(0, 2))):
+        amounts = draw(st.dictionaries(names, st.integers(0, 3), max_size=2))
+        containers.append({"name": f"c{index}", "resources": {"limits": amounts}})
+    if draw(st.booleans()):
+        containers[0]["env"] = [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/elsewhere"}]
+        containers[0]["volumeMounts"] = [{"name": "v", "mountPath": "/mps/nvidia.com/gpu/pipe"}]
+    return pod
+
+
+def verdict(pod: Json, settings: Settings, known: Facts, origin: Origin) -> Verdict:
+    evaluator = Evaluator.of(settings, known)
+    return evaluator.verdict(evaluator.pods(pod, "", "Pod"), origin)
+
+
+def denied(found: Verdict) -> set[str]:
+    return {code for code, severity in found.counts if severity is Severity.DENY and code in CODES}
+
+
+def by_labels_alone(made: dict[str, str], settings: Settings) -> Settings:
+    """The settings of the rules that look at labels alone, with the limits of parameters."""
+    per_container, per_pod = (None if made[key] == "-1" else int(made[key]) for key in LIMITS)
+    return replace(settings, limits=Limits(per_container, per_pod))
+
+
+@pytest.mark.slow
+@options(max_examples=500)
+@given(asking(), facts, limits)
+def test_labels_deny_no_pod_that_facts_allow(pod: Json, known: Facts, bounds: Limits) -> None:
+    settings = Settings(limits=bounds)
+    made = sharing(known, settings)
+    assume(made)
+    final = Origin("team", is_final_hook=True, groups=())
+    assert denied(verdict(pod, by_labels_alone(made, settings), Facts(), final)) <= denied(
+        verdict(pod, settings, known, final)
+    )
+
+
+@pytest.mark.slow
+@options(max_examples=300)
+@given(asking(), facts)
+def test_labels_give_no_pod_a_pipe_that_facts_withhold(pod: Json, known: Facts) -> None:
+    made = sharing(known)
+    assume(made)
+    by_labels = set(verdict(pod, by_labels_alone(made, Settings()), Facts(), CREATE).injected) & PIPES
+    assert by_labels <= set(verdict(pod, Settings(), known, CREATE).injected)
+
+
+@pytest.mark.slow
+@options(max_examples=200)
+@given(asking(), facts)
+def test_runtime_class_is_injected_where_parameters_say_so(pod: Json, known: Facts) -> None:
+    injection = RuntimeClassInjection(sandboxes=("kata*",))
+    settings = Settings(injections=Injections(runtime_class=injection))
+    made = found(known, settings)
+    assume("runtimeClass" in made)
+    context = in_context(pod, settings, known)
+    assume(context.requests.positive)
+    selector = dict(pair.split("=") for pair in made["runtimeClassSelector"].split(",") if pair)
+    contradicts = any(pod["spec"].get("nodeSelector", {}).get(key, value) != value for key, value in selector.items())
+    assert ("runtimeClass" in verdict(pod, settings, known, CREATE).injected) is not contradicts
+
+
+@pytest.mark.slow
+@options(max_examples=200)
+@given(asking(), tainted)
+def test_pod_that_a_node_offers_its_gpus_gets_the_tolerations_of_parameters(pod: Json, known: Facts) -> None:
+    settings = Settings(injections=Injections(tolerations=TolerationInjection(from_nodes=("*",))))
+    made = found(known, settings)["tolerations"]
+    placement = in_context(pod, settings, known).placement
+    assume(placement.requests.positive and placement.selected & placement.offering[1])
+    injected = [(raw["key"], raw["effect"]) for raw in placement.injected_tolerations]
+    assert {tuple(each.split("|")) for each in made.split(";")} <= set(injected)
+
+
+def in_context(pod: Json, settings: Settings, known: Facts) -> PodContext:
+    evaluator = Evaluator.of(settings, known)
+    (extracted,) = evaluator.pods(pod, "", "Pod")
+    return evaluator.context(extracted, CREATE)
+
+
+def test_shared_cluster_denies_by_labels() -> None:
+    pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": {GPU.name: 2}}}]}}
+    made = sharing(Facts(nodes=(A, B)))
+    final = Origin("team", is_final_hook=True, groups=())
+    assert "GPS001" in denied(verdict(pod, by_labels_alone(made, Settings()), Facts(), final))

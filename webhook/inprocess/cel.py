@@ -1,0 +1,126 @@
+"""How expressions in CEL are put together: literals, named values, records, and readings of parts that may be absent.
+
+Names of CEL's variables are the arguments of these functions, so that an expression reads like the Python beside it.
+The API server evaluates with its own libraries (kubernetes/kubernetes, staging/src/k8s.io/apiserver,
+pkg/cel/environment/base.go): optional values, two-variable comprehensions, lists and strings.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from webhook.policy.messages import MESSAGE_LIMIT
+
+_ESCAPED: Final[Mapping[str, str]] = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"}
+
+
+def literal(value: object) -> str:
+    """A value of JSON as a literal: keys sorted, escaped as Go's encoder does, which Helm uses."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    for char, escape in {**_ESCAPED, "\u2029": "\\u2029"}.items():
+        text = text.replace(char, escape)
+    return text
+
+
+def text(value: str) -> str:
+    """A text of the source code as a literal in single quotes."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def texts(values: list[str] | tuple[str, ...]) -> str:
+    """Texts of the source code as the literal of a list."""
+    return f"[{', '.join(map(text, values))}]"
+
+
+def let(name: str, value: str, body: str) -> str:
+    """The body, in which a name stands for a value that is evaluated once. CEL has no `let` in the API server."""
+    return f"[{value}].map({name}, {body})[0]"
+
+
+def record(**members: str) -> str:
+    """A mapping of members of any types, which the API server accepts only as `dyn`."""
+    return "{" + ", ".join(f"{text(name)}: dyn({value})" for name, value in members.items()) + "}"
+
+
+def mapping(holder: str, *fields: str) -> str:
+    """The mapping at fields below a mapping; empty where it is absent or has another type."""
+    for field in fields:
+        found = f"{holder}[?{text(field)}].orValue(dyn(null))"
+        holder = let("held", found, "type(held) == map ? held : dyn({})")
+    return holder
+
+
+def elements(holder: str, field: str) -> str:
+    """The list in a field of a mapping; empty where it is absent or has another type."""
+    return let("held", f"{holder}[?{text(field)}].orValue(dyn(null))", "type(held) == list ? held : dyn([])")
+
+
+def message(template: str, names: Sequence[str], **texts: str) -> str:
+    """A message as `webhook.policy.messages.Message`: `{}` stands for a quoted name, `{word}` for the text of a word.
+
+    Names are shortened until the message fits, and characters that cannot be printed become `?`.
+    """
+    parts = [_joined(part, texts) for part in template.split("{}")]
+    room = f"{MESSAGE_LIMIT} - ({' + '.join(f'({part}).size()' for part in parts)} + {2 * len(names)})"
+    quoted = "".join(f" + '\"' + names[{place}] + '\"' + {part}" for place, part in enumerate(parts[1:]))
+    whole = f"[{', '.join(names)}].map(name, {_shorten('name', str(MESSAGE_LIMIT))}).map(name, {_PRINTABLE})"
+    return let("names", let("room", room, let("names", whole, _fit("room"))), f"{parts[0]}{quoted}")
+
+
+_PRINTABLE = (
+    "name.matches('^[ -~]*$') ? name : "
+    "name.split('').map(char, char.matches('^[\\\\pL\\\\pM\\\\pN\\\\pP\\\\pS ]$') ? char : '?').join('')"
+)
+
+
+def _joined(part: str, texts: Mapping[str, str]) -> str:
+    """A part of a template between names, with the texts of its words."""
+    pieces = re.split(r"\{(\w+)\}", part)
+    shown = [text(piece) if place % 2 == 0 else texts[piece] for place, piece in enumerate(pieces)]
+    return " + ".join(one for one in shown if one != "''") or "''"
+
+
+def _shorten(name: str, limit: str) -> str:
+    """As `webhook.policy.messages.shorten`."""
+    cut = (
+        f"{name}.substring(0, {limit} - 1 - ({limit} - 1) / 2) + '…' + "
+        f"{name}.substring({name}.size() - ({limit} - 1) / 2)"
+    )
+    return f"({name}.size() <= {limit} ? {name} : {cut})"
+
+
+_SHORTEST = 9
+
+
+def _fit(room: str) -> str:
+    """The names, shortened so that they fit together: as `_shares` and `_level` of `webhook.policy.messages`."""
+    sizes = "names.map(name, name.size())"
+    level = (
+        "lists.range(sizes.size()).map(kept, "
+        f"({room} - sizes.sort().slice(0, kept).sum()) / (sizes.size() - kept)).max()"
+    )
+    spare = f"{room} - sizes.map(size, size < level ? size : level).sum()"
+    later = "sizes.slice(place + 1, sizes.size()).filter(size, size > level).size()"
+    share = f"sizes[place] <= level ? sizes[place] : level + ({later} < spare ? 1 : 0)"
+    shares = let("spare", spare, f"lists.range(sizes.size()).map(place, {share})")
+    shorter = let("shares", shares, f"names.transformList(place, name, {_shorten('name', 'shares[place]')})")
+    least = let("level", level, f"level < {_SHORTEST} ? {_SHORTEST} : level")
+    return let("sizes", sizes, f"sizes.sum() <= {room} ? names : {let('level', least, shorter)}")
+
+
+_VARIABLE = re.compile(r"\bvariables\.(\w+)")
+
+
+def used(expressions: list[str], known: Mapping[str, str]) -> list[str]:
+    """The variables that expressions use, directly or through others, in the order in which they are known."""
+    found: set[str] = set()
+    open_expressions = list(expressions)
+    while open_expressions:
+        for name in _VARIABLE.findall(open_expressions.pop()):
+            if name not in found:
+                found.add(name)
+                open_expressions.append(known[name])
+    return [name for name in known if name in found]

@@ -1,0 +1,92 @@
+"""What the chart needs to make the same policies: all expressions, into which it puts the data of its settings.
+
+`make charts` writes it to files/policies.json. `%s` stands for a value. `variables` holds the expressions that policies
+share; a policy names its variables in their order, and holds its own expressions. A variable without one is data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webhook.inprocess import mutating
+from webhook.inprocess.injecting import policy as injecting
+from webhook.inprocess.installation import PARAM_KIND, PARAMETERS, SUFFIX
+from webhook.inprocess.kinds import COVERED
+from webhook.inprocess.namespaces import FIRST_MATCH
+from webhook.inprocess.policies import AUDIT_ANNOTATION, MODE, NO_MIRROR, validation
+from webhook.inprocess.validating import RULES
+from webhook.inprocess.validating.rule import Rule
+
+_Variables = Mapping[str, str | None]
+
+
+def content() -> dict[str, Any]:
+    """The content of the file, as JSON."""
+    return {
+        "kinds": [{"preset": one.preset, "rule": one.rule()} for one in COVERED],
+        "paramKind": PARAM_KIND,
+        "paramSuffix": SUFFIX,
+        "mirror": NO_MIRROR,
+        "firstMatch": FIRST_MATCH,
+        "validating": _validating(),
+        "mutating": _mutating(),
+    }
+
+
+def _validating() -> dict[str, Any]:
+    shared = _shared([rule.expressions(denies=denies) for rule in RULES for denies in (True, False)])
+    rules = [
+        {
+            "code": rule.code,
+            "severity": rule.severity.label,
+            "unless": list(rule.unless),
+            "deny": _checks(rule, shared, denies=True),
+            "others": _checks(rule, shared, denies=False),
+        }
+        for rule in RULES
+    ]
+    return {"mode": MODE, "auditAnnotation": AUDIT_ANNOTATION, "variables": shared, "rules": rules}
+
+
+def _checks(rule: Rule, shared: Mapping[str, str], *, denies: bool) -> dict[str, Any]:
+    return {
+        **_variables(rule.expressions(denies=denies), shared),
+        "validation": validation(rule, denies=denies),
+    }
+
+
+def _mutating() -> dict[str, Any]:
+    shared = _shared([mutation.variables() for mutation in injecting.MUTATIONS])
+    mutations = [
+        {
+            "suffix": mutation.suffix,
+            "obeysMode": mutation.obeys_mode,
+            "condition": mutation.condition,
+            **_variables(mutation.variables(), shared),
+            "spec": injecting.spec(mutation, [], {}),
+        }
+        for mutation in injecting.MUTATIONS
+    ]
+    return {
+        "mode": mutating.MODE,
+        "namesGpu": "%s".join(injecting.NAMES_A_GPU),
+        "unless": list(injecting.UNLESS),
+        "readsParameters": list(injecting.PARAMETERS),
+        "parameters": PARAMETERS,
+        "variables": shared,
+        "mutations": mutations,
+    }
+
+
+def _shared(policies: Sequence[_Variables]) -> dict[str, str]:
+    """The variables with expressions that all of several policies with such a variable share."""
+    expressions = {(name, expression) for policy in policies for name, expression in policy.items()}
+    names = Counter(name for name, _ in expressions)
+    return {name: expression for name, expression in sorted(expressions, key=str) if expression and names[name] == 1}
+
+
+def _variables(of: _Variables, shared: Mapping[str, str]) -> dict[str, Any]:
+    own = {name: expression for name, expression in of.items() if expression and name not in shared}
+    return {"names": list(of), "own": own}

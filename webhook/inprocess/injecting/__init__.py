@@ -1,0 +1,1 @@
+"""The injections, as the expressions of MutatingAdmissionPolicies: one module for each."""

@@ -1,0 +1,66 @@
+"""Which containers of a new pod ask for a GPU, and which of them become clients of MPS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from webhook.inprocess.cel import let, record
+from webhook.inprocess.landing import landing
+from webhook.inprocess.pods import is_mig
+
+_LIMITED = "has(c.resources) && has(c.resources.limits)"
+_POSITIVE = "sign(quantity(c.resources.limits[n])) > 0"
+
+
+def asks_for(names: str) -> str:
+    """Whether the container `c` asks for more than nothing of one of the resources that a variable names."""
+    return f"{_LIMITED} && variables.{names}.exists(n, n in c.resources.limits && {_POSITIVE})"
+
+
+def names_asked(names: str) -> str:
+    """Those of the resources that a variable names for which the container `c`, which has limits, asks."""
+    return f"variables.{names}.filter(n, n in c.resources.limits && {_POSITIVE})"
+
+
+def sets(variable: str) -> str:
+    """Whether the container of the client `k` sets an environment variable, which is a text of CEL."""
+    return f"has(k.container.env) && k.container.env.exists(v, v.name == {variable})"
+
+
+_IS_EXEMPT = """variables.exemptAnnotation.size() > 0
+&& variables.annotations[?variables.exemptAnnotation.key].orValue('') == variables.exemptAnnotation.value
+|| object.spec.?os.?name.orValue('') == 'windows'
+|| object.spec.?nodeSelector[?'kubernetes.io/os'].orValue('') == 'windows'"""
+
+_LANDS = let("one", record(spec="object.spec", requests="[]"), landing("one"))
+
+_LANDING = """variables.isExempt || variables.asksForMig
+|| variables.options.knowsNodes == 'true' && variables.parameters[?'sharing'].orValue('') != 'mps' ? [] :
+variables.shared.filter(n, n in variables.renamed ? variables.lands.mpsRenamed : variables.lands.mps)"""
+
+
+def _clients_in(field: str) -> str:
+    client = record(at=f"'/spec/{field}/' + string(i)", container="c", resource=f"{names_asked('landing')}[0]")
+    return f"transformList(i, c, {asks_for('landing')}, {client})"
+
+
+VARIABLES: Final[Mapping[str, str]] = {
+    "annotations": "object.metadata.?annotations.orValue({})",
+    "isExempt": _IS_EXEMPT,
+    # The API server accepts no pod that names an extended resource under `requests` alone.
+    "containers": "object.spec.?initContainers.orValue([]) + object.spec.containers",
+    "asksForMig": f"variables.containers.exists(c, {_LIMITED} && "
+    f"c.resources.limits.exists(n, {is_mig('n')} && {_POSITIVE}))",
+    "asks": f"!variables.isExempt && (variables.asksForMig || variables.containers.exists(c, {asks_for('gpus')}))",
+    "lands": _LANDS,
+    "landing": _LANDING,
+    "clients": f"""object.spec.?initContainers.orValue([]).{_clients_in("initContainers")}
++ object.spec.containers.{_clients_in("containers")}""",
+}
+"""The variables, each with its expression.
+
+`asks`: the pod asks for a GPU. `asksForMig`: for a MIG slice, which the device plugin rejects together with MPS.
+`landing`: the shared resources with which the pod could land on an MPS node. `clients`: the containers that ask for
+one of these, each with its place and the first of them.
+"""

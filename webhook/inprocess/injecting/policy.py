@@ -1,0 +1,110 @@
+"""The MutatingAdmissionPolicies: what they are made of, and the data that settings give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.inprocess import landing, pods
+from webhook.inprocess.cel import used
+from webhook.inprocess.data import NAMES
+from webhook.inprocess.injecting import mutation, tolerations
+from webhook.policy.pods.gpu_resources import MIG
+from webhook.policy.settings.settings import Settings
+
+UNLESS: Final = (
+    "requests.annotations",
+    "injections.steering.enabled",
+    "injections.memory.enabled",
+    "placement.nodeGroups",
+    "placement.groupsAreComplete",
+)
+"""Settings under which the webhook makes all injections: they change which pods become clients of MPS, and where."""
+
+PARAMETERS: Final = ("facts.nodes", "facts.runtimeClasses", "injections.tolerations.fromNodes")
+"""Settings under which the policies read parameters: what they inject depends on the cluster."""
+
+MOST_CONTAINERS: Final = 1000
+MOST_NAMES: Final = 500
+"""Containers of a pod, and resources that one of them names: the policies leave larger pods alone.
+
+The API server's time to look through a list grows faster than the list, within its own budget: 20,000 containers take
+seconds. A pod of this size fits no node.
+"""
+
+_CONTAINERS = "(object.spec.?initContainers.orValue([]) + object.spec.?containers.orValue([]))"
+_LIMITS = "has(c.resources) && has(c.resources.limits)"
+
+NAMES_A_GPU: Final = (
+    "[",
+    f"].exists(gpus, [{_CONTAINERS}].exists(listed, listed.size() <= {MOST_CONTAINERS} && "
+    f"listed.all(c, !({_LIMITS}) || c.resources.limits.size() <= {MOST_NAMES}) && listed.exists(c, {_LIMITS} && "
+    f"(gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}'))))))",
+)
+"""The condition that a pod names a GPU resource, before and after the names of these resources.
+
+Without it, the API server would encode and decode each pod, and ask all webhooks a second time.
+"""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A MutatingAdmissionPolicy. `condition` is one that its objects fulfil besides naming a GPU resource, or empty.
+
+    `obeys_mode`: it does nothing where the installation is capped below warnings.
+    """
+
+    suffix: str
+    operation: str
+    condition: str
+    expression: str
+    obeys_mode: bool
+
+    def applies(self, settings: Settings) -> bool:
+        """Whether it could inject anything."""
+        injections = settings.injections
+        tolerations = injections.tolerations
+        if tolerations.enabled and (tolerations.add or tolerations.resource_name or tolerations.from_nodes):
+            return True
+        others = (injections.runtime_class, injections.pipe_directory, injections.limits, injections.pipe_mount)
+        return self.obeys_mode and any(one.enabled for one in others)
+
+    def variables(self) -> Mapping[str, str | None]:
+        """Its variables in their order; None for data."""
+        return {name: None if name in _DATA else _KNOWN[name] for name in used([self.expression], _KNOWN)}
+
+
+_DATA: Final = (*NAMES, "parameters")
+_KNOWN: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_DATA, ""),
+    "gpus": pods.VARIABLES["gpus"],
+    **landing.VARIABLES,
+    **mutation.VARIABLES,
+}
+
+MUTATIONS: Final = (
+    Mutation("injections", "CREATE", "", mutation.EXPRESSION, obeys_mode=True),
+    # `kubectl apply` of a pod drops the injected tolerations, and the API server would reject the update.
+    Mutation(
+        "tolerations",
+        "UPDATE",
+        "object.spec.?tolerations.orValue([]) != oldObject.spec.?tolerations.orValue([])",
+        tolerations.operations("lost"),
+        obeys_mode=False,
+    ),
+)
+"""All of them."""
+
+
+def spec(one: Mutation, conditions: list[Mapping[str, str]], variables: Mapping[str, str]) -> dict[str, Any]:
+    """The spec of a policy, with the expression of each variable."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [one.operation], "resources": ["pods"]}
+    return {
+        "failurePolicy": "Ignore",
+        "reinvocationPolicy": "IfNeeded",
+        "matchConstraints": {"resourceRules": [{**rule, "scope": "Namespaced"}]},
+        "matchConditions": conditions,
+        "variables": [{"name": name, "expression": expression} for name, expression in variables.items()],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": one.expression}}],
+    }

@@ -1,0 +1,120 @@
+"""The MutatingAdmissionPolicies for settings: which apply, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.inprocess import data
+from webhook.inprocess.cel import literal
+from webhook.inprocess.injecting.policy import (
+    MUTATIONS,
+    NAMES_A_GPU,
+    PARAMETERS,
+    UNLESS,
+    Mutation,
+    spec,
+)
+from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
+from webhook.inprocess.installation import PARAMETERS as PARAMETERS_EXPRESSION
+from webhook.inprocess.namespaces import condition, matched
+from webhook.inprocess.policies import API_VERSION, NO_MIRROR, Left
+from webhook.policy.settings.elements import NamespaceRule
+from webhook.policy.settings.settings import Settings
+
+MODE: Final = uncapped("enforce", "warn")
+"""The installation is not capped below warnings, under which it would change no pod."""
+
+
+@dataclass(frozen=True)
+class InjectionPolicy:
+    """A MutatingAdmissionPolicy, and its binding."""
+
+    suffix: str
+    spec: Mapping[str, Any]
+    binding: Mapping[str, Any]
+
+    def objects(self, prefix: str, ending: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+        """Both objects, with a name that begins with a prefix and has an ending."""
+        name = f"{prefix}-{self.suffix}{ending}"
+        head = {"apiVersion": API_VERSION, "metadata": {"name": name}}
+        return (
+            {**head, "kind": "MutatingAdmissionPolicy", "spec": self.spec},
+            {**head, "kind": "MutatingAdmissionPolicyBinding", "spec": {"policyName": name, **self.binding}},
+        )
+
+
+def mutating(
+    settings: Settings,
+    written: Mapping[str, Any],
+    installation: Installation | None = None,
+    parameters: Mapping[str, str] | None = None,
+) -> tuple[list[InjectionPolicy], list[Left]]:
+    """The policies for settings, which `written` holds in the form of a file, and the reason why they are left out.
+
+    Without an installation, the parameters are those given.
+    """
+    reason = next((f"{path} is set" for path in UNLESS if _is_set(written, path)), None)
+    modes = [_mode(settings, rule) for rule in (None, *settings.namespaces)]
+    if reason is None and len(set(modes)) > 1 and any(rule.selector is not None for rule in settings.namespaces):
+        reason = "a rule of namespaces with a selector changes their mode"
+    if reason is not None:
+        return [], [Left("injections", reason)]
+    reads = installation is not None and any(_is_set(written, path) for path in PARAMETERS)
+    made = []
+    for mutation in MUTATIONS:
+        if not mutation.applies(settings) or (mutation.obeys_mode and "on" not in modes):
+            continue
+        conditions = _conditions(settings, mutation, modes, obeys=installation is not None and mutation.obeys_mode)
+        made.append(_policy(settings, mutation, conditions, installation, reads=reads, parameters=parameters or {}))
+    return made, []
+
+
+def _mode(settings: Settings, rule: NamespaceRule | None) -> str:
+    """The mode of injections in the namespaces of a rule, or in all others: as `webhook.policy.rules.Rules`."""
+    asked = (rule and rule.injections.mode) or settings.injections.mode
+    return asked or ("report" if ((rule and rule.mode) or settings.mode) == "audit" else "on")
+
+
+def _conditions(settings: Settings, mutation: Mutation, modes: list[str], *, obeys: bool) -> list[Mapping[str, str]]:
+    names = literal(sorted(each.name for each in settings.resources))
+    conditions: list[Mapping[str, str]] = [MODE] if obeys else []
+    conditions += [NO_MIRROR, {"name": "names-a-gpu", "expression": f"dyn({names})".join(NAMES_A_GPU)}]
+    if mutation.condition:
+        conditions.append({"name": mutation.suffix, "expression": mutation.condition})
+    if mutation.obeys_mode and len(set(modes)) > 1:
+        conditions.append(condition("injects", settings.namespaces, modes, "on"))
+    return conditions
+
+
+def _is_set(written: Mapping[str, Any], path: str) -> bool:
+    """Whether settings in the form of a file have a value at a path that is not false, null or empty."""
+    value: Any = written
+    for step in path.split("."):
+        value = value[step] if isinstance(value, Mapping) else None
+    return bool(value)
+
+
+def _policy(
+    settings: Settings,
+    mutation: Mutation,
+    conditions: list[Mapping[str, str]],
+    installation: Installation | None,
+    *,
+    reads: bool,
+    parameters: Mapping[str, str],
+) -> InjectionPolicy:
+    values = {**data.data(settings), "parameters": parameters}
+    variables = {
+        name: data.expression(values[name]) if known is None else known for name, known in mutation.variables().items()
+    }
+    has_parameters = reads and "parameters" in variables
+    if has_parameters:
+        variables["parameters"] = PARAMETERS_EXPRESSION
+    made = spec(mutation, conditions, variables)
+    binding: dict[str, Any] = {"matchResources": matched(settings, installation.namespace if installation else None)}
+    if installation is not None and (has_parameters or mutation.obeys_mode):
+        made["paramKind"] = PARAM_KIND
+        binding["paramRef"] = installation.param_ref
+    return InjectionPolicy(mutation.suffix, made, binding)

@@ -1,0 +1,128 @@
+"""The pods that a policy checks, without those that are exempt, and their requests for GPUs, as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from webhook.inprocess.cel import elements, let, mapping, record, text
+from webhook.policy.pods.gpu_resources import MIG
+from webhook.policy.pods.pod import APP, INIT, SIDECAR
+
+_WINDOWS = (
+    f"{mapping('one.spec', 'os')}[?'name'].orValue('') == 'windows' || "
+    f"{mapping('one.spec', 'nodeSelector')}[?'kubernetes.io/os'].orValue('') == 'windows'"
+)
+_EXEMPT = (
+    "variables.exemptAnnotation.size() > 0 && "
+    "one.annotations[?variables.exemptAnnotation.key].orValue('') == variables.exemptAnnotation.value"
+)
+
+
+def is_gpu(name: str) -> str:
+    """Whether a name is that of a GPU resource, as `GpuResources.find`."""
+    return f"({name} in variables.gpus || {name}.startsWith({text(MIG)}))"
+
+
+def _names_gpu(field: str) -> str:
+    at = f"c.resources.{field}"
+    return f"has({at}) && type({at}) == map && {at}.exists(name, {is_gpu('name')})"
+
+
+_NAMES_GPU = (
+    "type(c) == map && has(c.resources) && type(c.resources) == map && "
+    f"({_names_gpu('limits')} || {_names_gpu('requests')})"
+)
+"""Whether a container names a GPU resource. It makes no list or mapping: a pod may have 20,000 containers."""
+
+
+def quantity_text(value: str) -> str:
+    """The text of a quantity of JSON, which may be a number; empty where it is no quantity. Null is 0."""
+    number = "type(value) == int || type(value) == double ? string(value) : value == null ? '0' : ''"
+    return let("value", value, f"type(value) == string ? string(value).trim() : {number}")
+
+
+def _amount(value: str) -> str:
+    """The amount as a number; 0 for one that is malformed, which GPS003 reports."""
+    return let("number", quantity_text(value), "isQuantity(number) ? quantity(number).asApproximateFloat() : 0.0")
+
+
+def is_whole(amount: str) -> str:
+    """Whether an amount above 0 is a whole number. From 2^53 on, a number of CEL has no fraction."""
+    return f"({amount} >= 9000000000000000.0 || {amount} == double(int({amount})))"
+
+
+_NANO = "1000000000"
+_MOST = "1e91"
+"""The greatest amount that a message shows: greater ones count as equal, as in `webhook.policy.pods.quantity`."""
+
+
+def amount_text(amount: str) -> str:
+    """An amount above 0 in a message, as `webhook.policy.pods.quantity.amount`: plain, or with an exponent."""
+    fraction = f"string(nano % {_NANO} + {_NANO}).substring(1).find('^[0-9]*[1-9]')"
+    plain = let(
+        "nano",
+        f"int({amount} * {_NANO}.0 + 0.5)",
+        f"string(nano / {_NANO}) + (nano % {_NANO} == 0 ? '' : '.' + {fraction})",
+    )
+    exponent = "string(int(digits.substring(digits.indexOf('e') + 1).replace('+', '')))"
+    second = "digits.contains('.') ? digits.substring(2, 3) : digits.contains('e') ? '0' : digits.substring(1, 2)"
+    long = let(
+        "digits",
+        f"{amount} < 1e18 ? string(int({amount})) : string({amount} < {_MOST} ? {amount} : {_MOST})",
+        f"digits.substring(0, 1) + '.' + ({second}) + 'e' + "
+        f"(digits.contains('e') ? {exponent} : string(digits.size() - 1))",
+    )
+    return f"({amount} < 10000000.0 ? {plain} : {long})"
+
+
+_REQUEST = record(
+    container="c",
+    place="field + '/' + string(place)",
+    kind=f"field == 'containers' ? {text(APP)} : "
+    f"c[?'restartPolicy'].orValue('') == 'Always' ? {text(SIDECAR)} : {text(INIT)}",
+    label="[c[?'name'].orValue('')].map(label, type(label) == string && label != '' ? label : "
+    "'[' + string(place) + ']')[0]",
+    name="name",
+    amount=_amount("amounts[name]"),
+)
+
+_OF_CONTAINER = let(
+    "limits",
+    mapping("c.resources", "limits"),
+    let(
+        "requests",
+        mapping("c.resources", "requests"),
+        f"[limits].map(amounts, limits.filter(name, {is_gpu('name')}).sort().map(name, {_REQUEST}))[0] + "
+        f"[requests].map(amounts, requests.filter(name, {is_gpu('name')} && !(name in limits)).sort()"
+        f".map(name, {_REQUEST}))[0]",
+    ),
+)
+
+_REQUESTS = (
+    "['initContainers', 'containers'].map(field, "
+    + let(
+        "listed",
+        "one.spec[?field].orValue(dyn(null))",
+        f"type(listed) == list ? listed.transformList(place, c, {_NAMES_GPU}, {_OF_CONTAINER}) : []",
+    )
+    + ").flatten(2)"
+)
+
+VARIABLES: Final[Mapping[str, str]] = {
+    "gpus": "variables.shared + variables.whole + variables.mig",
+    "pods": "variables.deferred ? [] : variables.changed.map(one, "
+    + record(annotations=mapping("one.pod", "metadata", "annotations"), spec=mapping("one.pod", "spec"))
+    + f").filter(one, {elements('one.spec', 'schedulingGates')}.size() == 0 && !({_EXEMPT}) && !({_WINDOWS}))",
+    "named": "variables.pods.map(one, " + record(spec="one.spec", requests=_REQUESTS) + ")",
+    "asking": "variables.named.filter(one, one.requests.size() > 0).map(one, "
+    + record(spec="one.spec", requests="one.requests.filter(each, each.amount > 0.0)")
+    + ").filter(one, one.requests.size() > 0)",
+}
+"""`pods`: those to check. `named`: the same with every request for a GPU resource, in the order of containers and names.
+`asking`: those that ask for a GPU, with the requests above 0."""
+
+
+def is_mig(name: str) -> str:
+    """Whether a GPU resource is a MIG slice."""
+    return f"({name} in variables.mig || {name}.startsWith({text(MIG)}) && !({name} in variables.gpus))"

@@ -1,0 +1,58 @@
+"""GPS001: a container requests more replicas than its limit."""
+
+from __future__ import annotations
+
+from webhook.inprocess.cel import message, record, text
+from webhook.inprocess.landing import landing, lands
+from webhook.inprocess.pods import amount_text, is_whole
+from webhook.inprocess.validating.remedies import FEWER_REPLICAS, OTHER_SCHEDULER, whole_cards
+from webhook.inprocess.validating.rule import LANDING, Rule
+
+
+def _is_over(limit: str) -> str:
+    return f"{limit} >= 0 && each.amount > double({limit})"
+
+
+_CONTAINER, _TIME_SLICING = _is_over("variables.limits.container"), _is_over("variables.limits.timeSlicing")
+
+_OVER = (
+    "variables.asking.map(one, "
+    + record(
+        spec="one.spec",
+        requests="one.requests",
+        over=f"one.requests.filter(each, each.name in variables.shared && ({_CONTAINER} || {_TIME_SLICING}) && "
+        f"{is_whole('each.amount')})",
+    )
+    + ").filter(one, one.over.size() > 0).map(one, "
+    + record(spec="one.spec", over="one.over", lands=landing("one"))
+    + ")"
+)
+
+
+def _excess(limit: str, shared: str) -> str:
+    return f"[{record(pod='one', request='each', limit=limit, shared=shared)}]"
+
+
+_VIOLATIONS = (
+    "variables.over.map(one, one.over.map(each, "
+    f"{_CONTAINER} && {lands('one', 'each.name')} ? "
+    f"{_excess('variables.limits.container', text('shared through MPS'))} : "
+    f"{_TIME_SLICING} && {lands('one', 'each.name', time_slicing=True)} ? "
+    f"{_excess('variables.limits.timeSlicing', text('time-sliced'))} : [])).flatten(2)"
+)
+
+RULE = Rule(
+    "GPS001",
+    _VIOLATIONS,
+    message(
+        "{kind} {} asks for {amount} of {}; the limit is {limit} where it is {shared}",
+        ["violation.request.label", "violation.request.name"],
+        kind="violation.request.kind",
+        amount=amount_text("violation.request.amount"),
+        limit="string(violation.limit)",
+        shared="violation.shared",
+    ),
+    f"{FEWER_REPLICAS} + {whole_cards('violation.pod', 'violation.request.name')} + {OTHER_SCHEDULER}",
+    (*LANDING, "limits.mpsMayAcceptMore"),
+    variables={"over": _OVER},
+)

@@ -1,0 +1,52 @@
+"""GPS004: `CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon."""
+
+from __future__ import annotations
+
+from webhook.inprocess.cel import elements, let, message, record, text
+from webhook.inprocess.landing import IS_FIRST, landing_pods
+from webhook.inprocess.paths import clean_path
+from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.policy.pods.pod import PIPE_DIRECTORY
+
+_ENTRIES = (
+    f"{elements('each.container', 'env')}.filter(entry, type(entry) == map && "
+    f"entry[?'name'].orValue('') == {text(PIPE_DIRECTORY)})"
+)
+_SETS = f"one.requests.exists(each, each.name in variables.shared && {_ENTRIES}.size() > 0)"
+
+_PATH = "variables.pipes[each.name].path"
+_IS_REFERENCE = "entry[?'valueFrom'].orValue(dyn(null)) != null || value.contains('$(')"
+_IS_WRONG = "!value.startsWith('/') || " + let("clean", clean_path("value"), f"clean != '' && clean != {_PATH}")
+_VIOLATION = "[{}]".format(record(request="each", value="value", path=_PATH, deny="{deny}"))
+_OF_ENTRY = let(
+    "entry",
+    "entries[entries.size() - 1]",
+    let(
+        "value",
+        "[entry[?'value'].orValue(dyn(''))].map(value, type(value) == string ? string(value) : '')[0]",
+        f"{_IS_REFERENCE} ? {_VIOLATION.replace('{deny}', 'false')} : "
+        f"{_IS_WRONG} ? {_VIOLATION.replace('{deny}', 'true')} : []",
+    ),
+)
+_OF_CONTAINER = let("entries", _ENTRIES, f"entries.size() == 0 ? [] : {_OF_ENTRY}")
+
+RULE = Rule(
+    "GPS004",
+    f"{landing_pods(_SETS)}.map(one, one.requests.transformList(place, each, {IS_FIRST}, {_OF_CONTAINER})).flatten(2)",
+    "(violation.deny ? "
+    + message(
+        f"{{kind}} {{}} sets {PIPE_DIRECTORY} to {{}}, where no MPS daemon listens",
+        ["violation.request.label", "violation.value"],
+        kind="violation.request.kind",
+    )
+    + " : "
+    + message(
+        f"{{kind}} {{}} sets {PIPE_DIRECTORY} by reference; it must be {{}}",
+        ["violation.request.label", "violation.path"],
+        kind="violation.request.kind",
+    )
+    + ")",
+    "'omit the variable, or set it to ' + violation.path",
+    LANDING,
+    may_deny="violation.deny",
+)

@@ -1,0 +1,16 @@
+"""GPS015: the pod is killed without a grace period."""
+
+from __future__ import annotations
+
+from webhook.inprocess.landing import landing_pods
+from webhook.inprocess.validating.rule import LANDING, Rule
+
+_FIELD = "terminationGracePeriodSeconds"
+
+RULE = Rule(
+    "GPS015",
+    landing_pods(f"one.spec[?'{_FIELD}'].orValue(dyn(null)) == 0"),
+    f"'{_FIELD}: 0 kills the MPS client, which can crash other clients of the GPU'",
+    "'omit it, or set it to a few seconds or more'",
+    LANDING,
+)

@@ -1,0 +1,75 @@
+"""GPS017: another volume hides the pipe directory."""
+
+from __future__ import annotations
+
+from webhook.inprocess.cel import elements, let, mapping, message, record
+from webhook.inprocess.landing import landing_pods
+from webhook.inprocess.paths import clean_path
+from webhook.inprocess.validating.rule import LANDING, Rule
+
+
+def _text(holder: str, field: str) -> str:
+    found = f"{holder}[?'{field}'].orValue(dyn(''))"
+    return f"[{found}].map(found, type(found) == string ? string(found) : '')[0]"
+
+
+_MOUNTS = f"{elements('each.container', 'volumeMounts')}.filter(mount, type(mount) == map)"
+_MOUNTS_ANY = f"one.requests.exists(each, each.name in variables.shared && {_MOUNTS}.size() > 0)"
+
+_HIDING = (
+    f"{_MOUNTS}.map(mount, "
+    + record(
+        path=clean_path(_text("mount", "mountPath")),
+        volume=_text("mount", "name"),
+        inside=_text("mount", "subPath"),
+    )
+    + ").filter(mount, mount.path == pipe.path || mount.path.startsWith(pipe.path + '/'))"
+)
+_VOLUMES = (
+    f"{elements('one.spec', 'volumes')}.filter(volume, type(volume) == map && "
+    f"{_text('volume', 'name')} == mount.volume)"
+)
+_HOST_OF = let("host", _text(mapping("volumes[0]", "hostPath"), "path"), f"host == '' ? '' : {clean_path('host')}")
+_SHOWN = let(
+    "volumes",
+    _VOLUMES,
+    f"volumes.size() > 0 ? {_HOST_OF} : mount.volume == pipe.volume ? pipe.host : ''",
+)
+"""The host directory behind a mount; empty for a volume of another kind, and where there is no such volume."""
+
+_WANTED = "pipe.host + mount.path.substring(pipe.path.size())"
+_FOUND = clean_path("shown + '/' + mount.inside")
+_SHOWS = let(
+    "shown",
+    _SHOWN,
+    let(
+        "wanted",
+        _WANTED,
+        "shown != '' && shown.size() <= wanted.size() && !('/' + mount.inside + '/').contains('/../') && "
+        f"{_FOUND} == wanted",
+    ),
+)
+"""Whether a mount shows the very directory of the host that it hides."""
+
+_IS_LAST = "!hiding.slice(place + 1, hiding.size()).exists(other, other.path == mount.path)"
+_OF_REQUEST = let(
+    "pipe",
+    "variables.pipes[each.name]",
+    let(
+        "hiding",
+        _HIDING,
+        f"hiding.transformList(place, mount, {_IS_LAST} && !{_SHOWS}, {record(request='each', path='mount.path')})",
+    ),
+)
+
+RULE = Rule(
+    "GPS017",
+    f"{landing_pods(_MOUNTS_ANY)}.map(one, one.requests.map(each, {_OF_REQUEST})).flatten(2)",
+    message(
+        "{kind} {} mounts {} over the MPS pipe directory",
+        ["violation.request.label", "violation.path"],
+        kind="violation.request.kind",
+    ),
+    "'mount it elsewhere, since the device plugin mounts the pipe directory there'",
+    LANDING,
+)

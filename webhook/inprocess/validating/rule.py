@@ -1,0 +1,80 @@
+"""A rule: what a ValidatingAdmissionPolicy checks for one code, as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from webhook.inprocess import kinds, landing, pods
+from webhook.inprocess.cel import let, text, used
+from webhook.inprocess.data import NAMES
+from webhook.policy.checks import CHECKS
+from webhook.policy.verdict import Severity
+
+SUPPRESSION: Final = ("suppress.annotation",)
+"""Settings under which the webhook decides about every code: an annotation suppresses findings one by one."""
+
+LANDING: Final = (
+    *SUPPRESSION,
+    "requests.annotations",
+    "injections.steering.enabled",
+    "injections.memory.enabled",
+    "placement.nodeGroups",
+    "placement.groupsAreComplete",
+    "facts.nodes",
+    "facts.devicePlugin",
+    "facts.deviceClasses",
+)
+"""Settings under which the webhook decides about codes that depend on where a pod could land."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The rule for a code. `violations` is the list of all violations, in the order of the webhook's findings.
+
+    `message` and `remedy` are texts about one `violation`. `may_deny` says whether a violation can be a denial; empty
+    where each can. `unless`: the paths of settings that CEL cannot express unless they are false, null or empty.
+    `variables`: those of the rule alone.
+    """
+
+    code: str
+    violations: str
+    message: str
+    remedy: str
+    unless: tuple[str, ...]
+    may_deny: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def severity(self) -> Severity:
+        """The severity by default."""
+        return next(check.severity for check in CHECKS if check.code == self.code)
+
+    @property
+    def line(self) -> str:
+        """The line of the first violation without its remedy, as in a warning."""
+        return let("violation", "variables.violations[0]", f"{text(self.code + ' ')} + {self.message}")
+
+    @property
+    def denial(self) -> str:
+        """The line of the first violation in a denial."""
+        line = f"{text(self.code + ' ')} + {self.message} + '; ' + {self.remedy}"
+        return let("violation", "variables.violations[0]", line)
+
+    def expressions(self, *, denies: bool) -> dict[str, str | None]:
+        """The variables of a policy that denies, or warns and records, in their order; None for data."""
+        violations = self.violations
+        if denies and self.may_deny:
+            violations = f"{violations}.filter(violation, {self.may_deny})"
+        known = {**_KNOWN, **self.variables, "violations": violations}
+        needed = used([self.denial if denies else self.line], known)
+        return {name: None if name in NAMES else known[name] for name in needed}
+
+
+_KNOWN: Final[Mapping[str, str]] = {
+    **dict.fromkeys(NAMES, ""),
+    **kinds.VARIABLES,
+    **pods.VARIABLES,
+    **landing.VARIABLES,
+}
