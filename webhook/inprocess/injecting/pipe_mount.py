@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from webhook.inprocess.injecting.clients import sets
-from webhook.inprocess.paths import clean
+from webhook.inprocess.paths import clean_path
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
 from webhook.policy.pods.pod import PIPE_DIRECTORY
 from webhook.policy.rules import ENFORCE_LABEL
@@ -24,13 +24,13 @@ _MOST_UNCLEAN = 100
 _MOUNTS = f"""has(k.container.volumeMounts) && [variables.clean[k.resource]].exists(path,
 k.container.volumeMounts.exists(m, m.mountPath == path)
 || [k.container.volumeMounts.filter(m, m.mountPath.matches('^[^/]|//|/\\\\.|/$'))].exists(l, l.size() <= {_MOST_UNCLEAN}
-&& l.exists(m, {clean("m.mountPath")} == path)))"""
+&& l.exists(m, {clean_path("m.mountPath")} == path)))"""
 
 _SOURCE = """(variables.options.hostPathType == '' ? {'path': dyn(p.host)}
 : {'path': dyn(p.host), 'type': dyn(variables.options.hostPathType)})"""
 
 VARIABLES: Final[Mapping[str, str]] = {
-    "clean": f"variables.landing.transformMapEntry(i, n, {{n: {clean('variables.pipes[n].path')}}})",
+    "clean": f"variables.landing.transformMapEntry(i, n, {{n: {clean_path('variables.pipes[n].path')}}})",
     # The clients that get a mount: those that set no pipe directory of their own and mount nothing there.
     "mounting": f"""variables.options.pipeMount != 'true' || !{_ALLOWS_HOST_PATH} ? [] :
 variables.clients.filter(k, !({sets(f"'{PIPE_DIRECTORY}'")}) && !({_MOUNTS}))""",
