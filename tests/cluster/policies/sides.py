@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, namespace

@@ -31,8 +31,8 @@ PARAMETERS_EXPRESSION: Final = "params.?data.orValue({})"
 MOST: Final = 1000
 """Elements of each list of a pod that the expressions read, such as its containers, or the variables of one.
 
-The policies leave a larger pod as it is. The API server's time to look through a list grows faster than the list, within
-its own budget: 20,000 variables take seconds.
+The policies leave a larger pod as it is. The API server's time to look through a list grows faster than the list,
+within its own budget: 20,000 variables take seconds.
 """
 
 _CONTAINERS = "(object.spec.?initContainers.orValue([]) + object.spec.?containers.orValue([]))"
