@@ -118,3 +118,31 @@ def _policy(
         made["paramKind"] = PARAM_KIND
         binding["paramRef"] = installation.param_ref
     return InjectionPolicy(mutation.suffix, made, binding)
+
+
+def content() -> dict[str, Any]:
+    """All that the chart needs to make the same policies. A variable without an expression is data.
+
+    A policy that reads parameters has `parameters` as the expression of its variable of this name.
+    """
+    return {
+        "unless": list(UNLESS),
+        "parametersFor": list(PARAMETERS),
+        "parameters": PARAMETERS_EXPRESSION,
+        "mode": MODE,
+        "namesAGpu": {"name": "names-a-gpu", "before": NAMES_A_GPU[0], "after": NAMES_A_GPU[1]},
+        "policies": [_content_of(one) for one in MUTATIONS],
+    }
+
+
+def _content_of(mutation: Mutation) -> dict[str, Any]:
+    variables = {name: {} if known is None else {"expression": known} for name, known in mutation.variables().items()}
+    return {
+        "suffix": mutation.suffix,
+        "obeysMode": mutation.obeys_mode,
+        "condition": mutation.condition,
+        "variables": [{"name": name, **of} for name, of in variables.items()],
+        "spec": {
+            key: value for key, value in spec(mutation, [], {}).items() if key not in ("matchConditions", "variables")
+        },
+    }

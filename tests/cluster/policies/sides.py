@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, namespace
@@ -64,7 +64,6 @@ class Sides:
 
     running: ControlPlaneOnly
     evaluator: Evaluator | None = None
-    paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def collection(self, manifest: Object, space: str) -> str:
         """The path of the collection for an object in a namespace."""
@@ -95,10 +94,18 @@ class Sides:
         return Answer(response.status, "", warnings, without_space(content))
 
 
-def without_space(made: Object) -> Object:
+_OWN = frozenset(
+    {"namespace", "uid", "creationTimestamp", "managedFields", "resourceVersion", "controller-uid"}
+    | {"batch.kubernetes.io/controller-uid"}
+)
+"""Names of what the API server gives an object of its own, in its metadata and in the selector of a Job."""
+
+
+def without_space(made: Any) -> Any:
     """The object without what the API server gives it in its namespace."""
-    own = ("namespace", "uid", "creationTimestamp", "managedFields", "resourceVersion")
-    return {**made, "metadata": {key: value for key, value in made["metadata"].items() if key not in own}}
+    if isinstance(made, dict):
+        return {key: without_space(value) for key, value in made.items() if key not in _OWN}
+    return [without_space(one) for one in made] if isinstance(made, list) else made
 
 
 @contextmanager

@@ -37,6 +37,8 @@ def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
     """A control plane with the object from which the policies of a release take the mode."""
     with control_plane(place=Loopback) as started, namespace(started, NAME) as path:
         started.api.create(f"{path}/serviceaccounts", {"metadata": {"name": f"{NAME}-parameters"}})
+        # The policies inject it, and the API server rejects pods with a class that does not exist.
+        started.api.create("/apis/node.k8s.io/v1/runtimeclasses", {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
         yield started
 
 

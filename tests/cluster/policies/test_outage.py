@@ -93,7 +93,7 @@ def test_pods_are_changed_as_by_the_webhook(both: Sides, decided: Decided) -> No
     for made in (pod("one"), pod("two", container("first"), container("second", gpus=0))):
         one = {**made, "spec": {**made["spec"], "automountServiceAccountToken": False}}
         by_policies, by_webhook = both.create(one, POLICED), both.create(one, HOOKED)
-        assert by_policies.made["spec"]["runtimeClassName"] == "nvidia"
+        assert by_policies.made["spec"].get("runtimeClassName") == "nvidia", by_policies.made
         assert differences(by_policies, by_webhook, decided) == []
 
 

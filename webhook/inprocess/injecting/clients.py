@@ -23,6 +23,16 @@ def names_asked(names: str) -> str:
     return f"variables.{names}.filter(n, n in c.resources.limits && {_POSITIVE})"
 
 
+LONGEST: Final = 4096
+"""Characters of an annotation's value that are read. A longer one takes seconds: what it lists is added again."""
+
+
+def listed(annotation: str) -> str:
+    """The parts of the list with commas in an annotation."""
+    value = f"variables.annotations[?'{annotation}'].orValue('')"
+    return f"[{value}].map(t, t.size() <= {LONGEST} ? t.split(',') : [])[0]"
+
+
 def sets(variable: str) -> str:
     """Whether the container of the client `k` sets an environment variable, which is a text of CEL."""
     return f"has(k.container.env) && k.container.env.exists(v, v.name == {variable})"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from webhook.inprocess.injecting.clients import LONGEST
 from webhook.policy.pods.client_limits import ANNOTATIONS
 from webhook.policy.pods.pod import MEMORY, PIPE_DIRECTORY, PRIORITY, THREADS
-
-LONGEST = 4096
-"""Characters of an annotation's value. A longer one counts as malformed: it would take too much of the budget."""
 
 _TEXT = "variables.annotations[?'{key}'].orValue('')"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from webhook.inprocess.injecting import clients, limits, pipe_directory, pipe_mount, runtime_class, tolerations
-from webhook.inprocess.injecting.clients import sets
+from webhook.inprocess.injecting.clients import listed, sets
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
 from webhook.policy.mark import INJECTED
 from webhook.policy.verdict import MOST_EDITS
@@ -36,7 +36,7 @@ def _extended(key: str, names: str) -> str:
 
 
 _MARK = f"""variables.options.annotate != 'true' ? [] :
-[variables.annotations[?'{INJECTED}'].orValue('').split(',')].map(l, variables.injected.filter(n, !(n in l)))[0]"""
+[{listed(INJECTED)}].map(l, variables.injected.filter(n, !(n in l)))[0]"""
 
 VARIABLES: Final[Mapping[str, str]] = {
     **clients.VARIABLES,

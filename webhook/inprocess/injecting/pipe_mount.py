@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from webhook.inprocess.injecting.clients import sets
+from webhook.inprocess.injecting.clients import listed, sets
 from webhook.inprocess.paths import clean_path
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
 from webhook.policy.pods.pod import PIPE_DIRECTORY
@@ -13,6 +13,9 @@ from webhook.policy.rules import ENFORCE_LABEL
 
 _STEM = "find('^.{0,58}')"
 """The part of a volume's name that leaves room for a number, as in the webhook."""
+
+_MOST_NAMES = 100
+"""Volumes of the pod whose names begin like that of the mount; with more of them, the policies inject nothing."""
 
 # As the hooks decide: with `unlabelled: privileged`, any level but the two strict ones allows hostPath volumes.
 _ALLOWS_HOST_PATH = f"""[namespaceObject.metadata.?labels[?'{ENFORCE_LABEL}'].orValue(variables.options.unlabelled)]
@@ -44,12 +47,12 @@ variables.clients.filter(k, !({sets(f"'{PIPE_DIRECTORY}'")}) && !({_MOUNTS}))"""
 object.spec.?volumes.orValue([]).filter(v, v.name.startsWith(l.{_STEM})))}})[0])""",
     # The same with a name that is free, or that a volume with this source has.
     "volumes": f"""variables.wanted.map(w, {{'label': w.label, 'source': w.source, 'own': w.own,
-'name': dyn(lists.range(w.own.size() + 1).map(n, n == 0 ? w.label : w.label.{_STEM} + '-' + string(n + 1))
+'name': dyn(lists.range([w.own.size(), {_MOST_NAMES}].min() + 1)
+.map(n, n == 0 ? w.label : w.label.{_STEM} + '-' + string(n + 1))
 .filter(n, !w.own.exists(v, v.name == n && v.?hostPath.orValue({{}}) != w.source))[0])}})
 .map(w, {{'label': w.label, 'source': w.source, 'name': w.name, 'isNew': dyn(!w.own.exists(v, v.name == w.name))}})""",
     "evicted": f"""variables.options.safeToEvict != 'true' ? [] :
-[variables.annotations[?'{SAFE_TO_EVICT}'].orValue('').split(',').map(n, n.trim())]
-.map(l, variables.volumes.map(v, v.name).filter(n, !(n in l)))[0]""",
+[{listed(SAFE_TO_EVICT)}.map(n, n.trim())].map(l, variables.volumes.map(v, v.name).filter(n, !(n in l)))[0]""",
 }
 """The variables, each with its expression."""
 

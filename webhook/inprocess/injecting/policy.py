@@ -25,24 +25,30 @@ UNLESS: Final = (
 PARAMETERS: Final = ("facts.nodes", "facts.runtimeClasses", "injections.tolerations.fromNodes")
 """Settings under which the policies read parameters: what they inject depends on the cluster."""
 
-MOST_CONTAINERS: Final = 1000
-MOST_NAMES: Final = 500
-"""Containers of a pod, and resources that one of them names: the policies leave larger pods alone.
+MOST: Final = 1000
+"""Elements of each list of a pod that the expressions read, such as its containers, or the variables of one.
 
-The API server's time to look through a list grows faster than the list, within its own budget: 20,000 containers take
-seconds. A pod of this size fits no node.
+The policies leave a larger pod as it is. The API server's time to look through a list grows faster than the list,
+within its own budget: 20,000 variables take seconds.
 """
 
 _CONTAINERS = "(object.spec.?initContainers.orValue([]) + object.spec.?containers.orValue([]))"
 _LIMITS = "has(c.resources) && has(c.resources.limits)"
+_LISTS = " && ".join(f"(!has(c.{field}) || c.{field}.size() <= {MOST})" for field in ("env", "volumeMounts"))
+_OF_POD = " && ".join(
+    f"(!has(object.spec.{field}) || object.spec.{field}.size() <= {MOST})" for field in ("volumes", "tolerations")
+)
+_NAMES_ONE = (
+    f"{_LIMITS} && (gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}')))"
+)
 
 NAMES_A_GPU: Final = (
     "[",
-    f"].exists(gpus, [{_CONTAINERS}].exists(listed, listed.size() <= {MOST_CONTAINERS} && "
-    f"listed.all(c, !({_LIMITS}) || c.resources.limits.size() <= {MOST_NAMES}) && listed.exists(c, {_LIMITS} && "
-    f"(gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}'))))))",
+    f"].exists(gpus, [{_CONTAINERS}].exists(listed, listed.size() <= {MOST} && {_OF_POD} && "
+    f"listed.all(c, (!({_LIMITS}) || c.resources.limits.size() <= {MOST}) && {_LISTS}) && "
+    f"listed.exists(c, {_NAMES_ONE})))",
 )
-"""The condition that a pod names a GPU resource, before and after the names of these resources.
+"""The condition that a pod names a GPU resource and is not too large, before and after the names of these resources.
 
 Without it, the API server would encode and decode each pod, and ask all webhooks a second time.
 """
