@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from webhook import __version__
+from webhook.inprocess import policies
 from webhook.live.rights import READ, rules
 from webhook.policy.pods.gpu_resources import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
@@ -293,6 +294,7 @@ def files() -> dict[str, str]:
         "Chart.yaml": chart(),
         "templates/_defaults.tpl": settings_defaults(),
         "templates/_presets.tpl": presets(),
+        "files/policies.json": json.dumps(policies.content(), indent=2, ensure_ascii=False) + "\n",
         "files/rights.json": json.dumps({name: rules(kinds) for name, kinds in READ.items()}, indent=2) + "\n",
     }
 

@@ -30,7 +30,7 @@ def test_generated_files_are_current() -> None:
     files = GENERATOR["files"]()
     assert set(files) == {
         *("values.schema.json", "README.md", "Chart.yaml"),
-        *("templates/_defaults.tpl", "files/rights.json", "templates/_presets.tpl"),
+        *("templates/_defaults.tpl", "files/rights.json", "files/policies.json", "templates/_presets.tpl"),
     }
     assert {name: (CHART / name).read_text() for name in files} == files
 

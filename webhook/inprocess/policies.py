@@ -13,7 +13,7 @@ from webhook.inprocess import data
 from webhook.inprocess.cel import literal
 from webhook.inprocess.kinds import COVERED, CoveredKind
 from webhook.inprocess.validating import RULES
-from webhook.inprocess.validating.rule import Rule
+from webhook.inprocess.validating.rule import SHARED, Rule
 from webhook.policy.rules import MODES, Cap
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
@@ -224,28 +224,34 @@ def exclusions(settings: Settings, installation: Installation | None) -> Sequenc
 
 
 def content() -> dict[str, Any]:
-    """All that the chart needs to make the same policies. A variable without an expression is data."""
+    """All that the chart needs to make the same policies.
+
+    `data` names the variables that depend on settings, `variables` holds those that several rules share. A variable of
+    a rule without an expression is one of these.
+    """
     return {
         "data": list(data.NAMES),
         "kinds": [{"preset": one.preset, "rule": one.rule()} for one in COVERED],
         "conditions": {"mode": MODE, "mirror": NO_MIRROR},
+        "variables": dict(SHARED),
         "validating": [_content_of(rule) for rule in RULES],
     }
 
 
 def _content_of(rule: Rule) -> dict[str, Any]:
+    """A rule for policies that deny, and for those that warn or record."""
     return {
         "code": rule.code,
         "severity": rule.severity.label,
         "unless": list(rule.unless),
-        **{
-            name: {
-                "variables": [
-                    {"name": variable, **({} if known is None else {"expression": known})}
-                    for variable, known in rule.expressions(denies=denies).items()
-                ],
-                "validation": validation(rule, denies=denies),
-            }
-            for name, denies in (("deny", True), ("others", False))
-        },
+        "deny": _variant(rule, denies=True),
+        "others": _variant(rule, denies=False),
     }
+
+
+def _variant(rule: Rule, *, denies: bool) -> dict[str, Any]:
+    variables = [
+        {"name": name} if known is None or name in SHARED else {"name": name, "expression": known}
+        for name, known in rule.expressions(denies=denies).items()
+    ]
+    return {"variables": variables, "validation": validation(rule, denies=denies)}
