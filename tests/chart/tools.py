@@ -19,13 +19,14 @@ _NO_DISCOVERY = "-tags=remove_all_sd"  # without the clients of all clouds, whic
 
 
 def recipe() -> Recipe:
-    """Helm, the API server's code for match conditions, and promtool, of the versions in the files go.mod."""
+    """Helm, the API server's code for conditions and policies, and promtool, of the versions in the files go.mod."""
     return Recipe("chart-tools", key_of(_SOURCE, _PROMTOOL_SOURCE, *gobuild.FLAGS, _NO_DISCOVERY), _fill)
 
 
 def _fill(folder: Path) -> None:
     gobuild.build(_SOURCE, folder / "helm", package=_HELM)
     gobuild.build(_SOURCE, folder / "matcher", package="./matcher")
+    gobuild.build(_SOURCE, folder / "policies", package="./policies")
     gobuild.build(_PROMTOOL_SOURCE, folder / "promtool", _NO_DISCOVERY, package=_PROMTOOL)
 
 
@@ -47,6 +48,12 @@ def matcher() -> str:
 
 
 @cache
+def policies() -> str:
+    """The program that evaluates ValidatingAdmissionPolicies. Raises `ToolsMissingError`."""
+    return str(recipe().make() / "policies")
+
+
+@cache
 def promtool() -> str:
     """The program that checks and tests rules of Prometheus. Raises `ToolsMissingError`."""
     return str(recipe().make() / "promtool")
@@ -55,7 +62,7 @@ def promtool() -> str:
 def main() -> int:
     """Build what is missing, and print the paths."""
     try:
-        built = (helm(), matcher(), promtool())
+        built = (helm(), matcher(), policies(), promtool())
     except ToolsMissingError as problem:
         print(f"chart-tools: {problem}", file=sys.stderr)
         return 1

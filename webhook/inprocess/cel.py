@@ -58,6 +58,21 @@ def elements(holder: str, field: str) -> str:
     return let("held", f"{holder}[?{text(field)}].orValue(dyn(null))", "type(held) == list ? held : dyn([])")
 
 
+_CHUNK = 100
+
+
+def in_chunks(values: str, body: str) -> str:
+    """The lists that the body makes of each `chunk` of a list, as one list. `start` is the place of its first value.
+
+    The tracker of costs searches all values that a loop has left behind, at each step, so that the time grows with the
+    square of a loop's steps (google/cel-go interpreter/runtimecost.go, `refValStack.drop`). The end of an inner loop
+    removes them.
+    """
+    chunk = f"values.slice(start, start + {_CHUNK} < values.size() ? start + {_CHUNK} : values.size())"
+    starts = f"lists.range((values.size() + {_CHUNK - 1}) / {_CHUNK}).map(number, number * {_CHUNK})"
+    return let("values", values, f"{starts}.map(start, {let('chunk', chunk, body)}).flatten()")
+
+
 def message(template: str, names: Sequence[str], **texts: str) -> str:
     """A message as `webhook.policy.messages.Message`: `{}` stands for a quoted name, `{word}` for the text of a word.
 

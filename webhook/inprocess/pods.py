@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from webhook.inprocess.cel import elements, let, mapping, record, text
+from webhook.inprocess.cel import elements, in_chunks, let, mapping, record, text
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.pods.pod import APP, INIT, SIDECAR
 
@@ -19,14 +19,21 @@ _EXEMPT = (
 )
 
 
-def is_gpu(name: str) -> str:
-    """Whether a name is that of a GPU resource, as `GpuResources.find`."""
-    return f"({name} in variables.gpus || {name}.startsWith({text(MIG)}))"
+_MOST_NAMES = 500
+"""Names of resources in one mapping that are read one by one: more take longer than a request may take."""
+
+
+def gpu_names(amounts: str) -> str:
+    """The names of GPU resources in a mapping, sorted. Those of the settings are looked up, however many it has."""
+    of_mig = f"{amounts}.filter(name, name.startsWith({text(MIG)}) && !(name in variables.gpus))"
+    known = f"variables.gpus.filter(name, name in {amounts})"
+    return f"({known} + ({amounts}.size() <= {_MOST_NAMES} ? {of_mig} : [])).sort()"
 
 
 def _names_gpu(field: str) -> str:
     at = f"c.resources.{field}"
-    return f"has({at}) && type({at}) == map && {at}.exists(name, {is_gpu('name')})"
+    of_mig = f"{at}.size() <= {_MOST_NAMES} && {at}.exists(name, name.startsWith({text(MIG)}))"
+    return f"has({at}) && type({at}) == map && (variables.gpus.exists(name, name in {at}) || {of_mig})"
 
 
 _NAMES_GPU = (
@@ -78,11 +85,11 @@ def amount_text(amount: str) -> str:
 
 _REQUEST = record(
     container="c",
-    place="field + '/' + string(place)",
+    place="field + '/' + string(start + place)",
     kind=f"field == 'containers' ? {text(APP)} : "
     f"c[?'restartPolicy'].orValue('') == 'Always' ? {text(SIDECAR)} : {text(INIT)}",
     label="[c[?'name'].orValue('')].map(label, type(label) == string && label != '' ? label : "
-    "'[' + string(place) + ']')[0]",
+    "'[' + string(start + place) + ']')[0]",
     name="name",
     amount=_amount("amounts[name]"),
 )
@@ -93,20 +100,18 @@ _OF_CONTAINER = let(
     let(
         "requests",
         mapping("c.resources", "requests"),
-        f"[limits].map(amounts, limits.filter(name, {is_gpu('name')}).sort().map(name, {_REQUEST}))[0] + "
-        f"[requests].map(amounts, requests.filter(name, {is_gpu('name')} && !(name in limits)).sort()"
-        f".map(name, {_REQUEST}))[0]",
+        f"[limits].map(amounts, {gpu_names('limits')}.map(name, {_REQUEST}))[0] + "
+        f"[requests].map(amounts, {gpu_names('requests')}.filter(name, !(name in limits)).map(name, {_REQUEST}))[0]",
     ),
 )
 
 _REQUESTS = (
     "['initContainers', 'containers'].map(field, "
-    + let(
-        "listed",
-        "one.spec[?field].orValue(dyn(null))",
-        f"type(listed) == list ? listed.transformList(place, c, {_NAMES_GPU}, {_OF_CONTAINER}) : []",
+    + in_chunks(
+        let("held", "one.spec[?field].orValue(dyn(null))", "type(held) == list ? held : dyn([])"),
+        f"chunk.transformList(place, c, {_NAMES_GPU}, {_OF_CONTAINER}).flatten()",
     )
-    + ").flatten(2)"
+    + ").flatten()"
 )
 
 VARIABLES: Final[Mapping[str, str]] = {
@@ -119,8 +124,8 @@ VARIABLES: Final[Mapping[str, str]] = {
     + record(spec="one.spec", requests="one.requests.filter(each, each.amount > 0.0)")
     + ").filter(one, one.requests.size() > 0)",
 }
-"""`pods`: those to check. `named`: the same with every request for a GPU resource, in the order of containers and names.
-`asking`: those that ask for a GPU, with the requests above 0."""
+"""`pods`: those to check. `named`: the same with every request for a GPU resource, in the order of containers
+and names. `asking`: those that ask for a GPU, with the requests above 0."""
 
 
 def is_mig(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.inprocess.cel import let, mapping, message, record, text
-from webhook.inprocess.pods import is_gpu, quantity_text
+from webhook.inprocess.pods import gpu_names, quantity_text
 from webhook.inprocess.validating.rule import SUPPRESSION, Rule
 
 _PLACEHOLDER = r"\\{\\{|\\$\\{|\\$\\(|^\\$[A-Za-z_][A-Za-z0-9_]*$"
@@ -55,7 +55,7 @@ _OF_POD = (
     "['limits', 'requests'].map(field, "
     + mapping("one.spec", "resources")
     + "[?field].orValue(dyn(null))).filter(amounts, type(amounts) == map)"
-    f".map(amounts, amounts.filter(name, {is_gpu('name')}).sort().map(name, "
+    f".map(amounts, {gpu_names('amounts')}.map(name, "
     + let("each", record(name="name"), _problem("pod"))
     + ")).flatten()"
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from webhook.inprocess.cel import elements, let, message, record, text
+from webhook.inprocess.cel import elements, in_chunks, let, message, record, text
 from webhook.inprocess.landing import IS_FIRST, landing_pods
 from webhook.inprocess.paths import clean_path
 from webhook.inprocess.validating.rule import LANDING, Rule
 from webhook.policy.pods.pod import PIPE_DIRECTORY
 
-_ENTRIES = (
-    f"{elements('each.container', 'env')}.filter(entry, type(entry) == map && "
-    f"entry[?'name'].orValue('') == {text(PIPE_DIRECTORY)})"
+_ENTRIES = in_chunks(
+    elements("each.container", "env"),
+    f"chunk.filter(entry, type(entry) == map && entry[?'name'].orValue('') == {text(PIPE_DIRECTORY)})",
 )
 _SETS = f"one.requests.exists(each, each.name in variables.shared && {_ENTRIES}.size() > 0)"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.inprocess.cel import elements, let, mapping, message, record
+from webhook.inprocess.cel import elements, in_chunks, let, mapping, message, record
 from webhook.inprocess.landing import landing_pods
 from webhook.inprocess.paths import clean_path
 from webhook.inprocess.validating.rule import LANDING, Rule
@@ -13,17 +13,20 @@ def _text(holder: str, field: str) -> str:
     return f"[{found}].map(found, type(found) == string ? string(found) : '')[0]"
 
 
-_MOUNTS = f"{elements('each.container', 'volumeMounts')}.filter(mount, type(mount) == map)"
-_MOUNTS_ANY = f"one.requests.exists(each, each.name in variables.shared && {_MOUNTS}.size() > 0)"
+_MOUNTS_ANY = (
+    "one.requests.exists(each, each.name in variables.shared && "
+    f"{elements('each.container', 'volumeMounts')}.size() > 0)"
+)
 
-_HIDING = (
-    f"{_MOUNTS}.map(mount, "
-    + record(
-        path=clean_path(_text("mount", "mountPath")),
-        volume=_text("mount", "name"),
-        inside=_text("mount", "subPath"),
-    )
-    + ").filter(mount, mount.path == pipe.path || mount.path.startsWith(pipe.path + '/'))"
+_READ = record(
+    path=clean_path(_text("mount", "mountPath")),
+    volume=_text("mount", "name"),
+    inside=_text("mount", "subPath"),
+)
+_HIDING = in_chunks(
+    elements("each.container", "volumeMounts"),
+    f"chunk.filter(mount, type(mount) == map).map(mount, {_READ})"
+    ".filter(mount, mount.path == pipe.path || mount.path.startsWith(pipe.path + '/'))",
 )
 _VOLUMES = (
     f"{elements('one.spec', 'volumes')}.filter(volume, type(volume) == map && "

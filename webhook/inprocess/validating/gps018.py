@@ -46,9 +46,15 @@ _OF_KEY = let(
         f"wanted == '' ? [] : {_violation('wrong', 'wanted')}",
     ),
 )
+_MOST = 500
+"""Annotations that are read one by one. Those that may deny a pod are looked up, however many a pod has."""
+
+_OTHERS = (
+    f"one.annotations.filter(key, key.startsWith({text(PREFIX)}) && key != {text(INJECTED)} && !(key in [{_KNOWN}]) && "
+    "variables.exemptAnnotation[?'key'].orValue('') != key)"
+)
 _KEYS = (
-    f"one.annotations.filter(key, key.startsWith({text(PREFIX)}) && key != {text(INJECTED)} && "
-    "variables.exemptAnnotation[?'key'].orValue('') != key).sort()"
+    f"([{_KNOWN}].filter(key, key in one.annotations) + (one.annotations.size() <= {_MOST} ? {_OTHERS} : [])).sort()"
 )
 
 RULE = Rule(

@@ -28,8 +28,8 @@ def _names_any(prefixes: tuple[str, ...]) -> str:
     amounts = f"[{mapping('c', 'resources', 'limits')}, {mapping('c', 'resources', 'requests')}]"
     return (
         "['initContainers', 'containers'].exists(field, [violation.pod.spec[?field].orValue(dyn(null))].exists(listed, "
-        f"type(listed) == list && listed.exists(c, type(c) == map && "
-        f"{amounts}.exists(amounts, amounts.exists(name, {starts})))))"
+        f"type(listed) == list && listed.size() <= 500 && listed.exists(c, type(c) == map && "
+        f"{amounts}.exists(amounts, amounts.size() <= 500 && amounts.exists(name, {starts})))))"
     )
 
 

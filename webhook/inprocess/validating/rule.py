@@ -67,14 +67,10 @@ class Rule:
         violations = self.violations
         if denies and self.may_deny:
             violations = f"{violations}.filter(violation, {self.may_deny})"
-        known = {**_KNOWN, **self.variables, "violations": violations}
+        known = {**dict.fromkeys(NAMES, ""), **SHARED, **self.variables, "violations": violations}
         needed = used([self.denial if denies else self.line], known)
         return {name: None if name in NAMES else known[name] for name in needed}
 
 
-_KNOWN: Final[Mapping[str, str]] = {
-    **dict.fromkeys(NAMES, ""),
-    **kinds.VARIABLES,
-    **pods.VARIABLES,
-    **landing.VARIABLES,
-}
+SHARED: Final[Mapping[str, str]] = {**kinds.VARIABLES, **pods.VARIABLES, **landing.VARIABLES}
+"""The variables that rules share, in their order."""

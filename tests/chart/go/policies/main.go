@@ -1,7 +1,7 @@
 // What the API server's own code makes of ValidatingAdmissionPolicies. Reads [{"policies": [...], "params": an object or
-// null, "requests": [an AdmissionRequest, ...]}, ...] and writes, for each request of each group and each policy, its
-// message, "" if it admits the object, and what the expressions cost. Instead of the list stands null for a request whose
-// objects the API server could not read.
+// null, "requests": [an AdmissionRequest, ...]}, ...] and writes, for each request of each group, its objects as the API
+// server sends them to webhooks, and for each policy its message, "" if it admits the object, and what the expressions
+// cost. null stands for a request whose objects the API server could not read.
 package main
 
 import (
@@ -33,6 +33,12 @@ type group struct {
 	Requests []admissionv1.AdmissionRequest             `json:"requests"`
 }
 
+type answer struct {
+	Object    map[string]any `json:"object"`
+	OldObject map[string]any `json:"oldObject"`
+	Verdicts  []verdict      `json:"verdicts"`
+}
+
 type verdict struct {
 	Message string `json:"message"`
 	Cost    int64  `json:"cost"`
@@ -43,31 +49,49 @@ func main() {
 	if err := json.NewDecoder(os.Stdin).Decode(&groups); err != nil {
 		log.Fatal(err)
 	}
-	verdicts := make([][][]verdict, len(groups))
+	answers := make([][]*answer, len(groups))
 	for index, one := range groups {
-		verdicts[index] = one.evaluate()
+		answers[index] = one.evaluate()
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(verdicts); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(answers); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func (g group) evaluate() [][]verdict {
+func (g group) evaluate() []*answer {
 	policies := make([]*policy, len(g.Policies))
 	for index := range g.Policies {
 		policies[index] = compile(&g.Policies[index])
 	}
-	verdicts := make([][]verdict, len(g.Requests))
+	answers := make([]*answer, len(g.Requests))
 	for index := range g.Requests {
 		attributes, err := requests.Attributes(&g.Requests[index])
 		if err != nil {
 			continue
 		}
+		made := &answer{Object: sent(attributes.GetObject()), OldObject: sent(attributes.GetOldObject())}
 		for _, one := range policies {
-			verdicts[index] = append(verdicts[index], one.verdict(attributes, g.Params))
+			made.Verdicts = append(made.Verdicts, one.verdict(attributes, g.Params))
 		}
+		answers[index] = made
 	}
-	return verdicts
+	return answers
+}
+
+// sent gives an object as webhooks get it.
+func sent(object runtime.Object) map[string]any {
+	if object == nil {
+		return nil
+	}
+	raw, err := json.Marshal(object)
+	if err != nil {
+		log.Fatal(err)
+	}
+	held := map[string]any{}
+	if err := json.Unmarshal(raw, &held); err != nil {
+		log.Fatal(err)
+	}
+	return held
 }
 
 // policy holds the compiled expressions of a policy, as compilePolicy in plugin.go of the API server's plugin makes them.
@@ -79,14 +103,16 @@ type policy struct {
 	params      bool
 }
 
-// compiled holds what was compiled by its source: compiling is what takes the time.
+// compiled holds policies by their expressions: to compile them takes half a second.
 var compiled = map[string]*policy{}
 
 // The libraries of an API server of Kubernetes 1.35, the oldest one that the policies support.
 var environments = environment.MustBaseEnvSet(version.MajorMinor(1, 34))
 
 func compile(source *registrationv1.ValidatingAdmissionPolicy) *policy {
-	key, err := json.Marshal(source.Spec)
+	expressions := source.Spec
+	expressions.MatchConstraints = nil
+	key, err := json.Marshal(expressions)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,126 @@
+"""`export policies`: the objects, the header that says what stays with the webhook, and wrong usage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.run import Ended, run
+
+CODES = "GPS001, GPS002, GPS003, GPS004, GPS009, GPS010, GPS015, GPS017, GPS018"
+INSTALLED = "--installed-as=gpu/release"
+
+
+def _objects(ended: Ended) -> list[dict[str, Any]]:
+    assert (ended.code, ended.err) == (0, "")
+    return list(yaml.safe_load_all(ended.out))
+
+
+def _header(ended: Ended) -> str:
+    return "\n".join(line.removeprefix("# ") for line in ended.out.splitlines() if line.startswith("#"))
+
+
+def _settings(folder: Path, text: str) -> Path:
+    file = folder / "settings.yaml"
+    file.write_text(f"apiVersion: gpushare-webhook/v1\nkind: Settings\n{text}")
+    return file
+
+
+def test_export_holds_policy_and_binding_per_code() -> None:
+    ended = run("export", "policies", "--config=/dev/null")
+    objects = _objects(ended)
+    policies = [one for one in objects if one["kind"] == "ValidatingAdmissionPolicy"]
+    bindings = [one for one in objects if one["kind"] == "ValidatingAdmissionPolicyBinding"]
+    assert f"They decide {CODES}, for Pod," in _header(ended)
+    assert [one["metadata"]["name"] for one in policies] == [
+        f"gpushare-webhook-{code.lower()}" for code in CODES.split(", ")
+    ]
+    assert [one["spec"]["policyName"] for one in bindings] == [one["metadata"]["name"] for one in policies]
+    assert not any("paramKind" in one["spec"] for one in policies)
+
+
+def test_bindings_act_as_severities_say(tmp_path: Path) -> None:
+    text = "severities: {GPS001: audit, GPS002: 'off'}\nnamespaces: [{names: [lab-*], severities: {GPS001: warn}}]\n"
+    objects = _objects(run("export", "policies", "--config", _settings(tmp_path, text)))
+    actions = {one["metadata"]["name"]: one["spec"].get("validationActions") for one in objects}
+    assert actions["gpushare-webhook-gps001"] == ["Warn"]
+    assert actions["gpushare-webhook-gps001-audit"] == ["Audit"]
+    assert actions["gpushare-webhook-gps003"] == ["Deny"]
+    assert actions["gpushare-webhook-gps009"] == ["Warn"]
+    assert "gpushare-webhook-gps002" not in actions
+
+
+def test_installed_policies_obey_the_release() -> None:
+    objects = _objects(run("export", "policies", "--config=/dev/null", INSTALLED))
+    reference = {"name": "release", "namespace": "gpu", "parameterNotFoundAction": "Allow"}
+    for policy, binding in zip(objects[::2], objects[1::2], strict=True):
+        assert policy["metadata"]["name"].startswith("release-gps")
+        assert policy["spec"]["paramKind"] == {"apiVersion": "v1", "kind": "ConfigMap"}
+        assert policy["spec"]["matchConditions"][0]["name"] == "mode"
+        assert binding["spec"]["paramRef"] == reference
+        excluded = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"][0]
+        assert {"gpu", "kube-system"} <= set(excluded["values"])
+
+
+def test_static_objects_have_names_of_policy_files() -> None:
+    objects = _objects(run("export", "policies", "--config=/dev/null", "--static"))
+    assert all(one["metadata"]["name"].endswith(".static.k8s.io") for one in objects)
+    assert all(one["spec"]["policyName"].endswith(".static.k8s.io") for one in objects[1::2])
+
+
+def test_kinds_select_rules() -> None:
+    ended = run("export", "policies", "--config=/dev/null", "--kinds=Pod,Deployment")
+    matched = _objects(ended)[0]["spec"]["matchConstraints"]["resourceRules"]
+    assert [one["resources"] for one in matched] == [["pods"], ["deployments"]]
+    assert "for Pod, Deployment." in _header(ended)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "reason"),
+    [
+        ("suppress: {annotation: example.com/ignore}", "GPS003", "suppress.annotation is set"),
+        ("facts: {nodes: true}", "GPS001", "facts.nodes is set"),
+        ("limits: {mpsMayAcceptMore: true}", "GPS002", "limits.mpsMayAcceptMore is set"),
+        (
+            "namespaces: [{selector: {matchLabels: {team: a}}, severities: {GPS010: warn}}]",
+            "GPS010",
+            "a rule of namespaces with a selector changes its severity",
+        ),
+    ],
+)
+def test_inexpressible_settings_leave_code_to_webhook(tmp_path: Path, text: str, code: str, reason: str) -> None:
+    file = _settings(tmp_path, text)
+    ended = run("export", "policies", "--config", file)
+    assert f"- {code}: {reason}" in _header(ended)
+    assert f"gpushare-webhook-{code.lower()}" not in [one["metadata"]["name"] for one in _objects(ended) if one]
+    strict = run("export", "policies", "--config", file, "--strict")
+    assert (strict.code, strict.out) == (2, "")
+    assert f"{code} is left to the webhook: {reason}" in strict.err
+
+
+def test_strict_export_of_expressible_settings_is_the_same() -> None:
+    arguments = ("export", "policies", "--config=/dev/null")
+    assert run(*arguments, "--strict") == run(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("argument", "problem"),
+    [
+        ("--as=vap,rego", 'there is no form "rego"; choose from vap'),
+        ("--kinds=Deploymnt", 'no policy covers a kind "Deploymnt"; did you mean "Deployment"?'),
+        ("--installed-as=release", "must be namespace/name of an object"),
+    ],
+)
+def test_wrong_option_is_refused(argument: str, problem: str) -> None:
+    ended = run("export", "policies", argument)
+    assert (ended.code, ended.out) == (2, "")
+    assert problem in ended.err
+
+
+def test_static_export_follows_no_release() -> None:
+    ended = run("export", "policies", "--static", INSTALLED)
+    assert (ended.code, ended.out) == (2, "")
+    assert "--static and --installed-as: policy files read no objects; leave out one" in ended.err
