@@ -6,16 +6,16 @@ import pytest
 
 from bench import apiserver
 from bench.admission import CONSTANT_PATCH
-from bench.apiserver import ADDED, ADDED_A_HOOK, BOTH, CASE, MUTATING, NONE, POLICY, NotSameError
+from bench.apiserver import ADDED, ADDED_A_HOOK, BOTH, CASE, HYBRID, MUTATING, NONE, POLICIES, POLICY, NotSameError
 from bench.candidates import CONSTANT, TYPED
 from bench.machine import Machine
 from bench.results import Results, load
 from bench.rounds import Rounds
 
-NAMES = [NONE, POLICY, CONSTANT, CONSTANT_PATCH, MUTATING, TYPED, BOTH]
+NAMES = [NONE, POLICY, POLICIES, CONSTANT, CONSTANT_PATCH, MUTATING, TYPED, BOTH, HYBRID]
 TAKEN = {
     name: [[milliseconds] * 10, [2 * milliseconds] * 10]
-    for name, milliseconds in zip(NAMES, (2.0, 3.0, 3.5, 4.0, 4.1, 6.0, 5.0), strict=True)
+    for name, milliseconds in zip(NAMES, (2.0, 3.0, 3.2, 3.5, 4.0, 4.1, 6.0, 5.0, 5.5), strict=True)
 }
 
 
