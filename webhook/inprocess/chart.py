@@ -42,6 +42,7 @@ def _validating() -> dict[str, Any]:
             "code": rule.code,
             "severity": rule.severity.label,
             "unless": list(rule.unless),
+            "gate": rule.gate,
             "deny": _checks(rule, shared, denies=True),
             "others": _checks(rule, shared, denies=False),
         }

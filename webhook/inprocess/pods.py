@@ -19,6 +19,9 @@ _EXEMPT = (
 )
 
 
+MOST: Final = 1000
+"""Elements of each list of a pod that policies read, such as its containers or the variables of one."""
+
 _MOST_NAMES = 500
 """Names of resources in one mapping that are read one by one: more take longer than a request may take."""
 
@@ -114,8 +117,32 @@ _REQUESTS = (
     + ").flatten()"
 )
 
+_CONTAINERS = f"({elements('one.pod.spec', 'initContainers')} + {elements('one.pod.spec', 'containers')})"
+
+
+def _is_long(holder: str, field: str) -> str:
+    """Whether a list or mapping in a field of a mapping has too many entries."""
+    found = f"{holder}[?{text(field)}].orValue(dyn(null))"
+    return f"[{found}].exists(held, (type(held) == list || type(held) == map) && held.size() > {MOST})"
+
+
+_LONG_LISTS = " || ".join(
+    [
+        *(_is_long("c", field) for field in ("env", "volumeMounts")),
+        *(_is_long(mapping("c", "resources"), field) for field in ("limits", "requests")),
+    ]
+)
+_LONG_POD = " || ".join(_is_long("one.pod.spec", field) for field in ("volumes", "tolerations"))
+_LARGE = "type(one.pod[?'spec'].orValue(dyn(null))) == map && " + let(
+    "listed",
+    _CONTAINERS,
+    f"listed.size() > {MOST} || listed.exists(c, {_NAMES_GPU}) && "
+    f"({_LONG_POD} || listed.exists(c, type(c) == map && ({_LONG_LISTS})))",
+)
+
 VARIABLES: Final[Mapping[str, str]] = {
     "gpus": "variables.shared + variables.whole + variables.mig",
+    "large": f"variables.changed.exists(one, {_LARGE})",
     "pods": "variables.deferred ? [] : variables.changed.map(one, "
     + record(annotations=mapping("one.pod", "metadata", "annotations"), spec=mapping("one.pod", "spec"))
     + f").filter(one, {elements('one.spec', 'schedulingGates')}.size() == 0 && !({_EXEMPT}) && !({_WINDOWS}))",
@@ -124,8 +151,8 @@ VARIABLES: Final[Mapping[str, str]] = {
     + record(spec="one.spec", requests="one.requests.filter(each, each.amount > 0.0)")
     + ").filter(one, one.requests.size() > 0)",
 }
-"""`pods`: those to check. `named`: the same with every request for a GPU resource, in the order of containers
-and names. `asking`: those that ask for a GPU, with the requests above 0."""
+"""`large`: a pod has more than policies read. `pods`: those to check. `named`: the same with every request for a GPU
+resource, in the order of containers and names. `asking`: those that ask for a GPU, with the requests above 0."""
 
 
 def is_mig(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from webhook.inprocess import data
+from webhook.inprocess import data, gates
 from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
 from webhook.inprocess.kinds import CoveredKind
 from webhook.inprocess.namespaces import condition, matched
@@ -31,6 +31,9 @@ NO_MIRROR: Final = {
 
 MODE: Final = uncapped("enforce")
 """The installation is not capped. Where it is, the webhook warns and records instead, or does nothing."""
+
+GATE: Final = "may-violate"
+"""The name of the condition that most objects fail at once."""
 
 AUDIT_ANNOTATION: Final = {
     "key": "findings",
@@ -149,6 +152,7 @@ def _policy(
         labels = [each.label for each in severities.values()]
         conditions.append(condition("severity", settings.namespaces, labels, severity.label))
     values = data.data(settings)
+    conditions.append(_gate(rule, values))
     spec: dict[str, Any] = {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [one.rule() for one in kinds]},
@@ -168,6 +172,13 @@ def _policy(
         spec["paramKind"] = PARAM_KIND
         binding["paramRef"] = installation.param_ref
     return Policy(rule.code, severity, spec, binding, suffix)
+
+
+def _gate(rule: Rule, values: Mapping[str, Any]) -> dict[str, str]:
+    """The condition that an object may have a violation."""
+    gpus = sorted([*values["shared"], *values["whole"], *values["mig"]])
+    pipes = {one["path"]: one["host"] for one in values["pipes"].values()}
+    return {"name": GATE, "expression": gates.filled(rule.gate, gpus, pipes, values["options"]["hostIPC"])}
 
 
 def validation(rule: Rule, *, denies: bool) -> dict[str, str]:

@@ -22,6 +22,7 @@
 {{- if gt (len (uniq $severities)) 1 -}}
 {{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "severity" "namespaces" $settings.namespaces "values" $severities "value" $severity) | fromJson) -}}
 {{- end -}}
+{{- $conditions = append $conditions (dict "name" "may-violate" "expression" (include "gpushare-webhook.gate" (dict "root" $root "settings" $settings "gate" $rule.gate))) -}}
 {{- $spec := dict "failurePolicy" "Fail" "paramKind" $fixed.paramKind "matchConstraints" (dict "resourceRules" $rules) -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
 {{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $parts "shared" $fixed.validating.variables) | fromJsonArray) -}}
@@ -32,6 +33,19 @@
 {{- end -}}
 {{- end -}}
 {{- toJson $policies -}}
+{{- end -}}
+
+{{/* The condition that an object may have a violation, with the data that stands for the words between `@`. Takes the root, the settings and the `gate`. */}}
+{{- define "gpushare-webhook.gate" -}}
+{{- $pipes := dict -}}
+{{- range .settings.resources -}}
+{{- if eq .kind "shared" -}}
+{{- $pipe := include "gpushare-webhook.pipe" (dict "injections" $.settings.injections "resource" .name) | fromJson -}}
+{{- $_ := set $pipes $pipe.path $pipe.host -}}
+{{- end -}}
+{{- end -}}
+{{- $gpus := include "gpushare-webhook.resourceNames" .root | fromJsonArray | sortAlpha | toJson -}}
+{{- .gate | replace "@gpus@" $gpus | replace "@pipes@" (toJson $pipes) | replace "@hostIPC@" (toString .settings.users.hostIPC | toJson) -}}
 {{- end -}}
 
 {{/* The severities of a code in JSON: in namespaces that no rule of `namespaces` names, and by rule. Takes the settings and the rule of the code. */}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import message, record, text
 from webhook.inprocess.landing import landing, lands
 from webhook.inprocess.pods import amount_text, is_whole
@@ -53,6 +54,7 @@ RULE = Rule(
         shared="violation.shared",
     ),
     f"{FEWER_REPLICAS} + {whole_cards('violation.pod', 'violation.request.name')} + {OTHER_SCHEDULER}",
+    gates.AMOUNT,
     (*LANDING, "limits.mpsMayAcceptMore"),
     variables={"over": _OVER},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import let, record, text
 from webhook.inprocess.landing import IS_FIRST, landing_pods
 from webhook.inprocess.pods import amount_text
@@ -60,5 +61,6 @@ RULE = Rule(
     "'split the pod, or ask the administrator to raise limits.perPod' + "
     "(violation.pod.requests.exists(each, each.name in variables.renamed) ? '' : "
     f"{whole_cards('violation.pod', _LAST)})",
+    gates.SUM,
     (*LANDING, "limits.mpsMayAcceptMore"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import let, mapping, message, record, text
 from webhook.inprocess.pods import gpu_names, quantity_text
 from webhook.inprocess.validating.rule import SUPPRESSION, Rule
@@ -89,5 +90,6 @@ RULE = Rule(
     f"variables.named.map(one, one.requests.map(each, {_OF_REQUEST}).flatten() + {_OF_POD}).flatten()",
     f"({_MESSAGES})",
     _REMEDIES,
+    gates.QUANTITY,
     SUPPRESSION,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import elements, in_chunks, let, message, record, text
 from webhook.inprocess.landing import IS_FIRST, landing_pods
 from webhook.inprocess.paths import clean_path
@@ -47,6 +48,7 @@ RULE = Rule(
     )
     + ")",
     "'omit the variable, or set it to ' + violation.path",
+    gates.VARIABLE,
     LANDING,
     may_deny="violation.deny",
 )

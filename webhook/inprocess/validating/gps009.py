@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import record, text
 from webhook.inprocess.landing import landing_pods
 from webhook.inprocess.validating.rule import LANDING, Rule
@@ -35,5 +36,6 @@ RULE = Rule(
     f"{landing_pods(' || '.join(_CASES))}.map(one, {_VIOLATIONS}).flatten()",
     "violation.message",
     "violation.remedy",
+    gates.NAMESPACES,
     LANDING,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import message, record
 from webhook.inprocess.landing import landing_pods
 from webhook.inprocess.validating.rule import LANDING, Rule
@@ -20,5 +21,6 @@ RULE = Rule(
         kind="violation.request.kind",
     ),
     "'ask for one of them, or use two pods'",
+    gates.TWO,
     LANDING,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.landing import landing_pods
 from webhook.inprocess.validating.rule import LANDING, Rule
 
@@ -12,5 +13,6 @@ RULE = Rule(
     landing_pods(f"one.spec[?'{_FIELD}'].orValue(dyn(null)) == 0"),
     f"'{_FIELD}: 0 kills the MPS client, which can crash other clients of the GPU'",
     "'omit it, or set it to a few seconds or more'",
+    gates.GRACE,
     LANDING,
 )

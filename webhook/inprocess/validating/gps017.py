@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import elements, in_chunks, let, mapping, message, record
 from webhook.inprocess.landing import landing_pods
 from webhook.inprocess.paths import clean_path
@@ -74,5 +75,6 @@ RULE = Rule(
         kind="violation.request.kind",
     ),
     "'mount it elsewhere, since the device plugin mounts the pipe directory there'",
+    gates.MOUNT,
     LANDING,
 )

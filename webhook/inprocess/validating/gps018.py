@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.inprocess import gates
 from webhook.inprocess.cel import let, message, record, text
 from webhook.inprocess.validating.rule import SUPPRESSION, Rule
 from webhook.policy.mark import INJECTED
@@ -70,6 +71,7 @@ RULE = Rule(
     + message("annotation {} has no effect: injections.memory is off", ["violation.key"])
     + ")",
     "'use ' + violation.wanted + ', in quotes'",
+    gates.ANNOTATED,
     (*SUPPRESSION, "injections.memory.enabled"),
     may_deny="violation.problem == 'wrong'",
 )

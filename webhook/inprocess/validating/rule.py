@@ -33,15 +33,16 @@ LANDING: Final = (
 class Rule:
     """The rule for a code. `violations` is the list of all violations, in the order of the webhook's findings.
 
-    `message` and `remedy` are texts about one `violation`. `may_deny` says whether a violation can be a denial; empty
-    where each can. `unless`: the paths of settings that CEL cannot express unless they are false, null or empty.
-    `variables`: those of the rule alone.
+    `message` and `remedy` are texts about one `violation`. `gate` is one of `webhook.inprocess.gates`. `may_deny` says
+    whether a violation can be a denial; empty where each can. `unless`: the paths of settings that CEL cannot express
+    unless they are false, null or empty. `variables`: those of the rule alone.
     """
 
     code: str
     violations: str
     message: str
     remedy: str
+    gate: str
     unless: tuple[str, ...]
     may_deny: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -54,19 +55,23 @@ class Rule:
     @property
     def line(self) -> str:
         """The line of the first violation without its remedy, as in a warning."""
-        return let("violation", "variables.violations[0]", f"{text(self.code + ' ')} + {self.message}")
+        return self._line(f"{text(self.code + ' ')} + {self.message}")
 
     @property
     def denial(self) -> str:
         """The line of the first violation in a denial."""
-        line = f"{text(self.code + ' ')} + {self.message} + '; ' + {self.remedy}"
-        return let("violation", "variables.violations[0]", line)
+        return self._line(f"{text(self.code + ' ')} + {self.message} + '; ' + {self.remedy}")
+
+    def _line(self, line: str) -> str:
+        large = f"{self.code} cannot be checked: a list of the pod or of a container has more than {pods.MOST} entries"
+        return f"variables.large ? {text(large)} : {let('violation', 'variables.violations[0]', line)}"
 
     def expressions(self, *, denies: bool) -> dict[str, str | None]:
         """The variables of a policy that denies, or warns and records, in their order; None for data."""
         violations = self.violations
         if denies and self.may_deny:
             violations = f"{violations}.filter(violation, {self.may_deny})"
+        violations = f"variables.large ? [dyn({{}})] : {violations}"
         known = {**dict.fromkeys(NAMES, ""), **SHARED, **self.variables, "violations": violations}
         needed = used([self.denial if denies else self.line], known)
         return {name: None if name in NAMES else known[name] for name in needed}
