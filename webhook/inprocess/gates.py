@@ -7,6 +7,7 @@ the built-in kinds; other kinds pass. The API server evaluates match conditions 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from webhook.inprocess.cel import literal, text, texts
@@ -19,10 +20,11 @@ from webhook.policy.pods.pod import PIPE_DIRECTORY
 from webhook.policy.workloads.kinds import BUILT_IN
 
 GPUS: Final = "@gpus@"
+PATHS: Final = "@paths@"
 PIPES: Final = "@pipes@"
 HOST_IPC: Final = "@hostIPC@"
-"""What stands for data in the text of a gate: the names of GPU resources, the host directories by their paths in a
-container, and the setting `users.hostIPC`. Variables do not exist in match conditions."""
+"""What stands for data in the text of a gate: the names of GPU resources, the pipe directories by resource, the
+directories of the host by these paths, and the setting `users.hostIPC`. Variables do not exist in match conditions."""
 
 
 def _at(path: tuple[str, ...]) -> str:
@@ -90,8 +92,15 @@ QUANTITY: Final = gate(
 )
 """An amount is not made of digits alone, or the request of a container differs from its limit."""
 
-VARIABLE: Final = gate(f"listed.exists(c, has(c.env) && c.env.exists(e, e.name == {text(PIPE_DIRECTORY)}))")
-"""A container sets the pipe directory."""
+_IS_OWN = (
+    f"has(e.value) && has(c.resources) && {_SHARES}.size() == 1 && paths.exists(n, paths[n] == e.value && "
+    "n in c.resources.?limits.orValue({}))"
+)
+VARIABLE: Final = gate(
+    f"[dyn({PATHS})].exists(paths, listed.exists(c, has(c.env) && c.env.exists(e, e.name == {text(PIPE_DIRECTORY)} && "
+    f"!({_IS_OWN}))))"
+)
+"""A container sets the pipe directory, and not to the path of the only resource for which it asks."""
 
 TWO: Final = gate(f"listed.exists(c, has(c.resources) && {_SHARES}.size() > 1)")
 """A container asks for two resources."""
@@ -124,8 +133,14 @@ ANNOTATED: Final = (
 """A pod has an annotation of the webhook, whatever it asks for."""
 
 
-def filled(expression: str, gpus: list[str], pipes: dict[str, str], host_ipc: str) -> str:
-    """The text of a gate with data. `pipes` holds the directories on the host by their paths in a container."""
-    for name, value in ((GPUS, gpus), (PIPES, pipes), (HOST_IPC, host_ipc)):
+def filled(expression: str, gpus: list[str], pipes: Mapping[str, Mapping[str, str]], host_ipc: str) -> str:
+    """The text of a gate with data: names of GPU resources, `path` and `host` of each pipe directory, a setting."""
+    values = {
+        GPUS: gpus,
+        PATHS: {name: one["path"] for name, one in pipes.items()},
+        PIPES: {one["path"]: one["host"] for one in pipes.values()},
+        HOST_IPC: host_ipc,
+    }
+    for name, value in values.items():
         expression = expression.replace(name, literal(value))
     return expression

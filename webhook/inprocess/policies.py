@@ -177,8 +177,7 @@ def _policy(
 def _gate(rule: Rule, values: Mapping[str, Any]) -> dict[str, str]:
     """The condition that an object may have a violation."""
     gpus = sorted([*values["shared"], *values["whole"], *values["mig"]])
-    pipes = {one["path"]: one["host"] for one in values["pipes"].values()}
-    return {"name": GATE, "expression": gates.filled(rule.gate, gpus, pipes, values["options"]["hostIPC"])}
+    return {"name": GATE, "expression": gates.filled(rule.gate, gpus, values["pipes"], values["options"]["hostIPC"])}
 
 
 def validation(rule: Rule, *, denies: bool) -> dict[str, str]:

@@ -38,14 +38,16 @@
 {{/* The condition that an object may have a violation, with the data that stands for the words between `@`. Takes the root, the settings and the `gate`. */}}
 {{- define "gpushare-webhook.gate" -}}
 {{- $pipes := dict -}}
+{{- $paths := dict -}}
 {{- range .settings.resources -}}
 {{- if eq .kind "shared" -}}
 {{- $pipe := include "gpushare-webhook.pipe" (dict "injections" $.settings.injections "resource" .name) | fromJson -}}
 {{- $_ := set $pipes $pipe.path $pipe.host -}}
+{{- $_ := set $paths .name $pipe.path -}}
 {{- end -}}
 {{- end -}}
 {{- $gpus := include "gpushare-webhook.resourceNames" .root | fromJsonArray | sortAlpha | toJson -}}
-{{- .gate | replace "@gpus@" $gpus | replace "@pipes@" (toJson $pipes) | replace "@hostIPC@" (toString .settings.users.hostIPC | toJson) -}}
+{{- .gate | replace "@gpus@" $gpus | replace "@pipes@" (toJson $pipes) | replace "@paths@" (toJson $paths) | replace "@hostIPC@" (toString .settings.users.hostIPC | toJson) -}}
 {{- end -}}
 
 {{/* The severities of a code in JSON: in namespaces that no rule of `namespaces` names, and by rule. Takes the settings and the rule of the code. */}}
