@@ -43,7 +43,7 @@ def decided(both: Sides, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
 
 @contextmanager
 def _dead_webhook(running: ControlPlaneOnly) -> Iterator[None]:
-    """The configurations of the chart, which lead to nobody: the API server ignores each failed call."""
+    """The configurations of the chart, whose address has no server: the API server ignores each failed call."""
     ignoring = {"failurePolicy": "Ignore"}
     values = {"webhooks": {"mutating": ignoring, "validating": ignoring}}
     with stand_in(running.place, allow) as gone:
