@@ -123,7 +123,7 @@ def _write_parameters(
     server: Server, namespace: str, name: str, api: Client, settings: SettingsMap, sources: Sequence[LiveSource]
 ) -> None:
     """Write the parameters of policies, as soon as the cap on the mode and the facts are known."""
-    from webhook.cluster.parameters_map import ParametersMap
+    from webhook.cluster.parameters_object import ParametersObject
     from webhook.inprocess.installation import PREFIX, SUFFIX
     from webhook.inprocess.parameters import parameters
 
@@ -131,7 +131,9 @@ def _write_parameters(
         waits = not settings.taken or any(source.pending for source in sources)
         return None if waits else parameters(server.live.evaluator.ruleset)
 
-    written = ParametersMap(api, namespace, f"{name}{SUFFIX}", PREFIX, wanted, server.live.replaced, server.log.event)
+    written = ParametersObject(
+        api, namespace, f"{name}{SUFFIX}", PREFIX, wanted, server.live.replaced, server.log.event
+    )
     server.supervisor.add("parameters of policies", written.run)
     server.metrics.parameters_age.set_function(lambda: -1 if written.age is None else written.age)
 

@@ -57,7 +57,7 @@ _PATHS = (
 _HOSTS = ("/run/nvidia/mps/nvidia.com/gpu/pipe", "/run/nvidia/mps/nvidia.com", "/run/nvidia/mps/", "/srv/x")
 _ANNOTATIONS = {
     "gpushare-webhook/active-thread-percentage": ("30", "0", "100.5", "12.5", "x", ""),
-    "gpushare-webhook/pinned-device-memory-limit": ("0=2G", "2G,1=3M", "0=1G,0=2G", "0=0G", " 3=5K ", "64=1G", "4X"),
+    "gpushare-webhook/pinned-device-memory-limit": ("0=2G", "2G,1=3M", "0=1G,0=2G", "0=0G", " 3=5MB ", "64=1G", "5K"),
     "gpushare-webhook/client-priority": ("0", "1", "2", "high\npriority", "x" * 200),
     "gpushare-webhook/memory": ("3Gi",),
     "gpushare-webhook/injected": ("limits",),

@@ -60,7 +60,7 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
-        ("ex", ["plain,explain"]),
+        ("ex", ["plain,export", "plain,explain"]),
         ("--v", ["plain,--version"]),
         ("snapshot --without n", ["plain,nodes", "plain,namespaces"]),
         ("check --context p", ["plain,prod"]),

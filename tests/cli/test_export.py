@@ -55,11 +55,17 @@ def test_bindings_act_as_severities_say(tmp_path: Path) -> None:
 
 def test_installed_policies_obey_the_release() -> None:
     objects = _objects(run("export", "policies", "--config=/dev/null", INSTALLED))
-    reference = {"name": "release", "namespace": "gpu", "parameterNotFoundAction": "Allow"}
-    for policy, binding in zip(objects[::2], objects[1::2], strict=True):
-        assert policy["metadata"]["name"].startswith("release-gps")
-        assert policy["spec"]["paramKind"] == {"apiVersion": "v1", "kind": "ConfigMap"}
-        assert policy["spec"]["matchConditions"][0]["name"] == "mode"
+    reference = {"name": "release-parameters", "namespace": "gpu", "parameterNotFoundAction": "Allow"}
+    names = [f"release-{code.lower()}" for code in CODES.split(", ")]
+    assert [one["metadata"]["name"] for one in objects[::2]] == [*names, "release-injections", "release-tolerations"]
+    *pairs, lost_tolerations = zip(objects[::2], objects[1::2], strict=True)
+    # Whatever the mode, the API server would reject an update that drops tolerations.
+    assert "paramKind" not in lost_tolerations[0]["spec"]
+    for policy, binding in pairs:
+        assert policy["spec"]["paramKind"] == {"apiVersion": "v1", "kind": "ServiceAccount"}
+        (mode,) = [one for one in policy["spec"]["matchConditions"] if one["name"] == "mode"]
+        assert "parameters.gpushare-webhook/mode" in mode["expression"]
+        assert binding["spec"]["policyName"] == policy["metadata"]["name"]
         assert binding["spec"]["paramRef"] == reference
         excluded = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"][0]
         assert {"gpu", "kube-system"} <= set(excluded["values"])

@@ -69,7 +69,7 @@ def _settings_text() -> str:
 
 
 def _data(running: ControlPlaneOnly) -> dict[str, str]:
-    """The parameters, beside the annotation of somebody else."""
+    """The parameters, beside the annotation that no replica writes."""
     annotations: dict[str, str] = running.api.get(PATH)["metadata"]["annotations"]
     assert annotations.items() >= OTHER.items()
     return {key.removeprefix(PREFIX): value for key, value in annotations.items() if key not in OTHER}
@@ -85,8 +85,6 @@ def test_parameters_follow_nodes_and_annotation(
         shared = {
             "mode": "enforce",
             "sharing": "mps",
-            "limitContainer": "1",
-            "limitPod": "1",
             "runtimeClass": "inject",
             "runtimeClassSelector": "",
             "tolerations": "team|NoSchedule",

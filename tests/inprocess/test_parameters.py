@@ -1,4 +1,4 @@
-"""The parameters of policies: where they name a fact, the evaluator with all facts decides alike for each pod."""
+"""The parameters of policies: where they name a fact, the evaluator with all facts injects alike for each pod."""
 
 from __future__ import annotations
 
@@ -29,20 +29,17 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import (
     FactsSettings,
     Injections,
-    Limits,
     RuntimeClassInjection,
     Settings,
     TolerationInjection,
 )
-from webhook.policy.verdict import Severity, Verdict
+from webhook.policy.verdict import Verdict
 
 Json = dict[str, Any]
 
-CODES = ("GPS001", "GPS002", "GPS004", "GPS010", "GPS017")
 PIPES = {"pipeDirectory", "pipeMount"}
 DEFAULTS = Settings()
 MPS = {STRATEGY: "mps", CAPABLE: "true"}
-FROM_PLUGIN = Limits(from_device_plugin=True)
 CREATE = Origin("team", hostpath=True, groups=("system:authenticated",))
 
 
@@ -54,13 +51,11 @@ def found(facts: Facts, settings: Settings = DEFAULTS) -> dict[str, str]:
 
 
 def sharing(facts: Facts, settings: Settings = DEFAULTS) -> dict[str, str]:
-    """The parameters about shared resources."""
-    return {key: value for key, value in found(facts, settings).items() if key in ("sharing", *LIMITS)}
+    """The parameter about shared resources."""
+    return {key: value for key, value in found(facts, settings).items() if key == "sharing"}
 
 
-LIMITS = ("limitContainer", "limitPod")
-SHARED_BY_ALL = {"sharing": "mps", "limitContainer": "1", "limitPod": "1"}
-ANY_REPLICAS = {"sharing": "mps", "limitContainer": "-1", "limitPod": "-1"}
+SHARED_BY_ALL = {"sharing": "mps"}
 
 
 def offering(name: str, labels: dict[str, str], *held: Taint, amount: int = 4) -> Node:
@@ -120,41 +115,6 @@ def test_sharing_is_absent_where_a_configuration_does_not_use_mps() -> None:
 
 STRICT = PluginConfig("strict", "mps", None, (Replicas(GPU.name, 4),))
 OPEN = PluginConfig("open", "mps", False, (Replicas(GPU.name, 4),))
-
-
-def configured(name: str) -> Node:
-    """A node with a configuration of the device plugin."""
-    return offering(name, {**MPS, CONFIG_LABEL: name})
-
-
-@pytest.mark.parametrize(
-    ("configs", "nodes", "static", "expected"),
-    [
-        ((STRICT,), ("strict",), 3, SHARED_BY_ALL),
-        ((OPEN,), ("open",), 3, ANY_REPLICAS),
-        ((STRICT, OPEN), ("strict", "open"), 1, ANY_REPLICAS),
-        ((STRICT, OPEN), ("strict",), 1, SHARED_BY_ALL),
-        ((STRICT,), ("strict", "gone"), 1, SHARED_BY_ALL),
-        ((STRICT,), ("strict", "gone"), 3, {"sharing": "mps", "limitContainer": "3", "limitPod": "-1"}),
-        ((STRICT,), ("strict", "gone"), None, ANY_REPLICAS),
-    ],
-)
-def test_limits_of_device_plugin(
-    configs: tuple[PluginConfig, ...], nodes: tuple[str, ...], static: int | None, expected: dict[str, str]
-) -> None:
-    facts = Facts(
-        nodes=tuple(map(configured, nodes)),
-        device_plugin=DevicePlugin(version="v0.20.0", configs=configs, default_config=configs[0].name),
-    )
-    assert sharing(facts, Settings(limits=replace(FROM_PLUGIN, per_container=static))) == expected
-
-
-def test_limits_of_settings() -> None:
-    assert sharing(Facts(nodes=(A,)), Settings(limits=Limits(2, None))) == {
-        "sharing": "mps",
-        "limitContainer": "2",
-        "limitPod": "-1",
-    }
 
 
 @pytest.mark.parametrize(
@@ -255,8 +215,6 @@ tainted = st.lists(st.sampled_from(LABELLED), min_size=1, max_size=3).map(
         )
     )
 )
-replicas = st.sampled_from([None, 1, 1, 2])
-limits = st.builds(Limits, replicas, replicas, from_device_plugin=st.booleans())
 
 
 @st.composite
@@ -279,36 +237,13 @@ def verdict(pod: Json, settings: Settings, known: Facts, origin: Origin) -> Verd
     return evaluator.verdict(evaluator.pods(pod, "", "Pod"), origin)
 
 
-def denied(found: Verdict) -> set[str]:
-    return {code for code, severity in found.counts if severity is Severity.DENY and code in CODES}
-
-
-def by_labels_alone(made: dict[str, str], settings: Settings) -> Settings:
-    """The settings of the rules that look at labels alone, with the limits of parameters."""
-    per_container, per_pod = (None if made[key] == "-1" else int(made[key]) for key in LIMITS)
-    return replace(settings, limits=Limits(per_container, per_pod))
-
-
-@pytest.mark.slow
-@options(max_examples=500)
-@given(asking(), facts, limits)
-def test_labels_deny_no_pod_that_facts_allow(pod: Json, known: Facts, bounds: Limits) -> None:
-    settings = Settings(limits=bounds)
-    made = sharing(known, settings)
-    assume(made)
-    final = Origin("team", is_final_hook=True, groups=())
-    assert denied(verdict(pod, by_labels_alone(made, settings), Facts(), final)) <= denied(
-        verdict(pod, settings, known, final)
-    )
-
-
 @pytest.mark.slow
 @options(max_examples=300)
 @given(asking(), facts)
 def test_labels_give_no_pod_a_pipe_that_facts_withhold(pod: Json, known: Facts) -> None:
     made = sharing(known)
     assume(made)
-    by_labels = set(verdict(pod, by_labels_alone(made, Settings()), Facts(), CREATE).injected) & PIPES
+    by_labels = set(verdict(pod, Settings(), Facts(), CREATE).injected) & PIPES
     assert by_labels <= set(verdict(pod, Settings(), known, CREATE).injected)
 
 
@@ -343,10 +278,3 @@ def in_context(pod: Json, settings: Settings, known: Facts) -> PodContext:
     evaluator = Evaluator.of(settings, known)
     (extracted,) = evaluator.pods(pod, "", "Pod")
     return evaluator.context(extracted, CREATE)
-
-
-def test_shared_cluster_denies_by_labels() -> None:
-    pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": {GPU.name: 2}}}]}}
-    made = sharing(Facts(nodes=(A, B)))
-    final = Origin("team", is_final_hook=True, groups=())
-    assert "GPS001" in denied(verdict(pod, by_labels_alone(made, Settings()), Facts(), final))

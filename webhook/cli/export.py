@@ -94,10 +94,11 @@ def policies(
     static: bool,
     strict: bool,
 ) -> None:
-    """Write ValidatingAdmissionPolicies and MutatingAdmissionPolicies for the settings, with their bindings.
+    """Write policies of the API server for the settings.
 
-    The API server evaluates them itself: no webhook has to run. The text of a denial is the webhook's. A header lists
-    what the policies leave to the webhook, and why.
+    The output is ValidatingAdmissionPolicies and MutatingAdmissionPolicies, with their bindings. The API server
+    evaluates them itself: no webhook has to run. The text of a denial is the webhook's. A header lists the checks that
+    the policies leave to the webhook, and why.
 
     \b
     Examples:

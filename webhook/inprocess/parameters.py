@@ -1,8 +1,8 @@
 """The parameters of policies: what the facts show about a cluster, as texts.
 
-Policies with parameters look at labels alone. So the parameters name a fact only where it holds for every pod: a policy
-then denies nothing that the webhook with the same facts allows. A fact that is unknown, or differs between nodes, is
-absent, and the webhook alone decides.
+Policies look at labels alone. So the parameters name a fact only where it holds for every pod: a policy then injects
+nothing that the webhook with the same facts leaves out. A fact that is unknown, or differs between nodes, is absent,
+and the webhook alone injects.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from webhook.inprocess.data import NO_LIMIT
 from webhook.policy.context import Origin, PodContext
 from webhook.policy.injections.runtime_class import is_sandbox, obstacle
 from webhook.policy.rules import Ruleset
@@ -18,10 +17,6 @@ from webhook.policy.workloads.kinds import BUILT_IN, extract
 
 SHARING: Final = "sharing"
 """`mps`: every GPU node shares every shared resource through MPS."""
-
-LIMIT_OF_CONTAINER: Final = "limitContainer"
-LIMIT_OF_POD: Final = "limitPod"
-"""Replicas that a container and a pod may ask for on MPS nodes; -1: no limit, or one that depends on the node."""
 
 RUNTIME_CLASS: Final = "runtimeClass"
 """`inject`: pods that request a GPU and name no class get the class of the settings."""
@@ -38,7 +33,7 @@ MODE: Final = "mode"
 
 def parameters(ruleset: Ruleset) -> dict[str, str]:
     """The parameters by key, for the settings and facts of a ruleset."""
-    sharing = {SHARING: "mps", **_limits(ruleset)} if _all_share_through_mps(ruleset) else {}
+    sharing = {SHARING: "mps"} if _all_share_through_mps(ruleset) else {}
     tolerations = {TOLERATIONS: found} if (found := _tolerations(ruleset)) else {}
     return {MODE: ruleset.cap, **sharing, **_runtime_class(ruleset), **tolerations}
 
@@ -46,7 +41,7 @@ def parameters(ruleset: Ruleset) -> dict[str, str]:
 def _all_share_through_mps(ruleset: Ruleset) -> bool:
     """Whether each pod that requests a shared resource could land on an MPS node, unless its labels exclude them all.
 
-    That also holds for a pod that no known node takes: an absent node never lifts a limit.
+    That also holds for a pod that no known node takes.
     """
     nodes, shared = ruleset.nodes, _shared(ruleset)
     if _awaits_facts(ruleset) or not nodes.dynamic.isdisjoint(shared) or nodes.classes.configs.label("mps"):
@@ -77,42 +72,6 @@ def _having(ruleset: Ruleset, resource: str) -> int:
     """The nodes that offer a resource, or could once their device plugin runs."""
     index = ruleset.nodes.index
     return index.offering(resource, 1) | index.unready(resource)
-
-
-def _limits(ruleset: Ruleset) -> dict[str, str]:
-    """The limits, where all nodes share through MPS.
-
-    Where nodes have different limits, the highest one applies to a container, and none to a pod: the webhook caps each
-    container of a pod at its own limit.
-    """
-    limits, per_pod = ruleset.container_limits, ruleset.settings.limits.per_pod
-    if not limits.depend_on_nodes:
-        return _written(limits.static["mps"], per_pod)
-    allowed = _allow_several(ruleset)
-    found = {limits.limit("mps", several) for several in allowed}
-    numbers = [limit for limit in found if limit is not None]
-    differ = len(found) > 1 or True in allowed
-    return _written(max(numbers) if len(numbers) == len(found) else None, None if differ else per_pod)
-
-
-def _written(container: int | None, pod: int | None) -> dict[str, str]:
-    limits = {LIMIT_OF_CONTAINER: container, LIMIT_OF_POD: pod}
-    return {key: str(NO_LIMIT if limit is None else limit) for key, limit in limits.items()}
-
-
-def _allow_several(ruleset: Ruleset) -> set[bool | None]:
-    """Whether the device plugin accepts several replicas: each answer that some pod could get."""
-    limits, nodes = ruleset.container_limits, ruleset.nodes
-    found = set()
-    for name in _shared(ruleset):
-        found.add(limits.allow_several("mps", name, 0, nodes.index))
-        sharing = nodes.index.sharing("mps", name) & _having(ruleset, name) if nodes.decide else 0
-        accepting = sharing & nodes.index.accepting("mps", name, several=True)
-        refusing = sharing & nodes.index.accepting("mps", name, several=False)
-        for some in (accepting, refusing, sharing & ~accepting & ~refusing):
-            if some:
-                found.add(limits.allow_several("mps", name, some, nodes.index))
-    return found
 
 
 _LABEL: Final = re.compile(r"[-._/A-Za-z0-9]+")

@@ -8,7 +8,6 @@ import pytest
 
 from tests.cluster.harness.cluster import control_plane
 from tests.cluster.harness.options import ControlPlaneOptions
-from tests.cluster.policies.installed import reading_config_maps
 from tests.cluster.policies.sides import sides
 
 if TYPE_CHECKING:
@@ -17,21 +16,14 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.policies.sides import Sides
 
-
 _WITHOUT_TYPE_CHECKS = ("--controllers=*,-validatingadmissionpolicy-status-controller",)
 """The controller compiles each expression for each kind again, to warn of types in a policy's status."""
 
 
 @pytest.fixture(scope="package")
 def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    """The control plane, with policies of each kind that read a ConfigMap as long as it runs.
-
-    When the last such policy goes, the API server stops to read ConfigMaps until it restarts
-    (kubernetes/kubernetes#130887), so that no later test could change parameters.
-    """
     with control_plane(ControlPlaneOptions(controller_manager_flags=_WITHOUT_TYPE_CHECKS)) as started:
         started.api.create("/apis/node.k8s.io/v1/runtimeclasses", {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
-        started.kubectl("apply", "--server-side", "-f", "-", manifest=reading_config_maps())
         yield started
 
 

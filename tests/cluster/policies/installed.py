@@ -83,22 +83,5 @@ def _markers(number: str) -> list[Object]:
     ]
 
 
-def reading_config_maps() -> str:
-    """Policies of both kinds, for no object, that have a ConfigMap as their parameters, in the form of manifests."""
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-    matched = {"matchConstraints": {"resourceRules": [rule], "objectSelector": {"matchLabels": {_MARK: "never"}}}}
-    reading = {**matched, "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
-    parameters = {"name": "kube-root-ca.crt", "namespace": "default", "parameterNotFoundAction": "Allow"}
-    mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/a'}]"}}]
-    bound = {"policyName": _MARK, "paramRef": parameters}
-    objects = [
-        _object("ValidatingAdmissionPolicy", _MARK, {**reading, "validations": [{"expression": "true"}]}),
-        _object("ValidatingAdmissionPolicyBinding", _MARK, {**bound, "validationActions": ["Warn"]}),
-        _object("MutatingAdmissionPolicy", _MARK, {**reading, "reinvocationPolicy": "Never", "mutations": mutations}),
-        _object("MutatingAdmissionPolicyBinding", _MARK, bound),
-    ]
-    return "---\n".join(json.dumps(one) + "\n" for one in objects)
-
-
 def _object(kind: str, name: str, spec: Object) -> Object:
     return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}

@@ -33,14 +33,16 @@ LABELS = {"app.kubernetes.io/instance": NAME, "app.kubernetes.io/component": "po
 """The labels of the chart."""
 
 
+pytestmark = pytest.mark.exhaustive
+
+
 @pytest.fixture(scope="module")
 def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
     """A control plane with the object from which the policies of a release take the mode."""
     with control_plane(place=Loopback) as started, namespace(started, NAME) as path:
-        started.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})  # which pods get
         started.api.create(f"{path}/serviceaccounts", {"metadata": {"name": f"{NAME}-parameters"}})
         # The policies inject it, and the API server rejects pods with a class that does not exist.
-        started.api.create("/apis/node.k8s.io/v1/runtimeclasses", {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+        started.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
         yield started
 
 

@@ -30,6 +30,9 @@ FOLDERS = {
 }
 _BUILT_IN = {(one.kind.group, one.kind.kind) for one in COVERED if one.preset is None}
 
+EVERY = 12
+"""One group in so many is an ordinary test, the first of them with the default settings."""
+
 _GATED = "the policies leave pods whose nodes are chosen later to the webhook"
 DIFFERENCES = {
     "GPS001/gated-pod-of-renamed-resource": _GATED,
@@ -53,6 +56,7 @@ def _groups() -> list[list[Fixture]]:
     return [list(group) for _, group in groupby(sorted(found, key=_key), _key)]
 
 
+@pytest.mark.exhaustive(every=EVERY)
 @pytest.mark.parametrize("fixtures", _groups(), ids=lambda group: f"{group[0].name}-{len(group)}")
 def test_fixtures_get_same_answer(both: Sides, fixtures: Sequence[Fixture], tmp_path: Path) -> None:
     both.evaluator = None

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from tests.cluster.policies.sides import Sides
 
-PODS = 2000
+PODS = 300
+SEEDS = tuple(range(20310, 20317))
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +32,10 @@ def decided(both: Sides, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
         yield Decided.by(objects)
 
 
-def test_generated_pods_get_same_answer(both: Sides, decided: Decided) -> None:
-    random = Random(20310)  # noqa: S311 - not for secrets
+@pytest.mark.exhaustive(every=len(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
+def test_generated_pods_get_same_answer(both: Sides, decided: Decided, seed: int) -> None:
+    random = Random(seed)  # noqa: S311 - not for secrets
     wrong: dict[str, list[str]] = {}
     seen = {"denied": 0, "changed": 0}
     for number in range(PODS):

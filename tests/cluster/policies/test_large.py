@@ -76,6 +76,7 @@ LARGE: dict[str, Callable[[int], Object]] = {
 }
 
 
+@pytest.mark.exhaustive(every=len(LARGE))
 @pytest.mark.parametrize("size", LARGE)
 def test_large_pod_over_limit_is_denied(both: Sides, size: str, record_property: Callable[[str, Any], None]) -> None:
     began = time.monotonic()
@@ -86,6 +87,7 @@ def test_large_pod_over_limit_is_denied(both: Sides, size: str, record_property:
     assert took < SECONDS
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("size", ["1,000 containers", "900 resource names"])
 def test_pod_within_stated_size_is_changed(both: Sides, size: str) -> None:
     answer = both.create(LARGE[size](1), POLICED)

@@ -53,7 +53,7 @@ def test_policies_obey_annotation(both: Sides, mode: str, record_property: Calla
 
 
 def test_policies_without_parameters_object_decide_nothing(both: Sides) -> None:
-    """Nobody else can bring parameters: each binding names the object and its namespace."""
+    """Each binding names the object and its namespace, so that no other object provides the mode."""
     name = NAME + SUFFIX
     both.running.api.delete(f"{ACCOUNTS}/{name}")
     try:

@@ -30,7 +30,6 @@ SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "facts": {"
 """Those of the chart: the webhook reads the cluster's runtime classes."""
 
 PARAMETERS = {"runtimeClass": "inject", "mode": "enforce"}
-CREATES = 100
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def decided(both: Sides, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
 
 @contextmanager
 def _dead_webhook(running: ControlPlaneOnly) -> Iterator[None]:
-    """The configurations of the chart, which lead to nobody: the API server ignores each failed call."""
+    """The configurations of the chart, whose address has no server: the API server ignores each failed call."""
     ignoring = {"failurePolicy": "Ignore"}
     values = {"webhooks": {"mutating": ignoring, "validating": ignoring}}
     with stand_in(running.place, allow) as gone:
@@ -82,9 +81,11 @@ def test_calls_fail_and_are_ignored(both: Sides, decided: Decided) -> None:
     wait_for("a failed call", failed)
 
 
-def test_nothing_over_limit_is_created(both: Sides, decided: Decided) -> None:
-    over = [pod(f"storm-{number}", container(gpus=2 + number % 7)) for number in range(CREATES)]
-    over += [deployment(f"storm-{number}", container(gpus=2)) for number in range(CREATES // 10)]
+@pytest.mark.exhaustive(every=2)
+@pytest.mark.parametrize("creates", [10, 100])
+def test_nothing_over_limit_is_created(both: Sides, decided: Decided, creates: int) -> None:
+    over = [pod(f"storm-{number}", container(gpus=2 + number % 7)) for number in range(creates)]
+    over += [deployment(f"storm-{number}", container(gpus=2)) for number in range(creates // 10)]
     answers = [both.create(one, POLICED, dry=False) for one in over]
     assert [one.message for one in answers if "GPS001" not in one.lines] == []
 

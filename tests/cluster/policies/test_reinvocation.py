@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.policies.sides import Sides
 
+pytestmark = pytest.mark.exhaustive
+
 _ADDED = "added"
 
 

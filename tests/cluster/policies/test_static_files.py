@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cli.run import run
 from tests.cluster.harness.cluster import control_plane
 from tests.cluster.harness.hooks import rejection
@@ -26,6 +28,7 @@ FOLDER = "/etc/kubernetes/policies"
 GATE = "ManifestBasedAdmissionControlConfig"
 
 
+@pytest.mark.exhaustive
 def test_api_server_denies_by_policies_of_file(needs_control_plane: None, tmp_path: Path) -> None:
     block = page_block("docs/how-to/static-policies.md", "--static")
     validating = tmp_path / "validating"

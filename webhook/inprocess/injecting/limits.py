@@ -19,10 +19,10 @@ _PERCENTAGE = rf"""[{_TEXT}].filter(t, t.matches('^[0-9]{{{{1,3}}}}(\\.[0-9]{{{{
 
 # Parts such as `0=4G`: device, amount and unit. A part without a device is about device 0; each device stands once.
 _MEMORY = rf"""[{_TEXT}].filter(t, t.size() <= {LONGEST}).map(t, t.split(',', 65))
-.filter(l, l.all(p, p.matches('^ *([0-9]{{{{1,3}}}}=)?[0-9]{{{{1,9}}}}[KMG]B? *$')))
+.filter(l, l.all(p, p.matches('^ *([0-9]{{{{1,3}}}}=)?[0-9]{{{{1,9}}}}[MG]B? *$')))
 .map(l, l.map(p, [
-string(p.contains('=') ? int(p.find('[0-9]+')) : 0), string(int(p.find('[0-9]+[KMG]').find('[0-9]+'))),
-p.find('[KMG]')]))
+string(p.contains('=') ? int(p.find('[0-9]+')) : 0), string(int(p.find('[0-9]+[MG]').find('[0-9]+'))),
+p.find('[MG]')]))
 .filter(l, l.all(n, int(n[0]) < 64 && n[1] != '0') && l.map(n, n[0]).distinct().size() == l.size())
 .map(l, {{{{'name': dyn('{MEMORY}'), 'value': dyn(l.map(n, n[0] + '=' + n[1] + n[2]).join(','))}}}})"""
 

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from webhook.inprocess import gates
 from webhook.inprocess.cel import let, message, record, text
 from webhook.inprocess.validating.rule import SUPPRESSION, Rule
 from webhook.policy.mark import INJECTED
 from webhook.policy.placement.memory import ANNOTATION
-from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
+from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX, memory, percentage, priority
 from webhook.policy.pods.pod import MEMORY, PRIORITY, THREADS
+
+
+def _refusal(read: Callable[[str], object], wrong: str) -> str:
+    """The description of valid values, as a text of CEL: the message with which a function refuses a wrong value."""
+    try:
+        read(wrong)
+    except ValueError as error:
+        return text(str(error))
+    raise ValueError(f"{wrong!r} must be a value that {read.__name__} refuses")
+
 
 _PERCENTAGE = (
     "value.matches('^[0-9]{1,3}([.][0-9]{1,6})?$') && double(value) > 0.0 && double(value) <= 100.0 ? '' : "
-    "'a percentage above 0 and up to 100'"
+    + _refusal(percentage, "0")
 )
-_LIMIT = "^ *([0-9]{1,3}=)?[0-9]{1,9}[KMG]B? *$"
-_NOTHING = "^ *([0-9]{1,3}=)?0+[KMG]B? *$"
+_LIMIT = "^ *([0-9]{1,3}=)?[0-9]{1,9}[MG]B? *$"
+_NOTHING = "^ *([0-9]{1,3}=)?0+[MG]B? *$"
 _DEVICE = "part.contains('=') ? int(part.split('=')[0].trim()) : 0"
 _MEMORY = let(
     "parts",
-    "value.split(',')",
-    f"parts.size() > 64 || !parts.all(part, part.matches('{_LIMIT}') && !part.matches('{_NOTHING}') && "
-    f"({_DEVICE}) < 64) ? 'limits such as 0=4G,1=512M' : "
-    f"parts.map(part, {_DEVICE}).distinct().size() < parts.size() ? 'one limit per device' : ''",
+    "value.split(',', 65)",
+    f"!parts.all(part, part.matches('{_LIMIT}') && !part.matches('{_NOTHING}') && ({_DEVICE}) < 64) ? "
+    f"{_refusal(memory, '')} : "
+    f"parts.map(part, {_DEVICE}).distinct().size() < parts.size() ? {_refusal(memory, '0=1G,0=1G')} : ''",
 )
-_PRIORITY = "value in ['0', '1'] ? '' : '0 (normal) or 1 (below normal)'"
+_PRIORITY = f"value in ['0', '1'] ? '' : {_refusal(priority, '2')}"
 _FORMS = {THREADS: _PERCENTAGE, MEMORY: _MEMORY, PRIORITY: _PRIORITY}
-"""What a value must be, if it is wrong; else empty text. As the functions of `webhook.policy.pods.client_limits`."""
+"""The description of valid values, if a value is wrong; else empty text."""
 
 _WANTED = "".join(f"key == {text(one.key)} ? ({_FORMS[one.variable]}) : " for one in ANNOTATIONS)
 _KNOWN = ", ".join(text(key) for key in (*(one.key for one in ANNOTATIONS), ANNOTATION))

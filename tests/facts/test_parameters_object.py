@@ -15,7 +15,7 @@ import pytest
 
 from tests.pki.fake_api import Client, FakeApi, wait
 from tests.pki.virtual import virtual
-from webhook.cluster.parameters_map import ParametersMap
+from webhook.cluster.parameters_object import ParametersObject
 
 PATH = "/api/v1/namespaces/gpu/serviceaccounts/webhook-parameters"
 PREFIX = "parameters.gpushare-webhook/"
@@ -31,7 +31,7 @@ class Replica:
         self.wanted = wanted
         self.changed = asyncio.Event()
         self.logged: list[tuple[str, str, dict[str, Any]]] = []
-        self.map = ParametersMap(
+        self.object = ParametersObject(
             Client(api), "gpu", "webhook-parameters", PREFIX, lambda: self.wanted, self.changed, self._log
         )
 
@@ -49,7 +49,7 @@ class Replica:
 @contextmanager
 def running(*replicas: Replica) -> Iterator[None]:
     """Run replicas for the time of the context."""
-    tasks = [asyncio.ensure_future(replica.map.run()) for replica in replicas]
+    tasks = [asyncio.ensure_future(replica.object.run()) for replica in replicas]
     try:
         yield
         assert not any(task.done() for task in tasks)
@@ -60,7 +60,7 @@ def running(*replicas: Replica) -> Iterator[None]:
 
 @pytest.fixture
 def api() -> FakeApi:
-    """The API server, with the object as the chart makes it, and an annotation of somebody else."""
+    """The API server, with the object as the chart makes it, and an annotation that no replica writes."""
     api = FakeApi(Random(1))  # noqa: S311 - the same latencies in each run
     api.put(PATH, {"metadata": {"annotations": OTHER}})
     return api
@@ -81,7 +81,7 @@ def data(api: FakeApi) -> Any:
 async def test_parameters_are_written_once(api: FakeApi) -> None:
     replica = Replica(api, MPS)
     with running(replica):
-        assert replica.map.age is None
+        assert replica.object.age is None
         await wait(1)
         assert data(api) == MPS
         await wait(200)
@@ -105,7 +105,7 @@ async def test_unknown_parameters_change_nothing(api: FakeApi) -> None:
     replica = Replica(api, None)
     with running(replica):
         await wait(30)
-        assert (data(api), api.writes, replica.map.age) == (CAPPED, 0, None)
+        assert (data(api), api.writes, replica.object.age) == (CAPPED, 0, None)
         replica.wanted = MPS
         await wait(2)
         assert data(api) == MPS
@@ -116,7 +116,7 @@ async def test_foreign_change_is_undone_within_a_minute(api: FakeApi) -> None:
     replica = Replica(api, MPS)
     with running(replica):
         await wait(1)
-        put(api, {**MPS, "limitContainer": "9"})
+        put(api, {**MPS, "runtimeClass": "inject"})
         await wait(61)
     assert data(api) == MPS
 
@@ -127,7 +127,7 @@ async def test_replicas_that_agree_write_once(api: FakeApi) -> None:
     with running(*replicas):
         await wait(10)
         assert data(api) == MPS
-        assert [replica.map.age is not None for replica in replicas] == [True] * 3
+        assert [replica.object.age is not None for replica in replicas] == [True] * 3
         assert api.writes == 1
     assert [replica.errors() for replica in replicas] == [[], [], []]
 
@@ -147,11 +147,11 @@ async def test_age_grows_while_api_server_is_lost(api: FakeApi) -> None:
         await wait(1)
         api.down = True
         await wait(1000)
-        assert replica.map.age is not None
-        assert replica.map.age > 900
+        assert replica.object.age is not None
+        assert replica.object.age > 900
         api.down = False
         await wait(61)
-        assert replica.map.age < 61
+        assert replica.object.age < 61
     assert [level for level, _, _ in replica.logged] == ["info", "warning", "info"]
 
 

@@ -18,7 +18,7 @@ from webhook.runtime.retry import Backoff, monotonic, wait_for_event
 Parameters: TypeAlias = Mapping[str, str]
 
 _INTERVAL: Final = 60.0
-"""Seconds between two reads if nothing changes: somebody may have changed the object."""
+"""Seconds between two reads if nothing changes here: another client may have changed the object."""
 
 _AWAITED: Final = 1.0
 """Seconds until the parameters of a starting replica may be known."""
@@ -44,7 +44,7 @@ class _RefusedError(Exception):
     """The API server refuses a request. The message says why, and what to do."""
 
 
-class ParametersMap:
+class ParametersObject:
     """Keeps the annotations of a ServiceAccount up to date whose keys begin with a prefix. Run `run` in a task.
 
     `wanted` returns the parameters, or None while they are unknown: the annotations then stay as they are. `changed` is
