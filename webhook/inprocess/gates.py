@@ -38,9 +38,9 @@ for _kind in BUILT_IN.values():
 _KIND = "request.kind.group + '/' + request.kind.kind"
 _POD = "".join(f"{_KIND} in {literal(names)} ? dyn({_at(path)}) : " for path, names in _PATHS.items()) + "dyn(null)"
 
-_CONTAINERS = (
-    "([pod.?spec.?initContainers.orValue(null), pod.?spec.?containers.orValue(null)]"
-    ".map(held, type(held) == list ? held : dyn([])).flatten(1))"
+_LISTS = (
+    "[pod.?spec.?initContainers.orValue(null), pod.?spec.?containers.orValue(null)]"
+    ".map(held, type(held) == list ? held : dyn([]))"
 )
 _NAMES = (
     "has(c.resources) && ("
@@ -59,8 +59,9 @@ def gate(test: str, or_pod: str = "false") -> str:
     A pod too large to read passes, and so does one for which `or_pod` is true, whatever its containers name.
     """
     return (
-        f"[{_POD}].exists(pod, pod == null || [{_CONTAINERS}].exists(listed, listed.size() > {MOST} || "
-        f"[dyn({GPUS})].exists(gpus, {or_pod} || listed.exists(c, {_NAMES}) && ({test}))))"
+        f"[{_POD}].exists(pod, pod == null || [{_LISTS}].exists(lists, lists.exists(list, list.size() > {MOST}) || "
+        f"[lists.flatten(1)].exists(listed, "
+        f"[dyn({GPUS})].exists(gpus, {or_pod} || listed.exists(c, {_NAMES}) && ({test})))))"
     )
 
 
