@@ -71,7 +71,7 @@ OUR_FILE = ".gpushare.yaml"
 OUR_GROUP = "gpushare-webhook/"
 OUR_SETTINGS = frozenset(
     "profile mode resources limits denyInMutate severities namespaces sharing exempt suppress injections requests "
-    "users podSecurity placement facts workloads messageSuffix explainURL events server tls log".split()
+    "users podSecurity placement facts workloads policies messageSuffix explainURL events server tls log".split()
 )
 OUR_FACTS = frozenset("nodes namespaces runtimeClasses deviceClasses devicePlugin defaultQueues".split())
 _DISTINCTIVE = frozenset(
