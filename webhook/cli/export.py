@@ -79,7 +79,7 @@ def _kinds(_context: click.Context, _option: click.Parameter, value: str | None)
     "installation",
     metavar="NAMESPACE/NAME",
     callback=_installation,
-    help="The release whose mode the policies obey. Without it, they always apply.",
+    help="The release with policies.enabled whose mode the policies obey. Without it, they always apply.",
 )
 @click.option("--static", is_flag=True, help="For the policy files of an API server instead of for kubectl.")
 @click.option(
@@ -103,7 +103,7 @@ def policies(
     \b
     Examples:
       gpushare-webhook export policies > policies.yaml
-      gpushare-webhook export policies --installed-as gpushare/gpushare-webhook | kubectl apply -f -
+      gpushare-webhook export policies --as vap | kubectl apply -f -
     """
     from webhook.inprocess.export import Target, export
     from webhook.settings.configuration import view

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from webhook.inprocess.cel import texts
+from webhook.policy.rules import MODES, Cap
 
 PARAM_KIND: Final = {"apiVersion": "v1", "kind": "ServiceAccount"}
 
@@ -42,8 +43,8 @@ class Installation(NamedTuple):
         return {"name": name, "namespace": self.namespace, "parameterNotFoundAction": "Allow"}
 
 
-def uncapped(*modes: str) -> dict[str, str]:
-    """The condition that every cap on the mode is one of `modes`."""
-    allowed = texts(modes)
-    caps = f"{texts(_CAPS)}.all(key, params.metadata.?annotations[?key].orValue('enforce') in {allowed})"
+def uncapped(*modes: Cap) -> dict[str, str]:
+    """The condition that no cap on the mode is below `modes`. As in the webhook, an unknown mode changes nothing."""
+    below = texts([mode for mode in MODES if mode not in modes])
+    caps = f"!{texts(_CAPS)}.exists(key, params.metadata.?annotations[?key].orValue('enforce') in {below})"
     return {"name": "mode", "expression": caps}

@@ -68,7 +68,20 @@ def mutating(
             continue
         conditions = _conditions(settings, mutation, modes, obeys=installation is not None and mutation.obeys_mode)
         made.append(_policy(settings, mutation, conditions, installation, reads=reads, parameters=parameters or {}))
-    return made, []
+    return made, [] if installation is not None or parameters else _left_without_parameters(written)
+
+
+_BY_PARAMETER: Final = {
+    "facts.nodes": "pipes and limits",
+    "facts.runtimeClasses": "the runtime class",
+    "injections.tolerations.fromNodes": "tolerations from nodes",
+}
+
+
+def _left_without_parameters(written: Mapping[str, Any]) -> list[Left]:
+    """The injections that depend on parameters, which only the policies of an installation read."""
+    reason = "is set, and without --installed-as nothing knows the facts"
+    return [Left(injected, f"{path} {reason}") for path, injected in _BY_PARAMETER.items() if _is_set(written, path)]
 
 
 def _mode(settings: Settings, rule: NamespaceRule | None) -> str:
@@ -118,31 +131,3 @@ def _policy(
         made["paramKind"] = PARAM_KIND
         binding["paramRef"] = installation.param_ref
     return InjectionPolicy(mutation.suffix, made, binding)
-
-
-def content() -> dict[str, Any]:
-    """All that the chart needs to make the same policies. A variable without an expression is data.
-
-    A policy that reads parameters has `parameters` as the expression of its variable of this name.
-    """
-    return {
-        "unless": list(UNLESS),
-        "parametersFor": list(PARAMETERS),
-        "parameters": PARAMETERS_EXPRESSION,
-        "mode": MODE,
-        "namesAGpu": {"name": "names-a-gpu", "before": NAMES_A_GPU[0], "after": NAMES_A_GPU[1]},
-        "policies": [_content_of(one) for one in MUTATIONS],
-    }
-
-
-def _content_of(mutation: Mutation) -> dict[str, Any]:
-    variables = {name: {} if known is None else {"expression": known} for name, known in mutation.variables().items()}
-    return {
-        "suffix": mutation.suffix,
-        "obeysMode": mutation.obeys_mode,
-        "condition": mutation.condition,
-        "variables": [{"name": name, **of} for name, of in variables.items()],
-        "spec": {
-            key: value for key, value in spec(mutation, [], {}).items() if key not in ("matchConditions", "variables")
-        },
-    }

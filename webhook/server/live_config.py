@@ -79,7 +79,8 @@ class LiveConfig:
         self._versions = Versions(self._settings, facts, self._cap.value, metrics)
         self.installed_text: bytes | None = None
         self.replaced = asyncio.Event()
-        self.evaluator = Evaluator.of(self._settings, facts).leaving(_decided(self._settings))
+        self._decided = _decided(self._settings)
+        self.evaluator = Evaluator.of(self._settings, facts).leaving(self._decided)
         self._doubts = ClusterDoubts(log, metrics)
         self._doubts.observe(self.evaluator.ruleset)
 
@@ -148,12 +149,22 @@ class LiveConfig:
             known = {field: value for field, value in self._cluster_facts.items() if value is not None}
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
             digest = await _in_steps(self._versions.digesting(built.ruleset.facts))
-            self.evaluator = built.leaving(_decided(built.ruleset.settings)).capped(self._cap.value)
+            self.evaluator = built.leaving(self._decided_by_both(built.ruleset.settings)).capped(self._cap.value)
             self.replaced.set()
             self._built = building
             self._doubts.observe(built.ruleset)
             self._versions.take_facts(digest)
             self._versions.take_settings(built.ruleset.settings, self._cap.value)
+
+    def _decided_by_both(self, settings: Settings) -> Decided | None:
+        """What policies decide under these settings and under those of the start.
+
+        A change of the ConfigMap alone does not change the policies.
+        """
+        decided = _decided(settings)
+        if decided is None or self._decided is None:
+            return None
+        return Decided(decided.codes & self._decided.codes, decided.kinds & self._decided.kinds)
 
 
 def _decided(settings: Settings) -> Decided | None:

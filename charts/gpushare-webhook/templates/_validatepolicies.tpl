@@ -33,5 +33,6 @@
 {{- range (.Files.Get "files/policies.json" | fromJson).validating.rules -}}
 {{- with include "gpushare-webhook.leftToWebhook" (dict "settings" $settings "rule" .) }}{{ $found = append $found . }}{{ end -}}
 {{- end -}}
+{{- with include "gpushare-webhook.injectionsLeft" . }}{{ $found = append $found . }}{{ end -}}
 {{- toJson (uniq $found) -}}
 {{- end -}}
