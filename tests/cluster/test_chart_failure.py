@@ -155,7 +155,7 @@ def _sh(release: Release, script: str) -> None:
 
 def test_deleted_configurations_stop_rejections_and_upgrade_restores_them(release: Release) -> None:
     with _dead(release):
-        _sh(release, page_block("docs/how-to/emergency.md", "kubectl delete").script)
+        _sh(release, page_block("docs/how-to/emergency.md", "kubectl delete mutatingwebhookconfiguration").script)
         wait_for("GPU pods to be taken", lambda: rejection(release.cluster, pod("asks")) == "")
     release.upgrade()
     wait_for("the hooks to be back", lambda: "GPS001" in rejection(release.cluster, pod("two", container(gpus=2))))
