@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from webhook.inprocess.installation import Installation
 
 _FORMS = ("vap", "map")
-_NAME = "gpushare-webhook"
 
 
 @click.group(name="export")

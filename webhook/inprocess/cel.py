@@ -14,13 +14,13 @@ from typing import Final
 
 from webhook.policy.messages import MESSAGE_LIMIT
 
-_ESCAPED: Final[Mapping[str, str]] = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"}
+_ESCAPED: Final = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
 def literal(value: object) -> str:
     """A value of JSON as a literal: keys sorted, escaped as Go's encoder does, which Helm uses."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    for char, escape in {**_ESCAPED, "\u2029": "\\u2029"}.items():
+    for char, escape in _ESCAPED.items():
         text = text.replace(char, escape)
     return text
 

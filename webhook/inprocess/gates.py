@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from webhook.inprocess.cel import literal, text, texts
+from webhook.inprocess.kinds import KIND
 from webhook.inprocess.pods import MOST
 from webhook.policy.mark import INJECTED
 from webhook.policy.placement.memory import ANNOTATION
@@ -35,8 +36,7 @@ _PATHS: dict[tuple[str, ...], list[str]] = {}
 for _kind in BUILT_IN.values():
     for _path in _kind.paths:
         _PATHS.setdefault(_path.steps, []).append(f"{_kind.group}/{_kind.kind}")
-_KIND = "request.kind.group + '/' + request.kind.kind"
-_POD = "".join(f"{_KIND} in {literal(names)} ? dyn({_at(path)}) : " for path, names in _PATHS.items()) + "dyn(null)"
+_POD = "".join(f"{KIND} in {literal(names)} ? dyn({_at(path)}) : " for path, names in _PATHS.items()) + "dyn(null)"
 
 _LISTS = (
     "[pod.?spec.?initContainers.orValue(null), pod.?spec.?containers.orValue(null)]"
@@ -71,9 +71,6 @@ _SEVERAL = (
     f"listed.exists(c, has(c.resources) && {_AMOUNTS}.exists(amounts, gpus.exists(n, n in amounts && "
     "!(string(amounts[n]) in ['0', '1']))))"
 )
-
-ANY: Final = gate("true")
-"""Objects that name a GPU resource."""
 
 AMOUNT: Final = gate(_SEVERAL)
 """A container asks for more than one: limits are 1 or more."""

@@ -150,11 +150,14 @@ _CHANGED = let(
 )
 """The pods that an update changes, by their places. A workload that was wrong before can still be scaled."""
 
+KIND: Final = "request.kind.group + '/' + request.kind.kind"
+"""The group and the kind of the object, as `CoveredKind.name` writes them."""
+
 _GATES = "{}.?spec.?schedulingGates.orValue([]).size()"
 _RELEASED = f"{_GATES.format('oldObject')} > 0 && {_GATES.format('object')} == 0"
 
 VARIABLES: Final[Mapping[str, str]] = {
-    "kind": "request.kind.group + '/' + request.kind.kind",
+    "kind": KIND,
     "found": "[dyn(object), dyn(oldObject)].map(root, root == null ? [] : "
     + _by_kind(
         _grouped((each.name, _paths(each.kind.paths)) for each in (COVERED[0], *_WORKLOADS)),

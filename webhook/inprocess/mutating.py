@@ -19,7 +19,7 @@ from webhook.inprocess.injecting.policy import (
 from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
 from webhook.inprocess.installation import PARAMETERS as PARAMETERS_EXPRESSION
 from webhook.inprocess.namespaces import condition, matched
-from webhook.inprocess.policies import API_VERSION, NO_MIRROR, Left
+from webhook.inprocess.policies import NO_MIRROR, Left, bound, is_set, why_left
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
 
@@ -37,38 +37,25 @@ class InjectionPolicy:
 
     def objects(self, prefix: str, ending: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
         """Both objects, with a name that begins with a prefix and has an ending."""
-        name = f"{prefix}-{self.suffix}{ending}"
-        head = {"apiVersion": API_VERSION, "metadata": {"name": name}}
-        return (
-            {**head, "kind": "MutatingAdmissionPolicy", "spec": self.spec},
-            {**head, "kind": "MutatingAdmissionPolicyBinding", "spec": {"policyName": name, **self.binding}},
-        )
+        return bound("MutatingAdmissionPolicy", f"{prefix}-{self.suffix}{ending}", self.spec, self.binding)
 
 
 def mutating(
-    settings: Settings,
-    written: Mapping[str, Any],
-    installation: Installation | None = None,
-    parameters: Mapping[str, str] | None = None,
+    settings: Settings, written: Mapping[str, Any], installation: Installation | None = None
 ) -> tuple[list[InjectionPolicy], list[Left]]:
-    """The policies for settings, which `written` holds in the form of a file, and the reason why they are left out.
-
-    Without an installation, the parameters are those given.
-    """
-    reason = next((f"{path} is set" for path in UNLESS if _is_set(written, path)), None)
+    """The policies for settings, which `written` holds in the form of a file, and what is left to the webhook."""
     modes = [_mode(settings, rule) for rule in (None, *settings.namespaces)]
-    if reason is None and len(set(modes)) > 1 and any(rule.selector is not None for rule in settings.namespaces):
-        reason = "a rule of namespaces with a selector changes their mode"
+    reason = why_left(settings, written, UNLESS, modes, "their mode")
     if reason is not None:
         return [], [Left("injections", reason)]
-    reads = installation is not None and any(_is_set(written, path) for path in PARAMETERS)
+    reads = installation is not None and any(is_set(written, path) for path in PARAMETERS)
     made = []
     for mutation in MUTATIONS:
         if not mutation.applies(settings) or (mutation.obeys_mode and "on" not in modes):
             continue
         conditions = _conditions(settings, mutation, modes, obeys=installation is not None and mutation.obeys_mode)
-        made.append(_policy(settings, mutation, conditions, installation, reads=reads, parameters=parameters or {}))
-    return made, [] if installation is not None or parameters else _left_without_parameters(written)
+        made.append(_policy(settings, mutation, conditions, installation, reads=reads))
+    return made, [] if installation is not None else _left_without_parameters(written)
 
 
 _BY_PARAMETER: Final = {
@@ -81,7 +68,7 @@ _BY_PARAMETER: Final = {
 def _left_without_parameters(written: Mapping[str, Any]) -> list[Left]:
     """The injections that depend on parameters, which only the policies of an installation read."""
     reason = "is set, and without --installed-as nothing knows the facts"
-    return [Left(injected, f"{path} {reason}") for path, injected in _BY_PARAMETER.items() if _is_set(written, path)]
+    return [Left(injected, f"{path} {reason}") for path, injected in _BY_PARAMETER.items() if is_set(written, path)]
 
 
 def _mode(settings: Settings, rule: NamespaceRule | None) -> str:
@@ -101,14 +88,6 @@ def _conditions(settings: Settings, mutation: Mutation, modes: list[str], *, obe
     return conditions
 
 
-def _is_set(written: Mapping[str, Any], path: str) -> bool:
-    """Whether settings in the form of a file have a value at a path that is not false, null or empty."""
-    value: Any = written
-    for step in path.split("."):
-        value = value[step] if isinstance(value, Mapping) else None
-    return bool(value)
-
-
 def _policy(
     settings: Settings,
     mutation: Mutation,
@@ -116,9 +95,8 @@ def _policy(
     installation: Installation | None,
     *,
     reads: bool,
-    parameters: Mapping[str, str],
 ) -> InjectionPolicy:
-    values = {**data.data(settings), "parameters": parameters}
+    values = {**data.data(settings), "parameters": {}}
     variables = {
         name: data.expression(values[name]) if known is None else known for name, known in mutation.variables().items()
     }

@@ -5,7 +5,7 @@ The chart makes the same policies: `webhook.inprocess.chart`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -15,12 +15,12 @@ from webhook.inprocess.kinds import CoveredKind
 from webhook.inprocess.namespaces import condition, matched
 from webhook.inprocess.validating import RULES
 from webhook.inprocess.validating.rule import Rule
-from webhook.policy.rules import MODES, Cap
+from webhook.policy.rules import MODE_CAP
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Severity
 
-API_VERSION: Final = "admissionregistration.k8s.io/v1"
+_API_VERSION: Final = "admissionregistration.k8s.io/v1"
 
 NO_MIRROR: Final = {
     "name": "no-mirror",
@@ -42,9 +42,6 @@ AUDIT_ANNOTATION: Final = {
 """The annotation of the audit log with a code and its severity."""
 
 _ACTIONS: Final[Mapping[Severity, str]] = {Severity.DENY: "Deny", Severity.WARN: "Warn", Severity.AUDIT: "Audit"}
-_CAPS: Final[Mapping[Cap, Severity]] = dict(
-    zip(MODES, (Severity.OFF, Severity.AUDIT, Severity.WARN, Severity.DENY), strict=True)
-)
 
 
 class Left(NamedTuple):
@@ -66,27 +63,46 @@ class Policy:
 
     def objects(self, prefix: str, ending: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
         """Both objects. Their name begins with a prefix, and has an ending where the API server demands one."""
-        name = f"{prefix}-{self.suffix}{ending}"
-        metadata = {"name": name}
-        return (
-            {"apiVersion": API_VERSION, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": self.spec},
-            {
-                "apiVersion": API_VERSION,
-                "kind": "ValidatingAdmissionPolicyBinding",
-                "metadata": metadata,
-                "spec": {"policyName": name, **self.binding},
-            },
-        )
+        return bound("ValidatingAdmissionPolicy", f"{prefix}-{self.suffix}{ending}", self.spec, self.binding)
 
 
-def expressible(settings: Mapping[str, Any], rule: Rule) -> str | None:
-    """Why a code is left to the webhook under settings in the form of a file; None if a policy can decide it."""
-    for path in rule.unless:
-        value: Any = settings
-        for step in path.split("."):
-            value = value[step] if isinstance(value, Mapping) else None
-        if value:
+def bound(
+    kind: str, name: str, spec: Mapping[str, Any], binding: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A policy of a kind, and its binding of the same name."""
+    metadata = {"name": name}
+    return (
+        {"apiVersion": _API_VERSION, "kind": kind, "metadata": metadata, "spec": spec},
+        {
+            "apiVersion": _API_VERSION,
+            "kind": f"{kind}Binding",
+            "metadata": metadata,
+            "spec": {"policyName": name, **binding},
+        },
+    )
+
+
+def is_set(written: Mapping[str, Any], path: str) -> bool:
+    """Whether settings in the form of a file have a value at a path that is not false, null or empty."""
+    value: Any = written
+    for step in path.split("."):
+        value = value[step] if isinstance(value, Mapping) else None
+    return bool(value)
+
+
+def why_left(
+    settings: Settings, written: Mapping[str, Any], unless: Iterable[str], values: Iterable[object], value: str
+) -> str | None:
+    """Why settings leave something to the webhook; None if policies can decide it.
+
+    `unless`: the paths of settings that CEL cannot express. `values`: its value without a rule of namespaces, and by
+    rule; no policy sees the labels of a namespace. `value` names it.
+    """
+    for path in unless:
+        if is_set(written, path):
             return f"{path} is set"
+    if len(set(values)) > 1 and any(rule.selector is not None for rule in settings.namespaces):
+        return f"a rule of namespaces with a selector changes {value}"
     return None
 
 
@@ -103,44 +119,34 @@ def policies(
     made, left = [], []
     for rule in RULES:
         severities = _severities(settings, rule)
-        reason = expressible(written, rule)
-        if reason is None and _depends_on_labels(settings, severities):
-            reason = "a rule of namespaces with a selector changes its severity"
+        reason = why_left(settings, written, rule.unless, severities, "its severity")
         if reason is not None:
             left.append(Left(rule.code, reason))
             continue
-        wanted = sorted({*severities.values()} - {Severity.OFF}, reverse=True)
+        wanted = sorted({*severities} - {Severity.OFF}, reverse=True)
         for place, severity in enumerate(wanted):
             suffix = rule.code.lower() + (f"-{severity.label}" if place else "")
             made.append(_policy(settings, rule, severity, severities, suffix, kinds, installation))
     return made, left
 
 
-def _severities(settings: Settings, rule: Rule) -> dict[int | None, Severity]:
-    """The severity by the place of the rule of namespaces, and that of all other namespaces under None."""
-    return {
-        None: _severity(settings, rule, None),
-        **{place: _severity(settings, rule, one) for place, one in enumerate(settings.namespaces)},
-    }
+def _severities(settings: Settings, rule: Rule) -> list[Severity]:
+    """The severity without a rule of namespaces, then by rule."""
+    return [_severity(settings, rule, one) for one in (None, *settings.namespaces)]
 
 
 def _severity(settings: Settings, rule: Rule, namespaces: NamespaceRule | None) -> Severity:
     """As `webhook.policy.rules.Rules`."""
     named = {**settings.severities, **(namespaces.severities if namespaces else {})}
     wanted = Severity[named[rule.code].upper()] if rule.code in named else rule.severity
-    return min(wanted, _CAPS[(namespaces and namespaces.mode) or settings.mode])
-
-
-def _depends_on_labels(settings: Settings, severities: Mapping[int | None, Severity]) -> bool:
-    has_selector = any(one.selector is not None for one in settings.namespaces)
-    return has_selector and len(set(severities.values())) > 1
+    return min(wanted, MODE_CAP[(namespaces and namespaces.mode) or settings.mode])
 
 
 def _policy(
     settings: Settings,
     rule: Rule,
     severity: Severity,
-    severities: Mapping[int | None, Severity],
+    severities: Sequence[Severity],
     suffix: str,
     kinds: Sequence[CoveredKind],
     installation: Installation | None,
@@ -148,8 +154,8 @@ def _policy(
     denies = severity is Severity.DENY
     conditions = [MODE] if installation else []
     conditions.append(NO_MIRROR)
-    if len(set(severities.values())) > 1:
-        labels = [each.label for each in severities.values()]
+    if len(set(severities)) > 1:
+        labels = [each.label for each in severities]
         conditions.append(condition("severity", settings.namespaces, labels, severity.label))
     values = data.data(settings)
     conditions.append(_gate(rule, values))

@@ -44,9 +44,10 @@ Cap: TypeAlias = Literal["off", "audit", "warn", "enforce"]
 MODES: Final[tuple[Cap, ...]] = ("off", "audit", "warn", "enforce")
 """The modes, the lowest first. A running installation can be off; settings cannot."""
 
-_MODE_CAP: Final[Mapping[Cap, Severity]] = dict(
+MODE_CAP: Final[Mapping[Cap, Severity]] = dict(
     zip(MODES, (Severity.OFF, Severity.AUDIT, Severity.WARN, Severity.DENY), strict=True)
 )
+"""The highest severity by mode."""
 
 _INJECTED = ("off", "report", "on")
 """The modes of injections, the lowest first."""
@@ -75,7 +76,7 @@ class Rules:
         self.exemption = _exemption(settings, namespace, self.namespace_labels)
         rule = next((one for one in settings.namespaces if _matches(one, namespace, self.namespace_labels)), None)
         mode = min(ruleset.cap, (rule and rule.mode) or settings.mode, key=MODES.index)
-        cap = _MODE_CAP[mode]
+        cap = MODE_CAP[mode]
         self.warns = cap >= Severity.WARN
         asked = (rule and rule.injections.mode) or settings.injections.mode or ("on" if self.warns else "report")
         injects = min(asked, _MOST_INJECTED[ruleset.cap], key=_INJECTED.index)

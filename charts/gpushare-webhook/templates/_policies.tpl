@@ -28,7 +28,7 @@ expressions may use one version later (k8s.io/apiserver, pkg/cel/environment/bas
 {{- if not .Values.policies.only }}true{{ end -}}
 {{- end -}}
 
-{{/* The ServiceAccount with the parameters of policies; empty when there are none. */}}
+{{/* The ServiceAccount with the parameters of policies; empty without policies that check. */}}
 {{- define "gpushare-webhook.parameters" -}}
 {{- if include "gpushare-webhook.checksByPolicy" . -}}
 {{- include "gpushare-webhook.fullname" . }}{{ (.Files.Get "files/policies.json" | fromJson).paramSuffix }}

@@ -30,7 +30,7 @@ _EDITS = f"""(variables.lacksClass ? 1 : 0) + variables.entries.map(l, l.size())
 
 
 def _extended(key: str, names: str) -> str:
-    """The annotation of a key with further names, in a list that is empty where there are none."""
+    """The annotation of a key with further names, as a list; an empty list if no name is missing."""
     return f"""[{names}].filter(l, l.size() > 0).map(l, {{'key': '{key}',
 'value': [variables.annotations[?'{key}'].orValue('')].filter(t, t != '').map(t, t + ',').join('') + l.join(',')}})"""
 

@@ -10,6 +10,7 @@ from webhook.inprocess import landing, pods
 from webhook.inprocess.cel import used
 from webhook.inprocess.data import NAMES
 from webhook.inprocess.injecting import mutation, tolerations
+from webhook.inprocess.pods import MOST
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.settings.settings import Settings
 
@@ -24,13 +25,6 @@ UNLESS: Final = (
 
 PARAMETERS: Final = ("facts.nodes", "facts.runtimeClasses", "injections.tolerations.fromNodes")
 """Settings under which the policies read parameters: what they inject depends on the cluster."""
-
-MOST: Final = 1000
-"""Elements of each list of a pod that the expressions read, such as its containers, or the variables of one.
-
-The policies leave a larger pod as it is. The API server's time to look through a list grows faster than the list,
-within its own budget: 20,000 variables take seconds.
-"""
 
 _CONTAINERS = "(object.spec.?initContainers.orValue([]) + object.spec.?containers.orValue([]))"
 _LIMITS = "has(c.resources) && has(c.resources.limits)"
