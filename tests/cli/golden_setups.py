@@ -1,4 +1,4 @@
-"""What users see with three clusters. Run as a module, it records `setups/` and their facts anew; read what changes.
+"""Outputs for three clusters. Run as a module, it records `setups/` and their facts anew; read the changes.
 
 The charts of NVIDIA/k8s-device-plugin rendered the DaemonSets and ConfigMaps of `setups/*.cluster.yaml`; of a
 DaemonSet, the names, images, commands and environments are kept.

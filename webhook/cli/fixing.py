@@ -32,7 +32,7 @@ class Fixing:
         self._failed: dict[str, list[Diagnostic]] = {}
 
     def run(self, check: Callable[[], AbstractContextManager[Iterable[Entry]]]) -> list[Diagnostic]:
-        """Apply all fixes of what `check` finds, and check again until there are none. Return the errors."""
+        """Apply the fixes of all findings, and check again until no fix is left. Return the errors."""
         for _ in range(MOST_ROUNDS):
             with check() as entries:
                 found = _gathered(entries, self._left)

@@ -54,7 +54,7 @@ class Evaluated(NamedTuple):
         return self.verdict.too_many_edits
 
     def operations(self) -> list[Operation]:
-        """The operations that `mutate` applies: without the annotation, which tells of the webhook."""
+        """The operations that `mutate` applies: without the annotation that names the edits of the webhook."""
         return self._built(self.verdict.edits)
 
     def _built(self, edits: Sequence[Edit]) -> list[Operation]:
