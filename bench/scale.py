@@ -66,8 +66,8 @@ _REVIEWS = 300
 
 _INTRO = """## Thousands of nodes
 
-The webhook follows the facts of a real API server. Every node has 60 labels. Reviews continue while the first snapshot
-loads, and while the label of one node after the other changes, so that each second has a new snapshot.
+The webhook follows the facts of a real API server; every node has 60 labels. Reviews continue while the first snapshot
+loads, and while labels of nodes change, so that each second has a new snapshot.
 """
 
 
@@ -226,11 +226,14 @@ _SHAPES: dict[str, dict[str, Any]] = {
 
 
 def section(results: Results) -> str:
-    """A row for each case and quantity."""
+    """A row for each case, a column for each quantity."""
     if not results.figures:
         return f"{_INTRO}\nNot measured: {'; '.join(results.skipped.values())}.\n"
+    columns = {FIRST: "s", P50: "ms", P99: "ms", MEMORY: "MiB", SHED: "%"}
+    written = {(figure.case, figure.quantity): number(figure.spread.middle) for figure in results.figures}
     rows = [
-        [figure.case, f"{figure.quantity}, {figure.unit}", figure.spread.write(number), str(figure.bar or "")]
-        for figure in results.figures
+        [case, *(written.get((case, quantity), "") for quantity in columns)]
+        for case in dict.fromkeys(figure.case for figure in results.figures)
     ]
-    return f"{_INTRO}\n{table(['case', 'what', 'measured', 'goal'], rows)}"
+    head = ["case", *(f"{quantity}, {unit}" for quantity, unit in columns.items())]
+    return f"{_INTRO}\n{table(head, rows)}"
