@@ -226,14 +226,20 @@ _SHAPES: dict[str, dict[str, Any]] = {
 
 
 def section(results: Results) -> str:
-    """A row for each case, a column for each quantity."""
+    """A row for each case with a server, a column for each quantity, and the slowest review in process."""
     if not results.figures:
         return f"{_INTRO}\nNot measured: {'; '.join(results.skipped.values())}.\n"
     columns = {FIRST: "s", P50: "ms", P99: "ms", MEMORY: "MiB", SHED: "%"}
-    written = {(figure.case, figure.quantity): number(figure.spread.middle) for figure in results.figures}
-    rows = [
-        [case, *(written.get((case, quantity), "") for quantity in columns)]
-        for case in dict.fromkeys(figure.case for figure in results.figures)
-    ]
+    written = {(figure.case, figure.quantity): figure.spread.middle for figure in results.figures}
+    cases = [case for case in dict.fromkeys(case for case, _ in written) if not case.startswith(IN_PROCESS)]
+    rows = [[case, *(_cell(written.get((case, quantity))) for quantity in columns)] for case in cases]
     head = ["case", *(f"{quantity}, {unit}" for quantity, unit in columns.items())]
-    return f"{_INTRO}\n{table(head, rows)}"
+    slowest = max((value for (case, _), value in written.items() if case.startswith(IN_PROCESS)), default=None)
+    closing = (
+        f"\nIn process, p99 of a review is at most {_cell(slowest)} ms, whatever its selectors.\n" if slowest else ""
+    )
+    return f"{_INTRO}\n{table(head, rows)}{closing}"
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else number(value)

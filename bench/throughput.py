@@ -83,9 +83,8 @@ def section(results: Results) -> str:
     return f"""\
 ## Reviews per second
 
-Each server has one core, the load another. The webhook runs as installed: all checks, proof of every patch, metrics,
-and its JSON log on a pipe. *{TYPED}* decodes into types and patches with `PatchResponseFromRaw`
-(`bench/peers/gowebhook`); it makes the same edits, has one check and writes no log. All servers must deny the same pods
-and make the same pod of the others.
+Each server has one core, the load another. The webhook runs as installed: all checks, proof of every patch, metrics and
+log. *{TYPED}* decodes into types (`bench/peers/gowebhook`); it makes the same edits, has one check and no log. All must
+deny the same pods and make the same pod of the others.
 
 {table(head, rows)}"""
