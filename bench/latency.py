@@ -71,13 +71,13 @@ def section(results: Results) -> str:
         for one in results.figures
         if one.quantity in QUANTITIES
     }
-    columns = [(case, quantity) for case in (*CASES, WHILE_LOADING) for quantity in QUANTITIES]
+    columns = [(case, quantity) for case in CASES for quantity in QUANTITIES]
     rows = [[one, *(written.get((one, *column), "") for column in columns)] for one in shown(results.subjects)]
     head = ["server, ms", *(f"{case}, {quantity}" for case, quantity in columns)]
     return f"""\
 ## Latency
 
-Reviews arrive at a fixed rate on up to {CONNECTIONS} connections. Each latency counts from the planned time, so a pause
-of the server counts for every review that waits. *{CONSTANT}* is an aiohttp server on uvloop that decides nothing.
+Reviews arrive at a fixed rate on up to {CONNECTIONS} connections; each latency counts from the planned time.
+*{CONSTANT}* is an aiohttp server on uvloop that decides nothing.
 
 {table(head, rows)}"""

@@ -66,8 +66,7 @@ _REVIEWS = 300
 
 _INTRO = """## Thousands of nodes
 
-The webhook follows the facts of a real API server; every node has 60 labels. Reviews continue while the first snapshot
-loads, and while labels of nodes change, so that each second has a new snapshot.
+The webhook follows the facts of a real API server; every node has 60 labels, and each second has a new snapshot.
 """
 
 
@@ -229,7 +228,7 @@ def section(results: Results) -> str:
     """A row for each case with a server, a column for each quantity, and the slowest review in process."""
     if not results.figures:
         return f"{_INTRO}\nNot measured: {'; '.join(results.skipped.values())}.\n"
-    columns = {FIRST: "s", P50: "ms", P99: "ms", MEMORY: "MiB", SHED: "%"}
+    columns = {FIRST: "s", P50: "ms", P99: "ms", MEMORY: "MiB"}
     written = {(figure.case, figure.quantity): figure.spread.middle for figure in results.figures}
     cases = [case for case in dict.fromkeys(case for case, _ in written) if not case.startswith(IN_PROCESS)]
     rows = [[case, *(_cell(written.get((case, quantity))) for quantity in columns)] for case in cases]
