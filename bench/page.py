@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.candidates import WEBHOOK
 from bench.results import FOLDER, Bar, Figure, Ratio, Results, load
 from bench.suites import SUITES, Suite
-from bench.table import number, ratio, table
+from bench.table import number, ratio
 
 DOCS = Path(__file__).parents[1] / "docs" / "explanation"
 PAGE = DOCS / "performance.md"
@@ -51,20 +51,27 @@ def _goals(results: Mapping[str, Results]) -> str:
     for found in results.values():
         measured += [*found.ratios, *found.figures]
     barred = [(item, item.bar) for item in measured if item.bar is not None]
-    missed = [_missed(item, bar) for item, bar in barred if not bar.holds(item.spread.middle)]
-    title = f"""## Goals
+    missed: dict[str, list[str]] = {}
+    for item, bar in barred:
+        if not bar.holds(item.spread.middle):
+            quantity, shown = _missed(item, bar)
+            missed.setdefault(quantity, []).append(shown)
+    lines = "\n".join(f"- {quantity}: {', '.join(shown)}" for quantity, shown in missed.items())
+    met = len(barred) - sum(map(len, missed.values()))
+    return f"""## Goals
 
-A goal is met when the median of the rounds meets it: {len(barred) - len(missed)} of {len(barred)} are. These are not:
+A goal is met when the median of the rounds meets it: {met} of {len(barred)} are. These are not:
 
+{lines}
 """
-    return title + table(["quantity", "goal", "measured"], missed)
 
 
-def _missed(item: Figure | Ratio, bar: Bar) -> list[str]:
-    subject = "" if item.subject == WEBHOOK else f": {item.subject}"
+def _missed(item: Figure | Ratio, bar: Bar) -> tuple[str, str]:
+    """The quantity, and the case with its median and its goal."""
+    subject = "" if item.subject == WEBHOOK else f" of {item.subject}"
     if isinstance(item, Ratio):
-        return [f"{item.quantity}, {item.case}{subject} / {item.over}", str(bar), item.spread.write(ratio)]
-    return [f"{item.quantity}, {item.case}{subject}", f"{bar} {item.unit}", item.spread.write(number)]
+        return f"{item.quantity}{subject} / {item.over}", f"{item.case} {ratio(item.spread.middle)} ({bar})"
+    return f"{item.quantity}{subject}, {item.unit}", f"{item.case} {number(item.spread.middle)} ({bar})"
 
 
 def _runs(results: Mapping[str, Results]) -> str:
