@@ -13,7 +13,7 @@ from bench.load_generator import Load, Report, generate
 from bench.machine import Machine
 from bench.results import Bar, Figure, Results
 from bench.rounds import Rounds
-from bench.table import number, table
+from bench.table import number, shown, table
 
 RATE = 500
 SECONDS = 3.0
@@ -65,17 +65,19 @@ def _bar(name: str, case: str, quantity: str) -> Bar | None:
 
 
 def section(results: Results) -> str:
-    """The latency of each server."""
-    rows = [
-        [case, subject, *(results.figure(subject, case, quantity).spread.write(number) for quantity in QUANTITIES)]
-        for case in (*CASES, WHILE_LOADING)
-        for subject in dict.fromkeys(figure.subject for figure in results.having(case=case))
-    ]
+    """The latency of each server, at the median and at the 99th percentile."""
+    written = {
+        (one.subject, one.case, one.quantity): number(one.spread.middle)
+        for one in results.figures
+        if one.quantity in QUANTITIES
+    }
+    columns = [(case, quantity) for case in CASES for quantity in QUANTITIES]
+    rows = [[one, *(written.get((one, *column), "") for column in columns)] for one in shown(results.subjects)]
+    head = ["server, ms", *(f"{case}, {quantity}" for case, quantity in columns)]
     return f"""\
 ## Latency
 
-Reviews arrive at a fixed rate on up to {CONNECTIONS} connections, and each latency counts from the planned time, so
-that a pause of the server is charged to every review that waits for it. *{CONSTANT}* is an aiohttp server on uvloop
-that reads the review and decides nothing (`bench/peers/constant.py`).
+Reviews arrive at a fixed rate on up to {CONNECTIONS} connections; each latency counts from the planned time.
+*{CONSTANT}* is an aiohttp server on uvloop that decides nothing.
 
-{table(["load", "server", "p50, ms", "p99, ms"], rows)}"""
+{table(head, rows)}"""

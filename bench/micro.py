@@ -27,9 +27,8 @@ METHOD = (
 
 _INTRO = """## Instructions of a review
 
-Thousands of instructions on the image's Python: for each step in the process, without HTTP and TLS (read the request,
-decide with every check, build the patch, prove it, encode the answer, and all of it as the server calls it), and for a
-whole server. `make bench-gate` counts again and fails where a figure is 10 % and 1,000 instructions above this table.
+Thousands of instructions on the image's Python (callgrind), of each step without HTTP and TLS, and of a whole server.
+`make bench-gate` fails where a figure is 10 % and 1,000 instructions above this table.
 """
 
 

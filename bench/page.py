@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.results import FOLDER, Figure, Ratio, Results, load
+from bench.candidates import WEBHOOK
+from bench.results import FOLDER, Bar, Figure, Ratio, Results, load
 from bench.suites import SUITES, Suite
-from bench.table import number, ratio, table
+from bench.table import number, ratio
 
 DOCS = Path(__file__).parents[1] / "docs" / "explanation"
 PAGE = DOCS / "performance.md"
@@ -33,8 +34,9 @@ def write() -> None:
 
 
 def _section(suite: Suite, found: Results) -> str:
-    notes = "".join(f"\n- {note}" for note in found.notes)
-    return f"{suite.section(found).rstrip()}\n{notes}"
+    text = suite.section(found).rstrip()
+    notes = "".join(f"\n- {note}" for note in found.notes if note not in text)
+    return f"{text}\n{notes}"
 
 
 def _provisional(results: Mapping[str, Results]) -> str:
@@ -45,38 +47,41 @@ def _provisional(results: Mapping[str, Results]) -> str:
 
 
 def _goals(results: Mapping[str, Results]) -> str:
-    rows = []
+    measured: list[Figure | Ratio] = []
     for found in results.values():
-        measured: list[Figure | Ratio] = [*found.ratios, *found.figures]
-        for item in measured:
-            if item.bar is None:
-                continue
-            what = f"{item.quantity}, {item.case}: {item.subject}"
-            if isinstance(item, Ratio):
-                what += f" / {item.over}"
-                form, unit = ratio, ""
-            else:
-                form, unit = number, f" {item.unit}"
-            rows.append([what, f"{item.bar}{unit}", item.spread.write(form), _met(item.bar.holds(item.spread.middle))])
-    title = "## Goals\n\nA goal counts as met when the median of the rounds meets it.\n\n"
-    return title + table(["what", "goal", "measured", "met"], rows)
+        measured += [*found.ratios, *found.figures]
+    barred = [(item, item.bar) for item in measured if item.bar is not None]
+    missed: dict[str, list[str]] = {}
+    for item, bar in barred:
+        if not bar.holds(item.spread.middle):
+            quantity, shown = _missed(item, bar)
+            missed.setdefault(quantity, []).append(shown)
+    lines = "\n".join(f"- {quantity}: {', '.join(shown)}" for quantity, shown in missed.items())
+    met = len(barred) - sum(map(len, missed.values()))
+    return f"""## Goals
+
+A goal is met when the median of the rounds meets it: {met} of {len(barred)} are. These are not:
+
+{lines}
+"""
 
 
-def _met(holds: bool) -> str:
-    return "yes" if holds else "**no**"
+def _missed(item: Figure | Ratio, bar: Bar) -> tuple[str, str]:
+    """The quantity, and the case with its median and its goal."""
+    subject = "" if item.subject == WEBHOOK else f" of {item.subject}"
+    if isinstance(item, Ratio):
+        return f"{item.quantity}{subject} / {item.over}", f"{item.case} {ratio(item.spread.middle)} ({bar})"
+    return f"{item.quantity}{subject}, {item.unit}", f"{item.case} {number(item.spread.middle)} ({bar})"
 
 
 def _runs(results: Mapping[str, Results]) -> str:
-    machines = {found.machine.describe() for found in results.values()}
-    rows = [
-        [
-            name,
-            str(found.rounds),
-            found.method,
-            "; ".join(f"{who}: {why}" for who, why in found.skipped.items()) or "none",
-        ]
-        for name, found in results.items()
-    ]
-    lines = "\n".join(f"- {machine}" for machine in sorted(machines))
-    runs = table(["suite", "rounds", "method", "skipped"], rows).replace("---:", "---")
-    return f"## The runs\n\n{lines}\n\n{runs}"
+    machines = sorted({found.machine.describe() for found in results.values()})
+    skipped = [f"{name} skips {who}: {why}" for name, found in results.items() for who, why in found.skipped.items()]
+    rounds = ", ".join(f"{name} {found.rounds}" for name, found in results.items())
+    lines = "\n".join(f"- {line}" for line in [*machines, *skipped])
+    return f"""## The runs
+
+{lines}
+
+Rounds: {rounds}. `bench/results` has the method of each suite, and every value.
+"""

@@ -53,7 +53,7 @@ class Spread:
     def write(self, form: Callable[[float], str]) -> str:
         """The middle, and in brackets the smallest and the largest where they differ from it as written."""
         low, middle, high = form(self.low), form(self.middle), form(self.high)
-        return middle if low == middle == high else f"{middle} ({low} to {high})"
+        return middle if low == middle == high else f"{middle} ({low}..{high})"
 
 
 @dataclass(frozen=True, slots=True)

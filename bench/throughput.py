@@ -15,7 +15,7 @@ from bench.load_generator import Load, generate
 from bench.machine import Machine
 from bench.results import Bar, Figure, NoSuchFigureError, Ratio, Results
 from bench.rounds import Rounds
-from bench.table import number, ratio, table
+from bench.table import number, ratio, shown, table
 
 RATE = "throughput"
 SECONDS = 0.8
@@ -72,19 +72,19 @@ def _ratios(results: Results) -> Iterator[Ratio]:
 
 
 def section(results: Results) -> str:
-    """Reviews per second of each server."""
+    """Reviews per second of each server, as medians, and the ratio."""
     over = {item.case: item.spread.write(ratio) for item in results.ratios}
+    subjects = shown(results.subjects)
     rows = []
     for title in (case(*one) for one in CASES):
-        rates = [results.figure(subject, title, RATE).spread.write(number) for subject in results.subjects]
+        rates = [number(results.figure(subject, title, RATE).spread.middle) for subject in subjects]
         rows.append([title, *rates, over.get(title, "")])
-    head = ["review", *(f"{subject}, /s" for subject in results.subjects), f"webhook / {TYPED}"]
+    head = ["review", *(f"{subject}, /s" for subject in subjects), "ratio"]
     return f"""\
 ## Reviews per second
 
-Each server has one core, the load another. The webhook runs as installed: all checks, proof of every patch, metrics,
-and its JSON log on a pipe that a stand-in for a log collector reads. *{TYPED}* is a webhook as most are written, with
-typed decoding and `PatchResponseFromRaw` (`bench/peers/gowebhook`); it makes the same edits, has one check and writes
-no log. Before the measurement, all have to deny the same pods and to make the same pod of the others.
+Each server has one core, the load another. The webhook runs as installed: all checks, proof of every patch, metrics and
+log. *{TYPED}* decodes into types (`bench/peers/gowebhook`); it makes the same edits, has one check and no log. All must
+deny the same pods and make the same pod of the others.
 
 {table(head, rows)}"""

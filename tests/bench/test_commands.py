@@ -56,17 +56,13 @@ def test_every_tool_that_is_built_finds_the_wrong_deployment_in_every_case(built
         assert one.values[0] == pytest.approx(ours / other)
 
 
-def test_section_has_a_table_for_each_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_section_has_a_row_for_each_tool_and_a_column_for_each_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "PROGRAMS", ())
     shown = commands.section(commands.run(Machine.here(), Rounds(1, share=0.001)))
-    assert [line for line in shown.splitlines() if line.startswith("### ")] == [
-        "### One small file",
-        "### 2 in one file",
-        "### 2 files",
-        "### 20 in one file",
-    ]
-    lines = [line.count("|") for line in shown.splitlines() if line.startswith("|")]
-    assert lines == [5] * 17
+    head, _, *rows = [line.strip("| ").split(" | ") for line in shown.splitlines() if line.startswith("|")]
+    assert head[1:] == ["one small file", "2 in one file", "2 files", "20 in one file"]
+    assert [row[0] for row in rows] == [commands.OURS, commands.PARALLEL]
+    assert [len(row) for row in rows] == [5, 5]
 
 
 def test_tool_that_finds_nothing_is_not_measured(tmp_path: Path) -> None:

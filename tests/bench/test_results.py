@@ -49,7 +49,7 @@ def test_bar_holds(bar: Bar, value: float, holds: bool) -> None:
 
 def test_spread_is_written_in_full_only_where_rounds_differ() -> None:
     assert Spread(1.001, 1.002, 1.004).write("{:.2f}".format) == "1.00"
-    assert Spread(1, 2, 3).write("{:.0f}".format) == "2 (1 to 3)"
+    assert Spread(1, 2, 3).write("{:.0f}".format) == "2 (1..3)"
 
 
 def test_saved_results_are_read_back(tmp_path: Path) -> None:
