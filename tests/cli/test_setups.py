@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.golden_setups import CONFIG_MAPS, FACTS, SETUPS, checked, mutated, snapshot
+from tests.cli.golden_setups import CONFIG_MAPS, SETUPS, checked, mutated, snapshot
 
 
 @pytest.fixture
@@ -16,10 +16,10 @@ def setups(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("setup", CONFIG_MAPS)
-def test_snapshot_of_setup_is_its_example(setup: str, tmp_path: Path) -> None:
+def test_snapshot_of_setup_writes_its_facts(setup: str, tmp_path: Path) -> None:
     found = snapshot(setup, tmp_path)
     assert (found.code, found.err) == (0, "")
-    assert found.out == (FACTS / f"{setup}.yaml").read_text()
+    assert found.out == (SETUPS / f"{setup}.facts.yaml").read_text()
 
 
 @pytest.mark.parametrize("setup", CONFIG_MAPS)

@@ -61,7 +61,7 @@ def test_every_command_and_option_exists(case: tuple[str, str]) -> None:
 
 def test_there_are_commands_to_look_at() -> None:
     assert {"README.md"} <= {page for page, _ in calls(PROGRAM)}
-    assert {"demo", "test", "serve"} <= {call.split()[1] for _, call in calls("make")}
+    assert {"demo", "test"} <= {call.split()[1] for _, call in calls("make")}
 
 
 def anchors(page: Path) -> set[str]:

@@ -42,7 +42,7 @@ def test_facts_file_is_what_shown_values_of_chart_make(page: str) -> None:
     for name in section:
         config = config[name]
     texts = {name: text.encode() for name, text in config[key].items()}
-    settings = configuration(str(EXAMPLES / f"{page}-mixed.yaml")).settings
+    settings = configuration(str(EXAMPLES / "gpu-operator-mixed.yaml")).settings
     source = settings.facts.device_plugin
     assert source is not None
     daemon = PluginDaemonSet("v0.20.0", DefaultRule(config["default"], fallbacks), runtime_class="nvidia")
