@@ -82,7 +82,7 @@ def _section(path: str, command: _Command, users: dict[_Row, list[str]]) -> Iter
     rows = command.rows()
     own = [row for row in rows.values() if row not in users]
     if own:
-        yield table(("option", "description"), own)
+        yield "".join(f"- **{option}**: {description}\n" for option, description in own)
     shared = [f"`{name}`" for name, row in rows.items() if row in users]
     if shared:
         yield f"[Shared options](#options-of-several-commands): {', '.join(shared)}.\n"
@@ -91,8 +91,9 @@ def _section(path: str, command: _Command, users: dict[_Row, list[str]]) -> Iter
 def _shared(users: dict[_Row, list[str]]) -> Iterator[str]:
     """Yield the section of the options that several commands have."""
     yield SHARED
-    rows = ((option, ", ".join(paths), description) for (option, description), paths in users.items())
-    yield table(("option", "commands", "description"), rows)
+    for (option, description), paths in users.items():
+        yield f"- **{option}** ({', '.join(paths)}): {description}"
+    yield ""
 
 
 @dataclass(frozen=True, slots=True)
