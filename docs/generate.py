@@ -51,7 +51,7 @@ def metrics() -> str:
         "",
         (Path(__file__).parent / "prose/metrics.md").read_text(encoding="utf-8").replace("CODES", denied),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ kind: {KIND}
 ```
 
 One unknown key or wrong value rejects the whole file; all problems are reported at once, with file, line and key.
-Durations are text such as `5s`, `1h30m` or `500ms`, sizes text such as `7Mi` or a number of bytes. A value after a
-semicolon is the default.
+Durations are text such as `5s`, `1h30m` or `500ms`, sizes text such as `7Mi` or a number of bytes.
 
 `gpushare-webhook config view` prints the effective settings and where each comes from, `config validate` checks a file,
 and `config schema` prints a JSON Schema for editors.
@@ -44,8 +43,8 @@ _FACTS = f"""\
 # The facts file
 
 This page lists every key of the file that describes a cluster for `--facts`, and says which facts `check` reads from
-its inputs. A part that is missing or null is unknown; an empty list is known to be empty. A value after a semicolon is
-the default. `gpushare-webhook snapshot` writes the facts of a cluster.
+its inputs. A part that is missing or null is unknown; an empty list is known to be empty. `gpushare-webhook snapshot`
+writes the facts of a cluster.
 
 ```yaml
 apiVersion: {API_VERSION}
@@ -127,9 +126,9 @@ def _value(field: Field) -> str:
         return values
     if field.default is MISSING:
         return f"{values}, required"
-    default = f"`{json.dumps(write(field.node, field.default), ensure_ascii=False)}`"
-    obvious = values.removesuffix(", or null") if default == "`null`" else values
-    return default if obvious == "true or false" and default != "`null`" else f"{obvious}; {default}"
+    default = f"default `{json.dumps(write(field.node, field.default), ensure_ascii=False)}`"
+    obvious = values.removesuffix(", or null") if default == "default `null`" else values
+    return default if obvious == "true or false" and default != "default `null`" else f"{obvious}; {default}"
 
 
 def _profiles() -> str:

@@ -53,7 +53,8 @@ def page() -> str:
             *_list(BUILT_IN.values()),
             *(line for preset in PRESETS for line in _preset(preset)),
             "",
-            _prose("workloads-unchecked") + _modules(),
+            _prose("workloads-unchecked"),
+            _modules(),
         ]
     )
 
