@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from inspect import cleandoc
@@ -89,10 +90,12 @@ def _section(path: str, command: _Command, users: dict[_Row, list[str]]) -> Iter
 
 
 def _shared(users: dict[_Row, list[str]]) -> Iterator[str]:
-    """Yield the section of the options that several commands have."""
+    """Yield the options that several commands have, with the commands where an option has two meanings."""
     yield SHARED
+    names = Counter(option for option, _ in users)
     for (option, description), paths in users.items():
-        yield f"- **{option}** ({', '.join(paths)}): {description}"
+        only = f" ({', '.join(paths)})" if names[option] > 1 else ""
+        yield f"- **{option}**{only}: {description}"
     yield ""
 
 
