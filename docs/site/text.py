@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from posixpath import normpath, relpath
@@ -18,7 +19,8 @@ def converted(text: str, place: str) -> str:
     text = re.sub(r"^ *<!-- .*? -->\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^```mermaid\n(.*?)^```$", _walk, text, flags=re.MULTILINE | re.DOTALL)
     parts = _CODE.split("\n".join(_indented(text)))
-    parts[::2] = [_linked(_unescaped(_anchored(part)), place) for part in parts[::2]]
+    used: Counter[str] = Counter()
+    parts[::2] = [_linked(_unescaped(_anchored(part, used)), place) for part in parts[::2]]
     return "".join(parts) + "\n"
 
 
@@ -40,12 +42,14 @@ def _indented(text: str) -> Iterator[str]:
             levels.append(columns + marker.end())
 
 
-def _anchored(text: str) -> str:
-    """Return a text in which headings have the anchors that GitHub derives."""
+def _anchored(text: str, used: Counter[str]) -> str:
+    """Return a text in which headings have the anchors that GitHub derives, with a number if an anchor is in use."""
 
     def heading(found: re.Match[str]) -> str:
         anchor = re.sub(r"[^\w\- ]", "", found[2].lower()).replace(" ", "-")
-        return f"{found[0]} {{#{anchor}}}"
+        number = used[anchor]
+        used[anchor] += 1
+        return f"{found[0]} {{#{anchor}{f'-{number}' if number else ''}}}"
 
     return re.sub(r"^(#+) +(.+)$", heading, text, flags=re.MULTILINE)
 

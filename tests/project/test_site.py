@@ -40,6 +40,12 @@ def test_heading_keeps_anchor_of_github() -> None:
     assert converted("## What `a.b` is: C\n", "index.md") == "## What `a.b` is: C {#what-ab-is-c}\n"
 
 
+def test_second_heading_of_one_name_has_numbered_anchor() -> None:
+    assert converted("# a\n\n```text\n# a\n```\n\n## A\n", "index.md") == (
+        "# a {#a}\n\n```text\n# a\n```\n\n## A {#a-1}\n"
+    )
+
+
 def test_comment_about_commands_is_left_out() -> None:
     assert converted("x\n\n<!-- exits: 2 -->\n```sh\ny\n```\n", "index.md") == "x\n\n```sh\ny\n```\n"
 
