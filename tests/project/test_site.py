@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.site.build import external, write_source, write_versions
-from docs.site.pages import ROOT, config, pages, places
+from docs.site.pages import config, pages, places
 from docs.site.text import converted
 from tests.project.repository import name, tracked
 
