@@ -78,7 +78,8 @@ def _section(path: str, command: _Command, users: dict[_Row, list[str]]) -> Iter
     """Yield the section of a command: its usage, its description, its own options, and the names of shared options."""
     usage = " ".join([command.context.command_path, *command.command.collect_usage_pieces(command.context)])
     yield f"{'#' * (2 + path.count(' '))} {path}\n"
-    yield f"```text\n{usage}\n```\n"
+    if not isinstance(command.command, click.Group):
+        yield f"```text\n{usage}\n```\n"
     yield from _description(command.command.help or "", EXAMPLES.get(path))
     rows = command.rows()
     own = [row for row in rows.values() if row not in users]

@@ -10,7 +10,8 @@ from posixpath import normpath, relpath
 
 from docs.site.pages import pages
 
-_CODE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^ *(`{3,})[^`\n]*\n.*?^ *\1$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"`{3,}")
 _MARKER = re.compile(r" *(?:[-*+]|\d+\.) +")
 
 
@@ -18,10 +19,15 @@ def converted(text: str, place: str) -> str:
     """Return the text of the page at a place in the site."""
     text = re.sub(r"^ *<!-- .*? -->\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^```mermaid\n(.*?)^```$", _walk, text, flags=re.MULTILINE | re.DOTALL)
-    parts = _CODE.split("\n".join(_indented(text)))
+    text = "\n".join(_indented(text)) + "\n"
     used: Counter[str] = Counter()
-    parts[::2] = [_linked(_unescaped(_anchored(part, used)), place) for part in parts[::2]]
-    return "".join(parts) + "\n"
+    done, position = "", 0
+    for code in [*_CODE.finditer(text), None]:
+        part = text[position : code.start() if code else len(text)]
+        done += _linked(_unescaped(_anchored(part, used)), place)
+        if code:
+            done, position = done + code[0], code.end()
+    return done
 
 
 def _walk(diagram: re.Match[str]) -> str:
@@ -30,15 +36,22 @@ def _walk(diagram: re.Match[str]) -> str:
 
 
 def _indented(text: str) -> Iterator[str]:
-    """Yield lines with four columns for each level of a list."""
+    """Yield lines with four columns for each level of a list; those of a code block move with its first line."""
     levels: list[int] = []
+    fence, shift = "", 0
     for line in text.splitlines():
         bare = line.lstrip()
         columns = len(line) - len(bare)
-        while bare and levels and columns < levels[-1]:
+        while bare and not fence and levels and columns < levels[-1]:
             levels.pop()
-        yield " " * (4 * len(levels) + columns - (levels[-1] if levels else 0)) + bare if bare else ""
-        if marker := _MARKER.match(bare):
+        if not fence:
+            shift = 4 * len(levels) - (levels[-1] if levels else 0)
+        yield " " * (columns + shift) + bare if bare else ""
+        if fence:
+            fence = "" if bare == fence else fence
+        elif opening := _FENCE.match(bare):
+            fence = opening[0]
+        elif marker := _MARKER.match(bare):
             levels.append(columns + marker.end())
 
 

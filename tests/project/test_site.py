@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 from docs.site.build import external, write_source, write_versions
-from docs.site.pages import config, pages, places
+from docs.site.pages import ROOT, config, pages, places
 from docs.site.text import converted
 from tests.project.repository import name, tracked
 
@@ -34,6 +36,19 @@ def test_links_lead_to_places_in_site() -> None:
 def test_nested_list_has_four_columns_for_each_level() -> None:
     text = "- a\n  - b\n    c\n\n1. d\n   ```sh\n   e\n   ```\n"
     assert converted(text, "index.md") == "- a\n    - b\n        c\n\n1. d\n    ```sh\n    e\n    ```\n"
+
+
+@pytest.mark.parametrize(("place", "file"), pages().items())
+def test_code_is_that_of_file(place: str, file: str) -> None:
+    text = (ROOT / file).read_text()
+    shown = [code for language, code in code_blocks(converted(text, place)) if language]
+    assert shown == [code for language, code in code_blocks(text) if language not in ("", "mermaid")]
+
+
+def code_blocks(text: str) -> list[tuple[str, str]]:
+    """The language and the text of each code block."""
+    found = re.findall(r"^( *)(`{3,})(\w*)[^\n]*\n(.*?)^\1\2$", text, re.MULTILINE | re.DOTALL)
+    return [(language, dedent(code)) for _, _, language, code in found]
 
 
 def test_heading_keeps_anchor_of_github() -> None:
