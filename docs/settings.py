@@ -87,7 +87,8 @@ def _keys(fields: Iterable[Field], above: str) -> Iterator[str]:
     """Yield an item of a list for each key, and for the keys below it."""
     for field in fields:
         key = above + field.key
-        yield f"- **`{key}`**: {_value(field)}.<br>{field.description}"
+        value = "" if isinstance(field.node, Object) else f"{_value(field)}.<br>"
+        yield f"- **`{key}`**: {value}{field.description}"
         below = _below(field.node)
         if below is not None:
             yield from _keys(below[1].fields, f"{key}{below[0]}.")
@@ -122,8 +123,6 @@ def _values(node: Node) -> str:
 def _value(field: Field) -> str:
     """Return what a key may have, and its default, which shows that a value may be true, false or null."""
     values = _values(field.node)
-    if isinstance(field.node, Object):
-        return values
     if field.default is MISSING:
         return f"{values}, required"
     default = f"default `{json.dumps(write(field.node, field.default), ensure_ascii=False)}`"
