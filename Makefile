@@ -4,9 +4,11 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # The tools of a release, apart from what the project itself needs.
 RELEASE := build/release
+# The tools of the site.
+SITE    := build/site-tools
 
 .PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
-.PHONY: docs constraints image-lock command-line-lock sbom clean crd-definitions bench-tools budget plugin-loaders
+.PHONY: docs site constraints image-lock command-line-lock sbom clean crd-definitions bench-tools budget plugin-loaders
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
 	@awk '/^##@ / {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {sub(/:.*## /, ":"); split($$0, one, ":"); \
@@ -126,6 +128,15 @@ docs: $(READY) ## Generate the pages and pictures of docs.
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m tests.cluster.pod_storm
 
+$(SITE)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	@$(SITE)/bin/python -m pip install --quiet --constraint constraints.txt --group site
+	@touch $@
+
+site: $(SITE)/.ready ## Build the site of this version in build/site, and fail for a broken link.
+	@$(SITE)/bin/python -m docs.site.build
+
 certs: $(READY) ## Create development certificates in certs/.
 	@$(BIN)/python certs/generate.py --force
 
@@ -135,7 +146,7 @@ constraints: ## Write the newest versions that pyproject.toml allows to constrai
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	@build/constraints/bin/python -m pip uninstall -qq --yes setuptools
 	@build/constraints/bin/python -m pip install --quiet --upgrade pip
-	@build/constraints/bin/python -m pip install --quiet --group dev --group release --editable . hatchling
+	@build/constraints/bin/python -m pip install --quiet --group dev --group release --group site --editable . hatchling
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
 	@$(MAKE) --no-print-directory image-lock command-line-lock
 

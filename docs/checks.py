@@ -40,8 +40,7 @@ _PLACE = "../../webhook/policy"
 def index() -> str:
     """Return the page that lists all checks."""
     rows = "".join(
-        f"| [{check.code}]({_PLACE}/checks/{check.code.lower()}.md) | {check.severity.label} | {check.scope.value} "
-        f"| {check.title} |\n"
+        f"| [{check.code}]({_PLACE}/checks/{check.code.lower()}.md) | {check.severity.label} | {check.title} |\n"
         for check in CHECKS
     )
     return _prose("checks.md").replace("{checks}\n", rows)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
 from textwrap import dedent
@@ -15,6 +17,9 @@ from webhook.cli.serve import SettingOption
 from webhook.report.exit_codes import ExitCode
 from webhook.settings.configuration import default, view
 
+_Row = tuple[str, str]
+"""An option with its value, and its description."""
+
 PROGRAM = "gpushare-webhook"
 EXAMPLES = {"serve": "serves: http://127.0.0.1:8080/readyz", "snapshot": "run: cluster", "why": "exits: 2 2 2"}
 """The comments before the examples of commands: see "Show commands" in CONTRIBUTING.md."""
@@ -22,8 +27,11 @@ PROSE = Path(__file__).parent / "prose" / "command-line.md"
 HEAD = f"""\
 # Command line
 
-Generated from the code by `make docs`. The program is installed as `{PROGRAM}` and as the kubectl plugin
-`kubectl gpushare`. The option `--help` of each command prints the same, and `--version` prints the version.
+This page lists each command with its options, and the rules that several commands share. The program is installed as
+`{PROGRAM}` and as the kubectl plugin `kubectl gpushare`; `--help` prints the part of each command.
+"""
+SHARED = """\
+## Options of several commands
 """
 CODES = """\
 ## Exit codes
@@ -37,33 +45,72 @@ value in a readable object is a finding (1). An object whose structure is not th
 def page() -> str:
     """Return the whole page."""
     context = click.Context(cli, info_name=PROGRAM, **cli.context_settings)
-    commands = table(("command", "description"), [(f"[`{name}`](#{name})", text) for name, text in COMMANDS.items()])
+    found = dict(_commands(context))
+    users = _users(found)
+    sections = (part for path, command in found.items() for part in _section(path, command, users))
     codes = table(("code", "meaning"), [(str(code.value), code.meaning) for code in ExitCode])
-    parts = [HEAD, commands, *_commands(context), CODES, codes, PROSE.read_text(encoding="utf-8")]
+    parts = [HEAD, *sections, *_shared(users), CODES, codes, PROSE.read_text(encoding="utf-8")]
     return "\n".join(parts)
 
 
-def _commands(context: click.Context) -> Iterator[str]:
-    for name in COMMANDS:
-        command = cli.get_command(context, name)
+def _commands(context: click.Context) -> Iterator[tuple[str, _Command]]:
+    """Yield each command and subcommand, by its path without the name of the program."""
+    group = context.command
+    names = COMMANDS if group is cli else group.commands if isinstance(group, click.Group) else ()
+    for name in names:
+        command = group.get_command(context, name) if isinstance(group, click.Group) else None
         if command is not None:
-            yield from _command(command, click.Context(command, parent=context, info_name=name), "##")
+            below = click.Context(command, parent=context, info_name=name)
+            yield below.command_path.removeprefix(f"{PROGRAM} "), _Command(command, below)
+            yield from _commands(below)
 
 
-def _command(command: click.Command, context: click.Context, heading: str) -> Iterator[str]:
-    """Yield the section of a command, and those of its subcommands one level deeper."""
-    path = context.command_path.removeprefix(f"{PROGRAM} ")
-    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    yield f"{heading} {path}\n"
-    yield f"```text\n{usage}\n```\n"
-    yield from _description(command.help or "", EXAMPLES.get(path))
-    options = [_option(one, context) for one in command.params if isinstance(one, click.Option)]
-    if options:
-        yield table(("option", "value", "default", "description"), options)
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            inner = command.commands[name]
-            yield from _command(inner, click.Context(inner, parent=context, info_name=name), f"{heading}#")
+def _users(commands: dict[str, _Command]) -> dict[_Row, list[str]]:
+    """Return the options that several commands have in the same form, with the commands."""
+    users: dict[_Row, list[str]] = {}
+    for path, command in commands.items():
+        for row in command.rows().values():
+            users.setdefault(row, []).append(path)
+    return {row: paths for row, paths in users.items() if len(paths) > 1}
+
+
+def _section(path: str, command: _Command, users: dict[_Row, list[str]]) -> Iterator[str]:
+    """Yield the section of a command: its usage, its description, its own options, and the names of shared options."""
+    usage = " ".join([command.context.command_path, *command.command.collect_usage_pieces(command.context)])
+    yield f"{'#' * (2 + path.count(' '))} {path}\n"
+    if not isinstance(command.command, click.Group):
+        yield f"```text\n{usage}\n```\n"
+    yield from _description(command.command.help or "", EXAMPLES.get(path))
+    rows = command.rows()
+    own = [row for row in rows.values() if row not in users]
+    if own:
+        yield "".join(f"- **{option}**: {description}\n" for option, description in own)
+    shared = [f"`{name}`" for name, row in rows.items() if row in users]
+    if shared:
+        yield f"[Shared options](#options-of-several-commands): {', '.join(shared)}.\n"
+
+
+def _shared(users: dict[_Row, list[str]]) -> Iterator[str]:
+    """Yield the options that several commands have, with the commands where an option has two meanings."""
+    yield SHARED
+    names = Counter(option for option, _ in users)
+    for (option, description), paths in users.items():
+        only = f" ({', '.join(paths)})" if names[option] > 1 else ""
+        yield f"- **{option}**{only}: {description}"
+    yield ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A command, and the context in which click describes it."""
+
+    command: click.Command
+    context: click.Context
+
+    def rows(self) -> dict[str, _Row]:
+        """Return the rows of its options, by the shortest name of each."""
+        options = [option for option in self.command.params if isinstance(option, click.Option)]
+        return {min(option.opts, key=len): _option(option, self.context) for option in options}
 
 
 def _description(text: str, comment: str | None) -> Iterator[str]:
@@ -77,10 +124,12 @@ def _description(text: str, comment: str | None) -> Iterator[str]:
             yield paragraph + "\n"
 
 
-def _option(option: click.Option, context: click.Context) -> tuple[str, ...]:
-    names = ", ".join(f"`{name}`" for name in option.opts)
-    value = "" if option.is_flag else f"`{_metavar(option, context)}`"
-    return names, value, _default(option), option.help or ""
+def _option(option: click.Option, context: click.Context) -> _Row:
+    """Return the names of an option with its value, and its description with what applies without it."""
+    *short, last = option.opts
+    value = "" if option.is_flag else f" {_metavar(option, context)}"
+    default = _default(option)
+    return ", ".join(f"`{name}`" for name in [*short, last + value]), f"{option.help or ''} {default}".strip()
 
 
 def _metavar(option: click.Option, context: click.Context) -> str:
@@ -90,17 +139,18 @@ def _metavar(option: click.Option, context: click.Context) -> str:
 
 
 def _default(option: click.Option) -> str:
-    """Return what applies without the option: for a setting, the default of its key."""
+    """Return a sentence on what applies without the option: for a setting, the default of its key."""
     if option.required:
-        return "*required*"
+        return "Required."
     if isinstance(option, SettingOption):
         section, _, key = option.key.partition(".")
         value: Any = view(default())[section][key]
-        return "" if value is None else f"`{value}`"
+        return "" if value is None else f"Default: `{value}`."
     if not option.show_default:
         return ""
     fixed: Any = option.default
-    return ", ".join(f"`{one}`" for one in fixed) if option.multiple else f"`{fixed}`"
+    values = fixed if option.multiple else (fixed,)
+    return f"Default: {', '.join(f'`{one}`' for one in values)}."
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

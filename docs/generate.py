@@ -37,21 +37,21 @@ def metrics() -> str:
     lines = [
         "# Metrics",
         "",
-        "Generated from the code by `make docs`. The health port serves them at `/metrics` as text.",
+        "This page lists the metrics that the health port serves at `/metrics`, besides `process_*` and `python_info`.",
         "",
-        "| metric | type | labels | description |",
-        "|---|---|---|---|",
+        "| metric | type: labels | description |",
+        "|---|---|---|",
     ]
     for family in FAMILIES:
         labels = ", ".join(f"`{label}`" for label in family.labels)
-        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.help} |")
+        kind = family.kind.__name__.lower() + (f": {labels}" if labels else "")
+        lines.append(f"| `{family.full_name}` | {kind} | {family.help} |")
     denied = "|".join(check.code for check in CHECKS if check.severity is Severity.DENY)
     lines += [
         "",
         (Path(__file__).parent / "prose/metrics.md").read_text(encoding="utf-8").replace("CODES", denied),
-        "The page also has the standard Prometheus metrics of the process (`process_*`) and of Python (`python_info`).",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,28 +14,23 @@ from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, write
 
-_WRITTEN = "Generated from the code by `make docs`."
-
 _SETTINGS = f"""\
 # The settings file
 
-{_WRITTEN}
-
-YAML or JSON. You may omit any key, and the file itself; `apiVersion` and `kind` are validated when present:
+This page lists every key of the settings file, with its values and its default, and the profiles. You may omit any key,
+and the file, which is YAML or JSON:
 
 ```yaml
 apiVersion: {API_VERSION}
 kind: {KIND}
 ```
 
-One unknown key or wrong value rejects the whole file. All problems are reported at once, each with file, line and key.
-Durations are text with units: `5s`, `1h30m`, `500ms`. Sizes are text with units, `7Mi`, or a number of bytes.
+One unknown key or wrong value rejects the whole file; all problems are reported at once, with file, line and key.
+Durations are text such as `5s`, `1h30m` or `500ms`, sizes text such as `7Mi` or a number of bytes.
 
 `gpushare-webhook config view` prints the effective settings and where each comes from, `config validate` checks a file,
-and `config schema` prints a JSON Schema for editors. [Workloads](workloads.md) lists the kinds of `workloads.presets`.
+and `config schema` prints a JSON Schema for editors.
 """
-
-_HEAD = ("key", "value", "default", "description")
 
 _PROFILES = """\
 ## Profiles
@@ -46,12 +42,9 @@ A profile sets values together. The keys of the file override them: mappings are
 _FACTS = f"""\
 # The facts file
 
-{_WRITTEN}
-
-What is known about a cluster, for `--facts`. A part that is missing or null is unknown; an empty list is known to be
-empty, which is different. You may omit `apiVersion` and `kind`; they are validated when present. Names must be unique
-within a list. `gpushare-webhook snapshot` writes the facts of a cluster, and `config schema facts` prints a JSON Schema
-for editors.
+This page lists every key of the file that describes a cluster for `--facts`, and says which facts `check` reads from
+its inputs. A part that is missing or null is unknown; an empty list is known to be empty. `gpushare-webhook snapshot`
+writes the facts of a cluster.
 
 ```yaml
 apiVersion: {API_VERSION}
@@ -73,31 +66,32 @@ devicePlugin: {{failRequestsGreaterThanOne: true}}
 def settings_page() -> str:
     """Return the page of the settings file."""
     plain = [field for field in SETTINGS_FILE.fields if not isinstance(field.node, Object)]
-    return "\n".join(
-        [_SETTINGS, "## Top level\n", table(_HEAD, _rows(plain, "")), *_sections(), _PROFILES, _profiles()]
-    )
+    return "\n".join([_SETTINGS, "## Top level\n", *_keys(plain, ""), "", *_sections(), _PROFILES, _profiles()])
 
 
 def facts_page() -> str:
     """Return the page of the facts file."""
     inputs = (Path(__file__).parent / "prose/facts-from-inputs.md").read_text(encoding="utf-8")
-    return "\n".join([_FACTS, "## Keys\n", table(_HEAD, _rows(FACTS_FILE.fields, "")), inputs])
+    return "\n".join([_FACTS, "## Keys\n", *_keys(FACTS_FILE.fields, ""), "", inputs])
 
 
 def _sections() -> Iterator[str]:
     for field in SETTINGS_FILE.fields:
         if isinstance(field.node, Object):
             yield f"## {field.key}\n\n{field.description}\n"
-            yield table(_HEAD, _rows(field.node.fields, f"{field.key}."))
+            yield from _keys(field.node.fields, f"{field.key}.")
+            yield ""
 
 
-def _rows(fields: Iterable[Field], above: str) -> Iterator[tuple[str, ...]]:
+def _keys(fields: Iterable[Field], above: str) -> Iterator[str]:
+    """Yield an item of a list for each key, and for the keys below it."""
     for field in fields:
         key = above + field.key
-        yield f"`{key}`", _values(field.node), _default(field), field.description
+        value = "" if isinstance(field.node, Object) else f"{_value(field)}.<br>"
+        yield f"- **`{key}`**: {value}{field.description}"
         below = _below(field.node)
         if below is not None:
-            yield from _rows(below[1].fields, f"{key}{below[0]}.")
+            yield from _keys(below[1].fields, f"{key}{below[0]}.")
 
 
 def _below(node: Node) -> tuple[str, Object] | None:
@@ -119,19 +113,21 @@ def _values(node: Node) -> str:
         case Nullable(inner):
             return f"{_values(inner)}, or null"
         case Array(element):
-            return "list of mappings, keys below" if isinstance(element, Object) else f"list: {_values(element)}"
+            return "list of mappings" if isinstance(element, Object) else f"list: {_values(element)}"
         case Map(key, value):
             return f"mapping of {_values(key)} to {_values(value)}"
         case Object():
-            return "mapping, keys below"
+            return "mapping"
 
 
-def _default(field: Field) -> str:
-    if isinstance(field.node, Object):
-        return ""
+def _value(field: Field) -> str:
+    """Return what a key may have, and its default, which shows that a value may be true, false or null."""
+    values = _values(field.node)
     if field.default is MISSING:
-        return "*required*"
-    return f"`{json.dumps(write(field.node, field.default), ensure_ascii=False)}`"
+        return f"{values}, required"
+    default = f"default `{json.dumps(write(field.node, field.default), ensure_ascii=False)}`"
+    obvious = values.removesuffix(", or null") if default == "default `null`" else values
+    return default if obvious == "true or false" and default != "default `null`" else f"{obvious}; {default}"
 
 
 def _profiles() -> str:
@@ -156,4 +152,8 @@ def _flat(values: Any, above: str) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(text: str) -> str:
-    return text.replace("*", r"\*")
+    """Return the description of a format without examples and the bounds of integers, which messages need."""
+    return re.sub(_OMITTED, "", text).replace("*", r"\*")
+
+
+_OMITTED = r" such as .+?(?=, in which|$)| that is not empty| to \d{10,}$"

@@ -25,12 +25,8 @@ from webhook.policy.workloads.presets import PRESETS, Preset
 
 PROSE = Path(__file__).parent / "prose"
 MODULES = Path(__file__).parent.parent / "tests" / "crds" / "go" / "go.mod"
-HEAD = "# Workloads\n\nGenerated from the code by `make docs`.\n"
-TABLE = """\
-| kind | API versions | path | holds | group: pods |
-|---|---|---|---|---|"""
+HEAD = "# Workloads\n"
 WHOLE = {
-    "template": "pod template",
     "podSpec": "pod spec",
     "container": "container",
     "resources": "resources",
@@ -54,10 +50,11 @@ def page() -> str:
             HEAD,
             _prose("workloads"),
             "## Built-in kinds\n",
-            *_table(BUILT_IN.values()),
+            *_list(BUILT_IN.values()),
             *(line for preset in PRESETS for line in _preset(preset)),
             "",
-            _prose("workloads-unchecked") + _modules(),
+            _prose("workloads-unchecked"),
+            _modules(),
         ]
     )
 
@@ -69,18 +66,21 @@ def _prose(name: str) -> str:
 def _preset(preset: Preset) -> Iterator[str]:
     groups = [f"`{group}`" for group in dict.fromkeys(kind.group for kind in preset.kinds)]
     yield f"\n## {preset.title}\n"
-    yield f"Preset `{preset.name}`, API group{'s' if len(groups) > 1 else ''} {' and '.join(groups)}.\n"
-    yield from _table(preset.kinds)
+    yield f"Preset `{preset.name}`, {' and '.join(groups)}.\n"
+    yield from _list(preset.kinds)
 
 
-def _table(kinds: Iterable[Kind]) -> Iterator[str]:
-    """The table of kinds; those with equal paths share their rows."""
-    yield TABLE
+def _list(kinds: Iterable[Kind]) -> Iterator[str]:
+    """The list of kinds; those with equal paths share an item, and so do paths that hold the same."""
     for (paths, versions), alike in groupby(kinds, lambda kind: (kind.paths, kind.versions)):
-        names = ", ".join(map(_name, alike))
         since = ", ".join(f"`{version}`" for version in reversed(versions))
+        item = f"- **{', '.join(map(_name, alike))}** {since}"
+        places: dict[str, list[str]] = {}
         for path in paths:
-            yield f"| {names} | {since} | {_path(path)} | {_holds(path)} | {_group(path)} |"
+            places.setdefault(_holds(path) + _group(path), []).append(_path(path))
+        lines = [f"{', '.join(found)}{about}" for about, found in places.items()]
+        yield item + (f": {lines[0]}" if len(lines) == 1 else "")
+        yield from (f"  - {line}" for line in lines if len(lines) > 1)
 
 
 def _name(kind: Kind) -> str:
@@ -92,12 +92,16 @@ def _path(path: PodPath) -> str:
 
 
 def _holds(path: PodPath) -> str:
+    """What is at a path, unless it is a pod template."""
+    if path.holds == "template":
+        return ""
     if not isinstance(path.holds, Assembly):
-        return WHOLE[path.holds]
+        return f": {WHOLE[path.holds]}"
     parts = path.holds.parts
     if not set(CONTAINERS) <= set(parts):
-        return "pod of " + ", ".join(map(_part, parts))
-    return "pod spec, also with " + ", ".join(_part(part) for part in parts if part not in CONTAINERS)
+        return ": pod of " + ", ".join(map(_part, parts))
+    also = ", ".join(_part(part) for part in parts if part not in CONTAINERS)
+    return ": pod spec" + (f", also with {also}" if also else "")
 
 
 def _part(part: Containers) -> str:
@@ -114,7 +118,7 @@ def _group(path: PodPath) -> str:
         return ""
     condition = "" if path.works_together is always else f" {_after_colon(path.works_together)}"
     count = _FIXED.get(path.count) or _after_colon(path.count) or "not stated"
-    return f"`{path.group}`{condition}: {count}"
+    return f"; group `{path.group}`{condition}: {count}"
 
 
 def _after_colon(function: Callable[..., object]) -> str:

@@ -101,6 +101,7 @@ def test_ci_runs_every_suite() -> None:
         "bench-gate",
         "fuzz",
         "sbom",
+        "site",
         "demo-cluster",
     ]
 

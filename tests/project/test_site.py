@@ -1,0 +1,97 @@
+"""The site has every page, and shows what GitHub shows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from docs.site.build import external, write_source, write_versions
+from docs.site.pages import ROOT, config, pages, places
+from docs.site.text import converted
+from tests.project.repository import name, tracked
+
+GENERATED_FROM = "docs/prose/"
+
+
+def test_navigation_has_every_page_once() -> None:
+    assert Counter(places(config()["nav"])) == Counter(list(pages()))
+
+
+def test_every_committed_page_of_docs_is_in_site() -> None:
+    committed = {name(file) for file in tracked("docs/*.md") if not name(file).startswith(GENERATED_FROM)}
+    assert committed - set(pages().values()) == set()
+    assert len(committed) > 40
+
+
+def test_links_lead_to_places_in_site() -> None:
+    text = "[GPS001](../../webhook/policy/checks/gps001.md#why) and [the license](../../LICENSE)\n"
+    assert converted(text, "reference/checks.md") == "[GPS001](checks/gps001.md#why) and the license\n"
+
+
+def test_nested_list_has_four_columns_for_each_level() -> None:
+    text = "- a\n  - b\n    c\n\n1. d\n   ```sh\n   e\n   ```\n"
+    assert converted(text, "index.md") == "- a\n    - b\n        c\n\n1. d\n    ```sh\n    e\n    ```\n"
+
+
+@pytest.mark.parametrize(("place", "file"), pages().items())
+def test_code_is_that_of_file(place: str, file: str) -> None:
+    text = (ROOT / file).read_text()
+    shown = [code for language, code in code_blocks(converted(text, place)) if language]
+    assert shown == [code for language, code in code_blocks(text) if language not in ("", "mermaid")]
+
+
+def code_blocks(text: str) -> list[tuple[str, str]]:
+    """The language and the text of each code block."""
+    found = re.findall(r"^( *)(`{3,})(\w*)[^\n]*\n(.*?)^\1\2$", text, re.MULTILINE | re.DOTALL)
+    return [(language, dedent(code)) for _, _, language, code in found]
+
+
+def test_heading_keeps_anchor_of_github() -> None:
+    assert converted("## What `a.b` is: C\n", "index.md") == "## What `a.b` is: C {#what-ab-is-c}\n"
+
+
+def test_second_heading_of_one_name_has_numbered_anchor() -> None:
+    assert converted("# a\n\n```text\n# a\n```\n\n## A\n", "index.md") == (
+        "# a {#a}\n\n```text\n# a\n```\n\n## A {#a-1}\n"
+    )
+
+
+def test_comment_about_commands_is_left_out() -> None:
+    assert converted("x\n\n<!-- exits: 2 -->\n```sh\ny\n```\n", "index.md") == "x\n\n```sh\ny\n```\n"
+
+
+def test_source_has_pages_pictures_and_navigation(tmp_path: Path) -> None:
+    write_source(tmp_path)
+    written = {file.relative_to(tmp_path / "docs").as_posix() for file in (tmp_path / "docs").rglob("*.md")}
+    assert written == set(pages())
+    assert (tmp_path / "docs" / "pod-storm.svg").exists()
+    assert "reference/checks/gps001.md" in (tmp_path / "mkdocs.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("html", "count"),
+    [
+        ('<script src="https://example.com/x.js"></script>', 1),
+        ('<link rel="stylesheet" href="https://example.com/x.css">', 1),
+        ('<a href="https://example.com/">x</a><script src="x.js"></script>', 0),
+    ],
+)
+def test_page_that_loads_from_another_server_is_found(html: str, count: int, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(html)
+    assert len(external(tmp_path)) == count
+
+
+def test_newest_version_is_first_and_latest(tmp_path: Path) -> None:
+    for version in ("0.1.0-rc.1", "0.1.0", "0.10.0", "0.9.0-dev.2"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "index.html").touch()
+    write_versions(tmp_path)
+    listed = json.loads((tmp_path / "versions.json").read_text())
+    assert [one["version"] for one in listed] == ["0.10.0", "0.9.0-dev.2", "0.1.0", "0.1.0-rc.1"]
+    assert [one["version"] for one in listed if one["aliases"] == ["latest"]] == ["0.10.0"]
+    assert 'url=0.10.0/"' in (tmp_path / "index.html").read_text()
