@@ -36,7 +36,7 @@ def refused(engine: Engine, reader: Reader, registry: Registry, repository: str,
     other.mkdir()
     subprocess.run(["cosign", "generate-key-pair"], cwd=other, env=reader.environment, check=True, capture_output=True)  # noqa: S607
     image = f"{registry.address}/{repository}@{reader.read('digest')}"
-    return [*said, f"released image, key of somebody else: {_refusal(reader, image, 'build/other/cosign.pub')}"]
+    return [*said, f"released image, another key: {_refusal(reader, image, 'build/other/cosign.pub')}"]
 
 
 def _copy_signature(registry: Registry, repository: str, released: str, changed: str) -> None:
