@@ -96,6 +96,8 @@ def _reader(folder: Path, served: Registry, made: Engine) -> guide.Reader:
             "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
             "HOME": str(folder / "home"),
             "COSIGN_PASSWORD": "",
+            # With a root of its own, cosign asks no server for the public one, which no key of the guide needs.
+            "SIGSTORE_ROOT_FILE": str(served.authority),
             "REGISTRY": served.address,
             "VERSION": __version__,
             "DEBIAN": f"{served.address}/debian",
