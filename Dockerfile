@@ -10,7 +10,9 @@ FROM ${BASE} AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-pip
 WORKDIR /src
 COPY release/image release/image
-RUN release/image/libraries.sh python3 /opt/gpushare-webhook && release/image/bytecode.sh python3 /opt/gpushare-webhook /opt/gpushare-webhook
+# A private package index and its certificate authority are secrets of the build; docs/how-to/release.md, step 5.
+RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf --mount=type=secret,id=ca.pem,target=/run/secrets/ca.pem \
+    release/image/libraries.sh python3 /opt/gpushare-webhook && release/image/bytecode.sh python3 /opt/gpushare-webhook /opt/gpushare-webhook
 COPY webhook /opt/gpushare-webhook/webhook
 RUN release/image/bytecode.sh python3 /opt/gpushare-webhook/webhook /opt/gpushare-webhook/webhook
 # Last, so that another version reuses the layers.
@@ -28,17 +30,10 @@ ENV PYTHONPATH=/opt/gpushare-webhook PYTHONDONTWRITEBYTECODE=1
 USER 65532
 ENTRYPOINT ["/usr/bin/python3", "-m", "webhook"]
 
-# Last, so that another revision reuses the layers. The repository does not know these values.
+# Last, so that another base reuses the layers. A release adds version, revision, time and source by --label: the
+# repository does not know them, and an argument without a value would leave an empty label.
 ARG BASE
-ARG VERSION=""
-ARG REVISION=""
-ARG CREATED=""
-ARG SOURCE=""
 LABEL org.opencontainers.image.title="gpushare-webhook" \
       org.opencontainers.image.description="Admission webhook and manifest check for pods that share NVIDIA GPUs through MPS" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.base.name="${BASE}" \
-      org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.created="${CREATED}" \
-      org.opencontainers.image.source="${SOURCE}"
+      org.opencontainers.image.base.name="${BASE}"

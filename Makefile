@@ -8,7 +8,7 @@ RELEASE := build/release
 SITE    := build/site-tools
 
 .PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
-.PHONY: docs site constraints image-lock command-line-lock sbom clean crd-definitions bench-tools budget plugin-loaders
+.PHONY: docs site constraints image-lock command-line-lock sbom rehearse-release clean crd-definitions bench-tools budget plugin-loaders
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
 	@awk '/^##@ / {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {sub(/:.*## /, ":"); split($$0, one, ":"); \
@@ -167,6 +167,9 @@ $(RELEASE)/.ready: pyproject.toml constraints.txt
 sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.
 	@$(RELEASE)/bin/python -m release.image.sbom build/sbom/gpushare-webhook.cdx.json
+
+rehearse-release: cluster-tools chart-tools ## Run the release guide against a registry and a cluster on this machine (root, Go, buildah).
+	@$(BIN)/python -m release.rehearsal
 
 clean: ## Remove everything that make created here.
 	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

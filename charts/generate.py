@@ -282,6 +282,7 @@ def chart() -> str:
     """Chart.yaml with the version of the product, which is also that of the chart."""
     text = (CHART / "Chart.yaml").read_text()
     text = re.sub(r"^(version|appVersion): .+$", rf"\1: {__version__}", text, flags=re.MULTILINE)
+    text = re.sub(r"(/prerelease: ).+$", rf'\1"{str("-" in __version__).lower()}"', text, flags=re.MULTILINE)
     return re.sub(r"(image: \S+):\S+$", rf"\1:{__version__}", text, flags=re.MULTILINE)
 
 

@@ -24,6 +24,9 @@ from tests.cluster.harness.workspace import Workspace, workspace
 from tests.project.repository import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from tests.cluster.harness.cluster import Cluster
 
 # The client limits that a controller manager has by default: they set the pace of the storm.
@@ -37,7 +40,7 @@ def main() -> int:
     say("Starting a Kubernetes cluster: one GPU, shared through MPS as ten replicas of nvidia.com/gpu.")
     try:
         with clusters.cluster(OPTIONS) as running, workspace(running, "demo") as space:
-            record(show(running, space))
+            record(show(running, space, webhook))
             if "--keep" in sys.argv:
                 shell(running, space)
     except (ToolsMissingError, clusters.UnavailableError) as problem:
@@ -46,8 +49,10 @@ def main() -> int:
     return 0
 
 
-def show(running: Cluster, space: Workspace) -> pod_storm.Storm:
-    """The three scenes, and what was counted in them."""
+def show(
+    running: Cluster, space: Workspace, serving: Callable[[Cluster], AbstractContextManager[object]]
+) -> pod_storm.Storm:
+    """The three scenes, and what was counted in them. The webhook is installed while `serving` is entered."""
     warm_up(space)
     say("\n1. Without the webhook: a Deployment with one replica whose container asks for nvidia.com/gpu: 2.")
     space.kubectl("apply", "-f", "-", manifest=TOO_MUCH)
@@ -58,7 +63,7 @@ def show(running: Cluster, space: Workspace) -> pod_storm.Storm:
     delete_pods(space)
 
     say("\n2. With the webhook, the same kubectl apply:")
-    with webhook(running):
+    with serving(running):
         denied = running.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=TOO_MUCH).stderr
         quote(denied)
         with_webhook = count_failed(space)

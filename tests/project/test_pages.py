@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from release.rehearsal import guide
 from tests.project import page_shell
 from tests.project.clone import copied, reader
 from tests.project.pages import CLUSTER, SHELL, Block, pages, shell_blocks
@@ -26,7 +27,8 @@ CLONE = "/path/to/gpushare-webhook"
 
 NOT_RUN = {
     "needs a container engine": {"docker", "podman"},
-    "needs a registry": {"helm", "docker", "podman", "cosign", "crane", "oras", "skopeo", "syft", "trivy"},
+    "needs packages of Debian": {"apt-get", "make"},
+    "needs a registry": {"export", "helm", "docker", "podman", "cosign", "crane", "oras", "skopeo", "syft", "trivy"},
     "needs the internet": {"curl", "git", "go"},
     "needs a GPU": {"nvidia-smi"},
 }
@@ -93,11 +95,17 @@ def page_blocks_read(test: str) -> list[tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "block", [one for one in BLOCKS if one.notes.get("run", CI) not in (CI, CLUSTER)], ids=in_words
+    "block", [one for one in BLOCKS if one.notes.get("run", CI) not in (CI, CLUSTER, guide.TARGET)], ids=in_words
 )
 def test_block_is_read_by_test_that_it_names(block: Block) -> None:
     words = [word for page, word in page_blocks_read(block.notes["run"]) if page == block.page]
     assert [word for word in words if word in block.script]
+
+
+def test_rehearsal_runs_release_guide_from_build_to_installation() -> None:
+    blocks = [block for block in BLOCKS if block.notes.get("run") == guide.TARGET]
+    assert [step.block for step in guide.steps()] == blocks
+    assert [step.heading.split()[0] for step in guide.steps()] == ["4.", "5.", "6.", "7.", "8."]
 
 
 def shell_of(page: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 from tests.cluster.harness import busybox, debian
@@ -34,6 +35,8 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{plugins}"
     conf_dir = "{networks}"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{registries}"
   [plugins."io.containerd.grpc.v1.cri".containerd]
     default_runtime_name = "runc"
 {handlers}"""
@@ -65,6 +68,7 @@ class Containers:
                 sandbox=busybox.IMAGE,
                 plugins=packages / "usr/lib/cni",
                 networks=self._folder / "networks",
+                registries=self._folder / "registries",
                 handlers="".join(runtimes),
             )
         )
@@ -117,6 +121,17 @@ class Containers:
         done = self._ctr("images", "tag", "--force", image, name)
         if done.returncode:
             raise RuntimeError(f"naming {image} {name} failed: {done.stderr}")
+
+    def trust(self, registry: str, authority: Path) -> None:
+        """Pull from a registry over TLS, with a certificate that this authority signed.
+
+        The runtime reads the file for each pull (containerd docs/hosts.md).
+        """
+        folder = self._folder / "registries" / registry
+        folder.mkdir(parents=True)
+        shutil.copy(authority, folder / "ca.pem")
+        host = f'[host."https://{registry}"]\n  capabilities = ["pull", "resolve"]\n  ca = "{folder / "ca.pem"}"\n'
+        (folder / "hosts.toml").write_text(f'server = "https://{registry}"\n{host}')
 
     def _ctr(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self._packages / "usr/bin/ctr"), "--address", SOCKET, "--namespace", "k8s.io", *arguments]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import subprocess
@@ -59,13 +60,16 @@ def write_archive(archive: Path, name: str = IMAGE, *, version: str = __version_
 
 
 def load(cluster: Cluster) -> None:
-    """Load the image into the cluster's node, once.
+    """Load the image into the cluster's node, once: the archive in `$WEBHOOK_IMAGE`, else one packed from the tree.
 
     Raises `ToolsMissingError` when the layers below the code have not been built.
     """
     archive = cluster.inside.folder / "webhook.tar"
     if not archive.exists():
-        write_archive(archive)
+        if built := os.environ.get("WEBHOOK_IMAGE"):
+            shutil.copy(built, archive)
+        else:
+            write_archive(archive)
         cluster.node.containers.load(archive)
 
 
