@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from tests.cluster.harness.creates import Creates
 
 NAMESPACE = RELEASE = "gpushare-webhook"
-_CREATED = f"Namespace/<none>/{NAMESPACE}"
+# Helm keeps the namespace that it created, and Kubernetes these objects in every namespace.
+_KEPT = {
+    f"Namespace/<none>/{NAMESPACE}",
+    f"ConfigMap/{NAMESPACE}/kube-root-ca.crt",
+    f"ServiceAccount/{NAMESPACE}/default",
+}
 
 
 @contextmanager
@@ -108,13 +113,8 @@ def upgrade(running: Cluster, registry: Registry, version: str) -> list[str]:
     if failed := lost(creates.answered):
         raise FailedError(f"{len(failed)} creates were lost, the first: {failed[0]}")
     _uninstall(helm)
-    wait_left(running, before, {_CREATED} | _usual())
+    wait_left(running, before, _KEPT - before)
     return [*figures, "uninstalled: only the namespace is left"]
-
-
-def _usual() -> set[str]:
-    """The objects that Kubernetes keeps in every namespace."""
-    return {f"ConfigMap/{NAMESPACE}/kube-root-ca.crt", f"ServiceAccount/{NAMESPACE}/default"}
 
 
 def _counted(creates: Creates) -> str:
