@@ -72,7 +72,6 @@ def _mutating() -> dict[str, Any]:
     ]
     return {
         "mode": mutating.MODE,
-        "namesGpu": "%s".join(injecting.NAMES_A_GPU),
         "unless": list(injecting.UNLESS),
         "readsParameters": list(injecting.PARAMETERS),
         "parameters": PARAMETERS,

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.inprocess import data
-from webhook.inprocess.cel import literal
 from webhook.inprocess.injecting.policy import (
     MUTATIONS,
-    NAMES_A_GPU,
     PARAMETERS,
     UNLESS,
     Mutation,
@@ -49,12 +47,14 @@ def mutating(
     if reason is not None:
         return [], [Left("injections", reason)]
     reads = installation is not None and any(is_set(written, path) for path in PARAMETERS)
+    values = _values(settings, reads=reads)
     made = []
     for mutation in MUTATIONS:
         if not mutation.applies(settings) or (mutation.obeys_mode and "on" not in modes):
             continue
-        conditions = _conditions(settings, mutation, modes, obeys=installation is not None and mutation.obeys_mode)
-        made.append(_policy(settings, mutation, conditions, installation, reads=reads))
+        obeys = installation is not None and mutation.obeys_mode
+        conditions = _conditions(settings, mutation, values, modes, obeys=obeys)
+        made.append(_policy(settings, mutation, conditions, values, installation, reads=reads))
     return made, [] if installation is not None else _left_without_parameters(written)
 
 
@@ -77,32 +77,34 @@ def _mode(settings: Settings, rule: NamespaceRule | None) -> str:
     return asked or ("report" if ((rule and rule.mode) or settings.mode) == "audit" else "on")
 
 
-def _conditions(settings: Settings, mutation: Mutation, modes: list[str], *, obeys: bool) -> list[Mapping[str, str]]:
-    names = literal(sorted(each.name for each in settings.resources))
+def _conditions(
+    settings: Settings, mutation: Mutation, values: Mapping[str, str], modes: list[str], *, obeys: bool
+) -> list[Mapping[str, str]]:
     conditions: list[Mapping[str, str]] = [MODE] if obeys else []
-    conditions += [NO_MIRROR, {"name": "names-a-gpu", "expression": f"dyn({names})".join(NAMES_A_GPU)}]
-    if mutation.condition:
-        conditions.append({"name": mutation.suffix, "expression": mutation.condition})
+    conditions += [NO_MIRROR, {"name": "names-a-gpu", "expression": mutation.filled(values)}]
     if mutation.obeys_mode and len(set(modes)) > 1:
         conditions.append(condition("injects", settings.namespaces, modes, "on"))
     return conditions
+
+
+def _values(settings: Settings, *, reads: bool) -> Mapping[str, str]:
+    """The expression of each variable of data, and the names of all GPU resources."""
+    values = {**data.data(settings), "gpus": sorted(each.name for each in settings.resources)}
+    made = {name: data.expression(value) for name, value in values.items()}
+    return {**made, "parameters": PARAMETERS_EXPRESSION if reads else data.expression({})}
 
 
 def _policy(
     settings: Settings,
     mutation: Mutation,
     conditions: list[Mapping[str, str]],
+    values: Mapping[str, str],
     installation: Installation | None,
     *,
     reads: bool,
 ) -> InjectionPolicy:
-    values = {**data.data(settings), "parameters": {}}
-    variables = {
-        name: data.expression(values[name]) if known is None else known for name, known in mutation.variables().items()
-    }
+    variables = {name: values[name] if known is None else known for name, known in mutation.variables().items()}
     has_parameters = reads and "parameters" in variables
-    if has_parameters:
-        variables["parameters"] = PARAMETERS_EXPRESSION
     made = spec(mutation, conditions, variables)
     binding: dict[str, Any] = {"matchResources": matched(settings, installation.namespace if installation else None)}
     if installation is not None and (has_parameters or mutation.obeys_mode):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.inprocess import gates
 from webhook.inprocess.cel import message, record, text
-from webhook.inprocess.landing import landing, lands
+from webhook.inprocess.landing import lands
 from webhook.inprocess.pods import amount_text, is_whole
 from webhook.inprocess.validating.remedies import FEWER_REPLICAS, OTHER_SCHEDULER, whole_cards
 from webhook.inprocess.validating.rule import LANDING, Rule
@@ -24,9 +24,7 @@ _OVER = (
         over=f"one.requests.filter(each, each.name in variables.shared && ({_CONTAINER} || {_TIME_SLICING}) && "
         f"{is_whole('each.amount')})",
     )
-    + ").filter(one, one.over.size() > 0).map(one, "
-    + record(spec="one.spec", over="one.over", lands=landing("one"))
-    + ")"
+    + ").filter(one, one.over.size() > 0)"
 )
 
 
@@ -35,7 +33,9 @@ def _excess(limit: str, shared: str) -> str:
 
 
 _VIOLATIONS = (
-    "variables.over.map(one, one.over.map(each, "
+    "variables.candidates.transformList(place, one, "
+    + record(spec="one.spec", over="one.over", lands="variables.landings[place]")
+    + ").map(one, one.over.map(each, "
     f"{_CONTAINER} && {lands('one', 'each.name')} ? "
     f"{_excess('variables.limits.container', text('shared through MPS'))} : "
     f"{_TIME_SLICING} && {lands('one', 'each.name', time_slicing=True)} ? "
@@ -56,5 +56,5 @@ RULE = Rule(
     f"{FEWER_REPLICAS} + {whole_cards('violation.pod', 'violation.request.name')} + {OTHER_SCHEDULER}",
     gates.AMOUNT,
     (*LANDING, "limits.mpsMayAcceptMore"),
-    variables={"over": _OVER},
+    variables={"candidates": _OVER},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.inprocess import gates
 from webhook.inprocess.cel import elements, in_chunks, let, message, record, text
-from webhook.inprocess.landing import IS_FIRST, landing_pods
+from webhook.inprocess.landing import IS_FIRST, LANDING_PODS, candidates
 from webhook.inprocess.paths import clean_path
 from webhook.inprocess.validating.rule import LANDING, Rule
 from webhook.policy.pods.pod import PIPE_DIRECTORY
@@ -33,7 +33,7 @@ _OF_CONTAINER = let("entries", _ENTRIES, f"entries.size() == 0 ? [] : {_OF_ENTRY
 
 RULE = Rule(
     "GPS004",
-    f"{landing_pods(_SETS)}.map(one, one.requests.transformList(place, each, {IS_FIRST}, {_OF_CONTAINER})).flatten(2)",
+    f"{LANDING_PODS}.map(one, one.requests.transformList(place, each, {IS_FIRST}, {_OF_CONTAINER})).flatten(2)",
     "(violation.deny ? "
     + message(
         f"{{kind}} {{}} sets {PIPE_DIRECTORY} to {{}}, where no MPS daemon listens",
@@ -51,4 +51,5 @@ RULE = Rule(
     gates.VARIABLE,
     LANDING,
     may_deny="violation.deny",
+    variables=candidates(_SETS),
 )

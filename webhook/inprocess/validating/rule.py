@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from webhook.inprocess import kinds, landing, pods
-from webhook.inprocess.cel import let, text, used
+from webhook.inprocess.cel import FITTED, FITTING, let, text, used
 from webhook.inprocess.data import NAMES
 from webhook.policy.checks import CHECKS
 from webhook.policy.verdict import Severity
@@ -33,9 +33,10 @@ LANDING: Final = (
 class Rule:
     """The rule for a code. `violations` is the list of all violations, in the order of the webhook's findings.
 
-    `message` and `remedy` are texts about one `violation`. `gate` is one of `webhook.inprocess.gates`. `may_deny` says
-    whether a violation can be a denial; empty where each can. `unless`: the paths of settings that CEL cannot express
-    unless they are false, null or empty. `variables`: those of the rule alone.
+    `message`, as `cel.message` makes it, and the text `remedy` are about one `violation`. `gate` is one of
+    `webhook.inprocess.gates`. `may_deny` says whether a violation can be a denial; empty where each can. `unless`: the
+    paths of settings that CEL cannot express unless they are false, null or empty. `variables`: those of the rule
+    alone, which precede those of `landing`.
     """
 
     code: str
@@ -55,16 +56,16 @@ class Rule:
     @property
     def line(self) -> str:
         """The line of the first violation without its remedy, as in a warning."""
-        return self._line(f"{text(self.code + ' ')} + {self.message}")
+        return self._line("")
 
     @property
     def denial(self) -> str:
         """The line of the first violation in a denial."""
-        return self._line(f"{text(self.code + ' ')} + {self.message} + '; ' + {self.remedy}")
+        return self._line(f" + '; ' + {_of_first(self.remedy)}")
 
-    def _line(self, line: str) -> str:
+    def _line(self, rest: str) -> str:
         large = f"{self.code} cannot be checked: a list of the pod or of a container has more than {pods.MOST} entries"
-        return f"variables.large ? {text(large)} : {let('violation', 'variables.violations[0]', line)}"
+        return f"variables.large ? {text(large)} : {text(self.code + ' ')} + {FITTED}{rest}"
 
     def expressions(self, *, denies: bool) -> dict[str, str | None]:
         """The variables of a policy that denies, or warns and records, in their order; None for data."""
@@ -72,10 +73,20 @@ class Rule:
         if denies and self.may_deny:
             violations = f"{violations}.filter(violation, {self.may_deny})"
         violations = f"variables.large ? [dyn({{}})] : {violations}"
-        known = {**dict.fromkeys(NAMES, ""), **SHARED, **self.variables, "violations": violations}
+        known = {
+            **dict.fromkeys(NAMES, ""),
+            **kinds.VARIABLES,
+            **pods.VARIABLES,
+            **self.variables,
+            **landing.VARIABLES,
+            "violations": violations,
+            "message": _of_first(self.message),
+            **FITTING,
+        }
         needed = used([self.denial if denies else self.line], known)
         return {name: None if name in NAMES else known[name] for name in needed}
 
 
-SHARED: Final[Mapping[str, str]] = {**kinds.VARIABLES, **pods.VARIABLES, **landing.VARIABLES}
-"""The variables that rules share, in their order."""
+def _of_first(expression: str) -> str:
+    """An expression about the first `violation`."""
+    return let("violation", "variables.violations[0]", expression)
