@@ -7,7 +7,7 @@ from webhook.inprocess.cel import let, record, text
 from webhook.inprocess.landing import IS_FIRST, landing_pods
 from webhook.inprocess.pods import amount_text
 from webhook.inprocess.validating.remedies import whole_cards
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 from webhook.policy.pods.pod import INIT, SIDECAR
 
 _LIMIT = "double(variables.limits.pod) + 0.0000000005"
@@ -51,6 +51,7 @@ _VIOLATIONS = (
     f".filter(violation, violation.replicas > {_LIMIT})"
 )
 
+_SPLIT = "'split the pod, or ask the administrator to raise limits.perPod'"
 _LAST = "violation.pod.requests[violation.pod.requests.size() - 1].name"
 
 RULE = Rule(
@@ -58,9 +59,9 @@ RULE = Rule(
     _VIOLATIONS,
     f"'the pod asks for ' + {amount_text('violation.replicas')} + ' replicas as a whole; the limit is ' + "
     "string(variables.limits.pod) + ' where GPUs are shared through MPS'",
-    "'split the pod, or ask the administrator to raise limits.perPod' + "
-    "(violation.pod.requests.exists(each, each.name in variables.renamed) ? '' : "
+    f"{_SPLIT} + (violation.pod.requests.exists(each, each.name in variables.renamed) ? '' : "
     f"{whole_cards('violation.pod', _LAST)})",
     gates.SUM,
     (*LANDING, "limits.mpsMayAcceptMore"),
+    if_all_share=IfAllShare(remedy=_SPLIT),
 )

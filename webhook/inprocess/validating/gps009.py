@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.inprocess import gates
 from webhook.inprocess.cel import record, text
 from webhook.inprocess.landing import landing_pods
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _has(field: str, value: str) -> str:
@@ -38,4 +38,5 @@ RULE = Rule(
     "violation.remedy",
     gates.NAMESPACES,
     LANDING,
+    if_all_share=IfAllShare(),
 )

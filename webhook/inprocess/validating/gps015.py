@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.inprocess import gates
 from webhook.inprocess.landing import landing_pods
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 _FIELD = "terminationGracePeriodSeconds"
 
@@ -15,4 +15,5 @@ RULE = Rule(
     "'omit it, or set it to a few seconds or more'",
     gates.GRACE,
     LANDING,
+    if_all_share=IfAllShare(),
 )

@@ -6,7 +6,7 @@ from webhook.inprocess import gates
 from webhook.inprocess.cel import elements, in_chunks, let, mapping, message, record
 from webhook.inprocess.landing import landing_pods
 from webhook.inprocess.paths import clean_path
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _text(holder: str, field: str) -> str:
@@ -77,4 +77,5 @@ RULE = Rule(
     "'mount it elsewhere, since the device plugin mounts the pipe directory there'",
     gates.MOUNT,
     LANDING,
+    if_all_share=IfAllShare(),
 )
