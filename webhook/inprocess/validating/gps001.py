@@ -7,7 +7,7 @@ from webhook.inprocess.cel import message, record, text
 from webhook.inprocess.landing import lands
 from webhook.inprocess.pods import amount_text, is_whole
 from webhook.inprocess.validating.remedies import FEWER_REPLICAS, OTHER_SCHEDULER, whole_cards
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _is_over(limit: str) -> str:
@@ -32,12 +32,13 @@ def _excess(limit: str, shared: str) -> str:
     return f"[{record(pod='one', request='each', limit=limit, shared=shared)}]"
 
 
+_MPS = text("shared through MPS")
 _VIOLATIONS = (
     "variables.candidates.transformList(place, one, "
     + record(spec="one.spec", over="one.over", lands="variables.landings[place]")
     + ").map(one, one.over.map(each, "
     f"{_CONTAINER} && {lands('one', 'each.name')} ? "
-    f"{_excess('variables.limits.container', text('shared through MPS'))} : "
+    f"{_excess('variables.limits.container', _MPS)} : "
     f"{_TIME_SLICING} && {lands('one', 'each.name', time_slicing=True)} ? "
     f"{_excess('variables.limits.timeSlicing', text('time-sliced'))} : [])).flatten(2)"
 )
@@ -57,4 +58,6 @@ RULE = Rule(
     gates.AMOUNT,
     (*LANDING, "limits.mpsMayAcceptMore"),
     variables={"candidates": _OVER},
+    # A pod that MPS nodes can take lands on no time-slicing node. No node has whole cards.
+    if_all_share=IfAllShare(f"violation.shared == {_MPS}", f"{FEWER_REPLICAS} + {OTHER_SCHEDULER}"),
 )

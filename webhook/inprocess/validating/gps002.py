@@ -7,7 +7,7 @@ from webhook.inprocess.cel import let, message, record, text
 from webhook.inprocess.landing import IS_FIRST, LANDING_PODS, candidates
 from webhook.inprocess.pods import amount_text
 from webhook.inprocess.validating.remedies import whole_cards
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 from webhook.policy.pods.pod import INIT, SIDECAR
 
 _LIMIT = "double(variables.limits.pod) + 0.0000000005"
@@ -50,6 +50,7 @@ _VIOLATIONS = (
     f"{LANDING_PODS}.map(one, {record(pod='one', replicas=_REPLICAS)}).filter(violation, violation.replicas > {_LIMIT})"
 )
 
+_SPLIT = "'split the pod, or ask the administrator to raise limits.perPod'"
 _LAST = "violation.pod.requests[violation.pod.requests.size() - 1].name"
 
 RULE = Rule(
@@ -60,10 +61,10 @@ RULE = Rule(
         amount=amount_text("violation.replicas"),
         limit="string(variables.limits.pod)",
     ),
-    "'split the pod, or ask the administrator to raise limits.perPod' + "
-    "(violation.pod.requests.exists(each, each.name in variables.renamed) ? '' : "
+    f"{_SPLIT} + (violation.pod.requests.exists(each, each.name in variables.renamed) ? '' : "
     f"{whole_cards('violation.pod', _LAST)})",
     gates.SUM,
     (*LANDING, "limits.mpsMayAcceptMore"),
     variables=candidates(_MAY_EXCEED),
+    if_all_share=IfAllShare(remedy=_SPLIT),
 )

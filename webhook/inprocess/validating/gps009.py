@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.inprocess import gates
 from webhook.inprocess.cel import message, record, text
 from webhook.inprocess.landing import LANDING_PODS, candidates
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _has(field: str, value: str) -> str:
@@ -39,4 +39,5 @@ RULE = Rule(
     gates.NAMESPACES,
     LANDING,
     variables=candidates(" || ".join(_CASES)),
+    if_all_share=IfAllShare(),
 )

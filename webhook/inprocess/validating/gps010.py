@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.inprocess import gates
 from webhook.inprocess.cel import message, record
 from webhook.inprocess.landing import LANDING_PODS, candidates
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 _SAME = "one.requests[place - 1].place == one.requests[place].place"
 _SEVERAL = f"lists.range(one.requests.size()).exists(place, place > 0 && {_SAME})"
@@ -24,4 +24,5 @@ RULE = Rule(
     gates.TWO,
     LANDING,
     variables=candidates(_SEVERAL),
+    if_all_share=IfAllShare(),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.inprocess import gates
 from webhook.inprocess.cel import message
 from webhook.inprocess.landing import LANDING_PODS, candidates
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 _FIELD = "terminationGracePeriodSeconds"
 
@@ -17,4 +17,5 @@ RULE = Rule(
     gates.GRACE,
     LANDING,
     variables=candidates(f"one.spec[?'{_FIELD}'].orValue(dyn(null)) == 0"),
+    if_all_share=IfAllShare(),
 )

@@ -6,7 +6,7 @@ from webhook.inprocess import gates
 from webhook.inprocess.cel import elements, in_chunks, let, mapping, message, record
 from webhook.inprocess.landing import LANDING_PODS, candidates
 from webhook.inprocess.paths import clean_path
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _text(holder: str, field: str) -> str:
@@ -78,4 +78,5 @@ RULE = Rule(
     gates.MOUNT,
     LANDING,
     variables=candidates(_MOUNTS_ANY),
+    if_all_share=IfAllShare(),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
 
 from webhook.inprocess import kinds, landing, pods
 from webhook.inprocess.cel import FITTED, FITTING, let, text, used
@@ -22,11 +22,22 @@ LANDING: Final = (
     "injections.memory.enabled",
     "placement.nodeGroups",
     "placement.groupsAreComplete",
-    "facts.nodes",
-    "facts.devicePlugin",
-    "facts.deviceClasses",
 )
 """Settings under which the webhook decides about codes that depend on where a pod could land."""
+
+FACTS: Final = ("facts.nodes", "facts.devicePlugin", "facts.deviceClasses")
+"""Settings under which these codes depend on facts: a policy then denies only where all GPU nodes share through MPS."""
+
+
+class IfAllShare(NamedTuple):
+    """A rule where facts show that all GPU nodes share through MPS.
+
+    `where`: of the violations that labels show, those that the webhook finds whatever the nodes are; empty for all.
+    `remedy` replaces that of the rule; empty to keep it.
+    """
+
+    where: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Rule:
     `message`, as `cel.message` makes it, and the text `remedy` are about one `violation`. `gate` is one of
     `webhook.inprocess.gates`. `may_deny` says whether a violation can be a denial; empty where each can. `unless`: the
     paths of settings that CEL cannot express unless they are false, null or empty. `variables`: those of the rule
-    alone, which precede those of `landing`.
+    alone, which precede those of `landing`. `if_all_share`: None for a rule that does not depend on nodes.
     """
 
     code: str
@@ -47,11 +58,21 @@ class Rule:
     unless: tuple[str, ...]
     may_deny: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
+    if_all_share: IfAllShare | None = None
 
     @property
     def severity(self) -> Severity:
         """The severity by default."""
         return next(check.severity for check in CHECKS if check.code == self.code)
+
+    @property
+    def by_facts(self) -> Rule | None:
+        """The rule where facts show that all GPU nodes share through MPS; None if it does not depend on nodes."""
+        if self.if_all_share is None:
+            return None
+        where, remedy = self.if_all_share
+        violations = f"{self.violations}.filter(violation, {where})" if where else self.violations
+        return replace(self, violations=violations, remedy=remedy or self.remedy)
 
     @property
     def line(self) -> str:
