@@ -5,6 +5,10 @@ READY  := $(VENV)/.ready
 # The tools of a release, apart from what the project itself needs.
 RELEASE := build/release
 
+# Some images of containers set it. Without bytecode, each process of the tests compiles all modules again, and pytest
+# rewrites all assertions.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
 .PHONY: docs constraints image-lock command-line-lock sbom clean crd-definitions bench-tools budget plugin-loaders
 
@@ -44,7 +48,8 @@ quick: $(READY) ## Run the tests that are not slow, in a minute, and print the s
 # The exhaustive tests that run: all, none, or part K of N.
 EXHAUSTIVE ?= none
 RECORDS    := build/tests
-PYTEST      = $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
+# Programs in Go run for less than a second here, or with little data, and would spend a third of it on their garbage.
+PYTEST      = GOGC=400 $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
 # A third process for two processors works while others wait.
 PARALLEL   := --numprocesses=3 --dist=loadfile
 SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
@@ -52,13 +57,14 @@ SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
 # traces no other test.
 COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
+SLOW      = $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.slow' $(COVERING))
 LOAD     := tests/server/under_load
 WITH_GO  := tests/chart tests/crds tests/deviceplugin tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
 	$(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
-	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(COVERING)
+	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(SLOW)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
 test-chart: $(READY) chart-tools bench-tools crd-definitions plugin-loaders ## Run the tests that need Go: chart, custom kinds, plugin.
