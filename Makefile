@@ -37,7 +37,7 @@ serve: $(READY) ## Run the webhook on loopback until you stop it.
 		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
 
 test: $(READY) ## Run every check and all tests that need Python and make alone, in five minutes.
-	@$(MAKE) --jobs=2 --no-print-directory lint types layers unit
+	@$(MAKE) --jobs=2 --no-print-directory unit types lint layers
 	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a quiet machine: make test-load=$(LOAD)" "needs a cluster: make test-cluster=tests/cluster"
 
 quick: $(READY) ## Run the tests that are not slow, in a minute, and print the slowest of them.
@@ -48,8 +48,7 @@ quick: $(READY) ## Run the tests that are not slow, in a minute, and print the s
 # The exhaustive tests that run: all, none, or part K of N.
 EXHAUSTIVE ?= none
 RECORDS    := build/tests
-# Programs in Go run for less than a second here, or with little data, and would spend a third of it on their garbage.
-PYTEST      = GOGC=400 $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
+PYTEST      = $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
 # A third process for two processors works while others wait.
 PARALLEL   := --numprocesses=3 --dist=loadfile
 SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
@@ -67,8 +66,9 @@ unit: $(READY)
 	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(SLOW)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
+# Helm and the like run for less than a second, of which they would spend a third on collecting garbage.
 test-chart: $(READY) chart-tools bench-tools crd-definitions plugin-loaders ## Run the tests that need Go: chart, custom kinds, plugin.
-	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
+	GOGC=400 $(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
 
 test-load: $(READY) ## Run the tests of the server under load, one after the other, in a minute and a half.
 	$(PYTEST) --record $(RECORDS)/load.json $(LOAD)
