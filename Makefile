@@ -49,8 +49,9 @@ quick: $(READY) ## Run the tests that are not slow, in a minute, and print the s
 EXHAUSTIVE ?= none
 RECORDS    := build/tests
 PYTEST      = $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
-# A third process for two processors works while others wait.
+# For two processors. A third process works while others wait; where none waits, it would only collect the tests once more.
 PARALLEL   := --numprocesses=3 --dist=loadfile
+COMPUTING  := --numprocesses=2 --dist=loadfile
 SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
@@ -62,8 +63,8 @@ WITH_GO  := tests/chart tests/crds tests/deviceplugin tests/bench/test_load_gene
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
-	$(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
-	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(SLOW)
+	$(PYTEST) $(COMPUTING) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
+	$(PYTEST) $(COMPUTING) -m slow --record $(RECORDS)/slow.json $(SLOW)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
 # Helm and the like run for less than a second, of which they would spend a third on collecting garbage.
