@@ -157,6 +157,15 @@ def test_policies_of_release_guard_codes_that_depend_on_facts(tmp_path: Path) ->
     assert conditions["release-gps003"][:2] == ["mode", "no-mirror"]
 
 
+@pytest.mark.parametrize("fact", ["nodes: true", "deviceClasses: true", "devicePlugin: gpus/configuration"])
+def test_injections_of_release_wait_for_facts_about_nodes(fact: str, tmp_path: Path) -> None:
+    ended = run("export", "policies", "--config", _settings(tmp_path, f"facts: {{{fact}}}"), INSTALLED)
+    spec = next(one["spec"] for one in _objects(ended) if one["metadata"]["name"] == "release-injections")
+    variables = {one["name"]: one["expression"] for one in spec["variables"]}
+    assert '"knowsNodes":"true"' in variables["options"]
+    assert variables["parameters"] != "dyn({})"
+
+
 def test_strict_export_of_expressible_settings_is_the_same() -> None:
     arguments = ("export", "policies", "--config=/dev/null")
     assert run(*arguments, "--strict") == run(*arguments)

@@ -21,6 +21,7 @@ from webhook.inprocess.namespaces import condition, matched
 from webhook.inprocess.parameters import MODE as CAP
 from webhook.inprocess.parameters import SHARING
 from webhook.inprocess.policies import NO_MIRROR, Left, bound, why_left
+from webhook.inprocess.validating.rule import FACTS
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
 
@@ -73,7 +74,7 @@ def _with_facts(settings: Settings) -> Settings:
 
 
 _BY_PARAMETER: Final = {
-    "facts.nodes": "pipes and limits",
+    **dict.fromkeys(FACTS, "pipes and limits"),
     "facts.runtimeClasses": "the runtime class",
     "injections.tolerations.fromNodes": "tolerations from nodes",
 }

@@ -11,6 +11,7 @@ from webhook.inprocess.cel import VARIABLE, used
 from webhook.inprocess.data import NAMES
 from webhook.inprocess.injecting import clients, missing, mutation, tolerations
 from webhook.inprocess.pods import MOST
+from webhook.inprocess.validating.rule import FACTS
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.settings.settings import Settings
 
@@ -23,7 +24,7 @@ UNLESS: Final = (
 )
 """Settings under which the webhook makes all injections: they change which pods become clients of MPS, and where."""
 
-PARAMETERS: Final = ("facts.nodes", "facts.runtimeClasses", "injections.tolerations.fromNodes")
+PARAMETERS: Final = (*FACTS, "facts.runtimeClasses", "injections.tolerations.fromNodes")
 """Settings under which the policies read parameters: what they inject depends on the cluster."""
 
 _CONTAINERS = "(object.spec.?initContainers.orValue([]) + object.spec.?containers.orValue([]))"
