@@ -139,7 +139,8 @@ def _write_parameters(
         return None if waits else parameters(server.live.evaluator.ruleset)
 
     def seen(annotations: Mapping[str, str]) -> None:
-        cap.take(annotations.get(MODE))
+        cap.take_as_policies(annotations.get(MODE))
+        server.live.stop_policies(bool(cap.description))
 
     account = f"{name}{SUFFIX}"
     written = ParametersObject(api, namespace, account, PREFIX, wanted, server.live.replaced, server.log.event, seen)

@@ -143,6 +143,31 @@ def test_facts_of_mixed_nodes_leave_codes_to_webhook(tmp_path: Path) -> None:
         assert f"- {left}: the facts do not show that every GPU node shares through MPS" in _header(ended)
 
 
+def test_facts_without_nodes_leave_rules_as_they_are(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.yaml"
+    facts.write_text("apiVersion: gpushare-webhook/v1\nkind: Facts\nruntimeClasses: []\n")
+    arguments = ("export", "policies", "--as=vap", "--config=/dev/null")
+    assert _objects(run(*arguments, "--facts", facts)) == _objects(run(*arguments))
+
+
+def test_taints_of_some_nodes_are_left_to_webhook(tmp_path: Path) -> None:
+    nodes = ", ".join(
+        MPS_NODE.replace("name: a", f"name: {key}, taints: [{{key: {key}, effect: NoSchedule}}]") for key in "ab"
+    )
+    settings = _settings(tmp_path, "injections: {tolerations: {fromNodes: ['*']}}")
+    ended = run("export", "policies", "--as=map", "--config", settings, "--facts", _facts(tmp_path, nodes))
+    assert "- tolerations from nodes: the facts show taints that only some GPU nodes have" in _header(ended)
+
+
+@pytest.mark.parametrize(("sandboxes", "is_left"), [("[nvidia]", True), ("[kata*]", False)])
+def test_sandbox_is_left_to_webhook(tmp_path: Path, sandboxes: str, is_left: bool) -> None:
+    settings = _settings(tmp_path, f"injections: {{runtimeClass: {{sandboxes: {sandboxes}}}}}")
+    facts = _facts(tmp_path, MPS_NODE)
+    facts.write_text(facts.read_text().replace("[]", "[{name: nvidia, handler: nvidia}]"))
+    ended = run("export", "policies", "--as=map", "--config", settings, "--facts", facts)
+    assert ("- the runtime class: pods that use MPS do not get it" in _header(ended)) is is_left
+
+
 def test_policies_of_release_guard_codes_that_depend_on_facts(tmp_path: Path) -> None:
     text = "facts: {nodes: true}\nseverities: {GPS010: warn}"
     ended = run("export", "policies", "--config", _settings(tmp_path, text), INSTALLED)

@@ -90,6 +90,15 @@ def test_cap_of_policies_is_told_apart(watched: Watched) -> None:
     assert watched.logged() == [("mode capped", {"of": "policies", "cap": "off", "before": "enforce"})]
 
 
+@pytest.mark.parametrize("mode", [None, "enforce", "of"])
+def test_cap_of_policies_ends_with_mode_that_caps_nothing(watched: Watched, mode: str | None) -> None:
+    cap = ModeCap(watched.log, watched.metrics, of="policies")
+    cap.take_as_policies("off")
+    cap.take_as_policies(mode)
+    assert cap.value == "enforce"
+    assert [event for event, _ in watched.logged()[:2]] == ["mode capped", "mode no longer capped"]
+
+
 def test_enforce_caps_nothing(watched: Watched) -> None:
     watched.live.cap_mode("off")
     watched.live.cap_mode("enforce")

@@ -69,6 +69,17 @@ async def test_hooks_take_codes_back_while_mode_is_capped(certificates: Certific
         assert "GPS001" not in await findings(server, "/validate", pod(2))
 
 
+async def test_hooks_take_codes_back_while_policies_are_stopped(certificates: Certificates) -> None:
+    async with running(certificates, WARNS) as server:
+        live = server.server.live
+        live.stop_policies(True)
+        assert "GPS001=warn" in await findings(server, "/validate", pod(2))
+        await live.apply_settings(configuration(WARNS.replace("}}", "}, limits: {perPod: 3}}"), certificates))
+        assert "GPS001=warn" in await findings(server, "/validate", pod(2))
+        live.stop_policies(False)
+        assert "GPS001" not in await findings(server, "/validate", pod(2))
+
+
 async def test_reloaded_settings_decide_what_is_left(certificates: Certificates) -> None:
     async with running(certificates, WARNS) as server:
         suppressing = WARNS.replace("}}", "}, suppress: {annotation: a}}")

@@ -20,7 +20,9 @@ from webhook.settings.options import Option
 
 if TYPE_CHECKING:
     from webhook.inprocess.export import Export
+    from webhook.inprocess.facts_file import Known
     from webhook.inprocess.installation import Installation
+    from webhook.policy.settings.settings import Settings
 
 _FORMS = ("vap", "map")
 
@@ -108,8 +110,6 @@ def policies(
       gpushare-webhook export policies --facts facts.yaml
     """
     from webhook.inprocess.export import Target, export
-    from webhook.inprocess.parameters import parameters
-    from webhook.policy.evaluate import Evaluator
     from webhook.settings.configuration import view
 
     if static and installation is not None:
@@ -120,14 +120,21 @@ def policies(
     file = settings_file(config)
     options = [] if profile is None else [Option("--profile", "", "profile", profile)]
     held = configuration(None if file is None else file.file, options)
-    known = None if facts is None else parameters(Evaluator.of(held.settings, read_facts(facts, held.settings)).ruleset)
+    known = None if facts is None else _known(facts, held.settings)
     made = export(held.settings, view(held), Target(forms, installation, kinds, static, known))
     if strict and made.left:
         raise click.UsageError("; ".join(f"{one.code} is left to the webhook: {one.reason}" for one in made.left))
     of = "the default settings" if file is None else f"the settings of {file}"
-    # The API server accepts no document of comments alone in a policy file.
     of += "" if facts is None else f" and the facts of {facts}"
+    # The API server accepts no document of comments alone in a policy file.
     show(_header(made, of, has_facts=facts is not None) + "---\n".join(yaml_text(one) for one in made.objects))
+
+
+def _known(file: str, settings: Settings) -> Known:
+    from webhook.inprocess.facts_file import known
+    from webhook.policy.evaluate import Evaluator
+
+    return known(Evaluator.of(settings, read_facts(file, settings)).ruleset)
 
 
 def _header(made: Export, of: str, *, has_facts: bool) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.inprocess.cel import let, record, text
 from webhook.inprocess.data import NO_LIMIT
+from webhook.inprocess.facts_file import NOT_ALL_SHARE
 from webhook.inprocess.installation import parameter
 from webhook.inprocess.parameters import LIMIT, SHARING, UNLIMITED
 from webhook.inprocess.validating.rule import FACTS, Rule
@@ -39,10 +40,6 @@ LIMITS: Final = let(
     ),
 )
 """The variable `limits` by parameters. `%s` stands for that of the settings."""
-
-
-NOT_ALL_SHARE: Final = "the facts do not show that every GPU node shares through MPS"
-"""Why a facts file leaves something to the webhook."""
 
 
 class Form(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from webhook.inprocess.facts_file import Known
 from webhook.inprocess.installation import Installation
 from webhook.inprocess.kinds import covered
 from webhook.inprocess.mutating import mutating
@@ -24,14 +25,14 @@ class Target(NamedTuple):
 
     `forms`: those of the objects, "vap" for ValidatingAdmissionPolicies, "map" for MutatingAdmissionPolicies.
     `installation`: the release whose mode the policies obey. `kinds`: only kinds of these names; empty for all.
-    `is_static`: the objects are for the policy files of an API server. `known`: the parameters of a facts file.
+    `is_static`: the objects are for the policy files of an API server. `known`: those of a facts file.
     """
 
     forms: Sequence[str] = ("vap", "map")
     installation: Installation | None = None
     kinds: Sequence[str] = ()
     is_static: bool = False
-    known: Mapping[str, str] | None = None
+    known: Known | None = None
 
 
 class Export(NamedTuple):
@@ -55,7 +56,8 @@ def export(settings: Settings, written: Mapping[str, Any], target: Target) -> Ex
     """The export of settings, which `written` holds in the form of a file."""
     kinds = [one for one in covered(settings.workloads) if not target.kinds or one.kind.kind in target.kinds]
     installation, known = target.installation, target.known
-    made, left = policies(settings, written, kinds, installation, known) if "vap" in target.forms else ([], [])
+    of_nodes = known.parameters if known is not None and known.is_about_nodes else None
+    made, left = policies(settings, written, kinds, installation, of_nodes) if "vap" in target.forms else ([], [])
     pods = any(one.kind.kind == "Pod" for one in kinds)
     injects = pods and "map" in target.forms
     changing, unchanged = mutating(settings, written, installation, known) if injects else ([], [])

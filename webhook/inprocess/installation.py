@@ -50,7 +50,7 @@ class Installation(NamedTuple):
 
 
 def uncapped(*modes: Cap) -> dict[str, str]:
-    """The condition that no cap on the mode is below `modes`. As in the webhook, an unknown mode changes nothing."""
+    """The condition that no cap on the mode is below `modes`. An unknown mode caps nothing."""
     below = texts([mode for mode in MODES if mode not in modes])
     caps = f"!{texts(_CAPS)}.exists(key, params.metadata.?annotations[?key].orValue('enforce') in {below})"
     return {"name": "mode", "expression": caps}

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from webhook.inprocess import data
-from webhook.inprocess.by_facts import NOT_ALL_SHARE, is_set
+from webhook.inprocess.by_facts import is_set
+from webhook.inprocess.facts_file import Known
 from webhook.inprocess.injecting.policy import (
     MUTATIONS,
     PARAMETERS,
@@ -19,7 +20,6 @@ from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
 from webhook.inprocess.installation import PARAMETERS as PARAMETERS_EXPRESSION
 from webhook.inprocess.namespaces import condition, matched
 from webhook.inprocess.parameters import MODE as CAP
-from webhook.inprocess.parameters import SHARING
 from webhook.inprocess.policies import NO_MIRROR, Left, bound, why_left
 from webhook.inprocess.validating.rule import FACTS
 from webhook.policy.settings.elements import NamespaceRule
@@ -46,11 +46,11 @@ def mutating(
     settings: Settings,
     written: Mapping[str, Any],
     installation: Installation | None = None,
-    known: Mapping[str, str] | None = None,
+    known: Known | None = None,
 ) -> tuple[list[InjectionPolicy], list[Left]]:
     """The policies for settings, which `written` holds in the form of a file, and what is left to the webhook.
 
-    `known`: the parameters of a facts file, in place of those of an installation.
+    `known`: those of a facts file, in place of the parameters of an installation.
     """
     modes = [_mode(settings, rule) for rule in (None, *settings.namespaces)]
     reason = why_left(settings, written, UNLESS, modes, "their mode")
@@ -80,12 +80,14 @@ _BY_PARAMETER: Final = {
 }
 
 
-def _left(written: Mapping[str, Any], known: Mapping[str, str] | None) -> list[Left]:
+def _left(written: Mapping[str, Any], known: Known | None) -> list[Left]:
     """The injections that only an installation knows enough to make, or that the facts of a file leave out."""
     if known is not None:
-        return [] if SHARING in known else [Left("pipes and limits", NOT_ALL_SHARE)]
+        return [Left(injected, reason) for injected, reason in known.left.items()]
     reason = "is set, and without --facts or --installed-as nothing knows the facts"
-    return [Left(injected, f"{path} {reason}") for path, injected in _BY_PARAMETER.items() if is_set(written, path)]
+    wanted = {path: injected for path, injected in _BY_PARAMETER.items() if is_set(written, path)}
+    first = {injected: path for path, injected in reversed(wanted.items())}
+    return [Left(injected, f"{path} {reason}") for injected, path in first.items()]
 
 
 def _mode(settings: Settings, rule: NamespaceRule | None) -> str:
@@ -104,11 +106,11 @@ def _conditions(
     return conditions
 
 
-def _values(settings: Settings, known: Mapping[str, str] | None, *, reads: bool) -> Mapping[str, str]:
+def _values(settings: Settings, known: Known | None, *, reads: bool) -> Mapping[str, str]:
     """The expression of each variable of data, of the names of all GPU resources, and of the parameters."""
     values = data.data(settings if known is None else _with_facts(settings))
     values = {**values, "gpus": sorted(each.name for each in settings.resources)}
-    baked = {key: value for key, value in (known or {}).items() if key != CAP}
+    baked = {} if known is None else {key: value for key, value in known.parameters.items() if key != CAP}
     made = {name: data.expression(value) for name, value in values.items()}
     return {**made, "parameters": PARAMETERS_EXPRESSION if reads else data.expression(baked)}
 

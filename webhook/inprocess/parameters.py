@@ -8,10 +8,12 @@ differs between nodes, is absent, and the webhook alone decides.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from webhook.policy.context import Origin, PodContext
 from webhook.policy.injections.runtime_class import is_sandbox, obstacle
+from webhook.policy.placement.node_sets import KeyAndEffect
 from webhook.policy.rules import Ruleset
 from webhook.policy.workloads.kinds import BUILT_IN, extract
 
@@ -39,7 +41,8 @@ MODE: Final = "mode"
 def parameters(ruleset: Ruleset) -> dict[str, str]:
     """The parameters by key, for the settings and facts of a ruleset."""
     sharing = {SHARING: "mps", **_limit(ruleset)} if _all_share_through_mps(ruleset) else {}
-    tolerations = {TOLERATIONS: found} if (found := _tolerations(ruleset)) else {}
+    taints = ";".join(f"{key}|{effect}" for key, effect in sorted(common_taints(ruleset)))
+    tolerations = {TOLERATIONS: taints} if taints else {}
     return {MODE: ruleset.cap, **sharing, **_runtime_class(ruleset), **tolerations}
 
 
@@ -109,11 +112,19 @@ _LABEL: Final = re.compile(r"[-._/A-Za-z0-9]+")
 """Keys and values of labels, as the API server accepts them. A facts file may hold others."""
 
 
+def injects_runtime_class(ruleset: Ruleset) -> bool:
+    """Whether pods that name no runtime class can get the one of the settings."""
+    return ruleset.settings.injections.runtime_class.enabled and obstacle(_plain_pod(ruleset)) is None
+
+
+def _plain_pod(ruleset: Ruleset) -> PodContext:
+    (pod,) = extract(BUILT_IN, {"spec": {"containers": []}}, "", "Pod")
+    return PodContext(pod, Origin(""), ruleset.of(""))
+
+
 def _runtime_class(ruleset: Ruleset) -> dict[str, str]:
     """Whether pods get the runtime class. A sandbox is left to the webhook, which knows whether a pod uses MPS."""
-    (pod,) = extract(BUILT_IN, {"spec": {"containers": []}}, "", "Pod")
-    context = PodContext(pod, Origin(""), ruleset.of(""))
-    name = ruleset.settings.injections.runtime_class.name
+    context, name = _plain_pod(ruleset), ruleset.settings.injections.runtime_class.name
     if obstacle(context) is not None or is_sandbox(context, name):
         return {}
     known = context.runtime_class(name)
@@ -126,11 +137,10 @@ def _runtime_class(ruleset: Ruleset) -> dict[str, str]:
     }
 
 
-def _tolerations(ruleset: Ruleset) -> str:
-    """The taints to tolerate that every node with a GPU resource of the settings has; empty without one."""
+def common_taints(ruleset: Ruleset) -> Sequence[KeyAndEffect]:
+    """The taints to tolerate that every node with a GPU resource of the settings has."""
     nodes = 0
     for name in ruleset.nodes.index.offered & {resource.name for resource in ruleset.settings.resources}:
         nodes |= _having(ruleset, name)
     taints = ruleset.nodes.index.taints
-    common = [each for each in ruleset.nodes.tolerable if nodes and not nodes & ~taints.having(each)]
-    return ";".join(f"{key}|{effect}" for key, effect in sorted(common))
+    return [each for each in ruleset.nodes.tolerable if nodes and not nodes & ~taints.having(each)]

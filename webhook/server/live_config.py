@@ -80,6 +80,7 @@ class LiveConfig:
         self.installed_text: bytes | None = None
         self.replaced = asyncio.Event()
         self._decided = _decided(self._settings)
+        self._policies_stopped = False
         self.evaluator = Evaluator.of(self._settings, facts).leaving(self._decided)
         self._doubts = ClusterDoubts(log, metrics)
         self._doubts.observe(self.evaluator.ruleset)
@@ -113,6 +114,12 @@ class LiveConfig:
         self.evaluator = self.evaluator.capped(self._cap.value)
         self.replaced.set()
         self._versions.take_settings(self.evaluator.ruleset.settings, self._cap.value)
+
+    def stop_policies(self, stopped: bool) -> None:
+        """Let the hooks decide about what policies leave while a cap of their own stops them."""
+        if stopped != self._policies_stopped:
+            self._policies_stopped = stopped
+            self.evaluator = self.evaluator.leaving(self._decided_by_both(self.evaluator.ruleset.settings))
 
     async def apply_settings(self, configuration: Configuration) -> None:
         """Apply new settings. Those that need a restart are logged and stay as they are."""
@@ -157,12 +164,12 @@ class LiveConfig:
             self._versions.take_settings(built.ruleset.settings, self._cap.value)
 
     def _decided_by_both(self, settings: Settings) -> Decided | None:
-        """What policies decide under these settings and under those of the start.
+        """What policies decide under these settings and under those of the start; nothing while a cap stops them.
 
         A change of the ConfigMap alone does not change the policies.
         """
         decided = _decided(settings)
-        if decided is None or self._decided is None:
+        if decided is None or self._decided is None or self._policies_stopped:
             return None
         return Decided(decided.codes & self._decided.codes, decided.kinds & self._decided.kinds)
 

@@ -47,6 +47,12 @@ class ModeCap:
             else:
                 self._log.event("warning", "mode capped", of=self._of, cap=self.value, before=before)
 
+    def take_as_policies(self, mode: str | None) -> None:
+        """Take the mode as policies do: an unknown one caps nothing (`webhook.inprocess.installation.uncapped`)."""
+        if mode not in MODES:
+            self.take(None)
+        self.take(mode)
+
     def _ignore(self, mode: str) -> None:
         """Log an unknown mode once."""
         if mode != self._unknown:
