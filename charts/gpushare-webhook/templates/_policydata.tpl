@@ -59,7 +59,7 @@ expressions are fixed text, in files/policies.json.
 {{- $mount := $injections.pipeMount -}}
 {{- $options := dict "annotate" $injections.annotate "hostIPC" .users.hostIPC "hostPathType" $mount.type "unlabelled" .podSecurity.unlabelled -}}
 {{- $_ := set $options "knowsClasses" .facts.runtimeClasses -}}
-{{- $_ := set $options "knowsNodes" .facts.nodes -}}
+{{- $_ := set $options "knowsNodes" (or .facts.nodes .facts.deviceClasses (not (empty .facts.devicePlugin))) -}}
 {{- $_ := set $options "limits" $injections.limits.enabled -}}
 {{- $_ := set $options "pipeDirectory" $injections.pipeDirectory.enabled -}}
 {{- $_ := set $options "pipeMount" $mount.enabled -}}
