@@ -46,9 +46,9 @@ _CALLS = "apiserver_admission_webhook_request_total{"
 
 _INTRO = """## Creating a pod
 
-The time of `POST pods?dryRun=All` for a pod whose review has 6 kB, one pod after the other. All candidates that change
-the pod must make the same pod. A constant answer shows the API server's own price of a call, a constant patch also that
-of a change. "A hook" in the goals is half of both hooks. The export is that of `export policies` with the defaults.
+The time of `POST pods?dryRun=All` for a pod whose review has 6 kB. All candidates that change the pod must make the
+same pod. A constant answer shows the API server's own price of a call, a constant patch also that of a change. "A hook"
+in the goals is half of both hooks. The export is that of `export policies` with the defaults.
 """
 
 

@@ -45,7 +45,7 @@ _INTRO = """## The command line
 
 `check` with all its checks beside tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a JSON
 schema of the fields that occur, gator with one Rego constraint, kyverno with one pattern (CEL takes five times as
-long). Whole processes from cold on one core (`-j 0`: all), Deployments of 725 bytes, one of which breaks the rule.
+long). Whole processes on one core (`-j 0`: all), Deployments of 725 bytes, one of which breaks the rule.
 """
 
 

@@ -51,11 +51,10 @@ class Machine:
 
     def describe(self) -> str:
         """One sentence for the page."""
-        libraries = ", ".join(f"{name} {number}" for name, number in self.libraries.items())
         shared = "" if self.server != self.load else " Server and load share one core, so read ratios only."
         return (
             f"{self.processor}, {self.cores} cores, {self.memory} GiB, Linux {self.kernel}, Python {self.python}, "
-            f"{libraries}, {self.tls}.{shared}"
+            f"{self.tls}.{shared}"
         )
 
 

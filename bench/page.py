@@ -83,5 +83,5 @@ def _runs(results: Mapping[str, Results]) -> str:
 
 {lines}
 
-Rounds: {rounds}. `bench/results` has the method of each suite, and every value.
+Rounds: {rounds}. `bench/results` has the method and the libraries of each suite, and every value.
 """

@@ -15,7 +15,7 @@ from bench.load_generator import Load, generate
 from bench.machine import Machine
 from bench.results import Bar, Figure, NoSuchFigureError, Ratio, Results
 from bench.rounds import Rounds
-from bench.table import number, ratio, shown, table
+from bench.table import number, ratio, table
 
 RATE = "throughput"
 SECONDS = 0.8
@@ -72,19 +72,20 @@ def _ratios(results: Results) -> Iterator[Ratio]:
 
 
 def section(results: Results) -> str:
-    """Reviews per second of each server, as medians, and the ratio."""
-    over = {item.case: item.spread.write(ratio) for item in results.ratios}
-    subjects = shown(results.subjects)
-    rows = []
-    for title in (case(*one) for one in CASES):
-        rates = [number(results.figure(subject, title, RATE).spread.middle) for subject in subjects]
-        rows.append([title, *rates, over.get(title, "")])
-    head = ["review", *(f"{subject}, /s" for subject in subjects), "ratio"]
+    """Reviews per second of the webhook for each kind and size, as medians, and the ratio."""
+    over = {item.case: f": {item.spread.write(ratio)}" for item in results.ratios}
+
+    def cell(kind: str, size: Size) -> str:
+        title = case(kind, size)
+        return number(results.figure(WEBHOOK, title, RATE).spread.middle) + over.get(title, "")
+
+    head = ["size", *(f"{kind}, /s: ratio" for kind in KINDS)]
+    rows = [[size.title, *(cell(kind, size) for kind in KINDS)] for size in SIZES]
     return f"""\
 ## Reviews per second
 
 Each server has one core, the load another. The webhook runs as installed: all checks, proof of every patch, metrics and
-log. *{TYPED}* decodes into types (`bench/peers/gowebhook`); it makes the same edits, has one check and no log. All must
-deny the same pods and make the same pod of the others.
+log. The ratio compares it with *{TYPED}*, which decodes into types (`bench/peers/gowebhook`), makes the same edits, and
+has one check and no log. Both must deny the same pods and make the same pod of the others.
 
 {table(head, rows)}"""
