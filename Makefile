@@ -7,6 +7,10 @@ RELEASE := build/release
 # The tools of the site.
 SITE    := build/site-tools
 
+# Some images of containers set it. Without bytecode, each process of the tests compiles all modules again, and pytest
+# rewrites all assertions.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
 .PHONY: docs site constraints image-lock command-line-lock sbom rehearse-release clean crd-definitions bench-tools budget plugin-loaders
 
@@ -35,7 +39,7 @@ serve: $(READY) ## Run the webhook on loopback until you stop it.
 		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
 
 test: $(READY) ## Run every check and all tests that need Python and make alone, in five minutes.
-	@$(MAKE) --jobs=2 --no-print-directory lint types layers unit
+	@$(MAKE) --jobs=2 --no-print-directory unit types lint layers
 	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a quiet machine: make test-load=$(LOAD)" "needs a cluster: make test-cluster=tests/cluster"
 
 quick: $(READY) ## Run the tests that are not slow, in a minute, and print the slowest of them.
@@ -47,24 +51,27 @@ quick: $(READY) ## Run the tests that are not slow, in a minute, and print the s
 EXHAUSTIVE ?= none
 RECORDS    := build/tests
 PYTEST      = $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
-# A third process for two processors works while others wait.
+# For two processors. A third process works while others wait; where none waits, it would only collect the tests once more.
 PARALLEL   := --numprocesses=3 --dist=loadfile
+COMPUTING  := --numprocesses=2 --dist=loadfile
 SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
 # traces no other test.
 COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
+SLOW      = $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.slow' $(COVERING))
 LOAD     := tests/server/under_load
 WITH_GO  := tests/chart tests/crds tests/deviceplugin tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
-	$(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
-	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(COVERING)
+	$(PYTEST) $(COMPUTING) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
+	$(PYTEST) $(COMPUTING) -m slow --record $(RECORDS)/slow.json $(SLOW)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
+# Helm and the like run for less than a second, of which they would spend a third on collecting garbage.
 test-chart: $(READY) chart-tools bench-tools crd-definitions plugin-loaders ## Run the tests that need Go: chart, custom kinds, plugin.
-	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
+	GOGC=400 $(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
 
 test-load: $(READY) ## Run the tests of the server under load, one after the other, in a minute and a half.
 	$(PYTEST) --record $(RECORDS)/load.json $(LOAD)

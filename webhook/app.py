@@ -122,18 +122,27 @@ def _follow_facts(server: Server, settings: Settings, api: Client) -> Sequence[L
 def _write_parameters(
     server: Server, namespace: str, name: str, api: Client, settings: SettingsMap, sources: Sequence[LiveSource]
 ) -> None:
-    """Write the parameters of policies, as soon as the cap on the mode and the facts are known."""
+    """Write the parameters of policies, as soon as the cap on the mode and the facts are known.
+
+    The object may also cap the mode of policies, which logs and metrics tell.
+    """
     from webhook.cluster.parameters_object import ParametersObject
+    from webhook.cluster.settings_map import MODE
     from webhook.inprocess.installation import PREFIX, SUFFIX
     from webhook.inprocess.parameters import parameters
+    from webhook.server.mode_cap import ModeCap
+
+    cap = ModeCap(server.log, server.metrics, of="policies")
 
     def wanted() -> Mapping[str, str] | None:
         waits = not settings.taken or any(source.pending for source in sources)
         return None if waits else parameters(server.live.evaluator.ruleset)
 
-    written = ParametersObject(
-        api, namespace, f"{name}{SUFFIX}", PREFIX, wanted, server.live.replaced, server.log.event
-    )
+    def seen(annotations: Mapping[str, str]) -> None:
+        cap.take(annotations.get(MODE))
+
+    account = f"{name}{SUFFIX}"
+    written = ParametersObject(api, namespace, account, PREFIX, wanted, server.live.replaced, server.log.event, seen)
     server.supervisor.add("parameters of policies", written.run)
     server.metrics.parameters_age.set_function(lambda: -1 if written.age is None else written.age)
 

@@ -9,6 +9,8 @@ from random import Random
 from typing import Any
 
 from tests.chart.matching import request
+from webhook.policy.placement.cluster_objects import DevicePlugin, Node, Taint
+from webhook.policy.placement.facts import Facts
 
 Object = dict[str, Any]
 
@@ -182,3 +184,28 @@ def _mount(random: Random) -> Object:
 
 def _happens(random: Random, share: float) -> bool:
     return random.random() < share
+
+
+_MPS = {
+    "nvidia.com/mps.capable": "true",
+    "nvidia.com/gpu.sharing-strategy": "mps",
+    "nvidia.com/gpu.replicas": "4",
+    "nvidia.com/gpu.product": "A100-SHARED",
+}
+
+
+def generated_facts(random: Random) -> Facts:
+    """A small cluster, in most cases one in which all GPU nodes share through MPS."""
+    nodes = [_node(random, f"node-{number}") for number in range(random.choice((0, 1, 2, 3)))]
+    plugins = (None, None, None, DevicePlugin(True, "v0.20.0"), DevicePlugin(False, "v0.20.0"))
+    return Facts(nodes=tuple(nodes), device_plugin=random.choice(plugins))
+
+
+def _node(random: Random, name: str) -> Node:
+    labels = {key: value for key, value in _MPS.items() if _happens(random, 0.8)}
+    labels |= random.choice(({}, {"zone": "a"}, {"zone": "true"}))
+    if _happens(random, 0.1):
+        labels["nvidia.com/gpu.sharing-strategy"] = random.choice(("none", "time-slicing"))
+    taints = (Taint("gpu", "NoSchedule"),) if _happens(random, 0.2) else ()
+    names = random.sample(sorted(set(_NAMES)), k=random.choice((0, 1, 1, 2, 3)))
+    return Node(name, labels, taints, {each: random.choice((0, 1, 4, 4)) for each in names})

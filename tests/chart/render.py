@@ -28,6 +28,8 @@ WEBHOOK_MODES = [mode for mode in MODES if mode != "policies-only"]
 Object = dict[str, Any]
 Values = Mapping[str, Any]
 
+_KEPT = {name: os.environ[name] for name in ("PATH", "GOGC") if name in os.environ}
+
 
 class RefusedError(Exception):
     """Helm would not render; the message is Helm's."""
@@ -45,7 +47,7 @@ def helm(*arguments: str, values: str | Values = "") -> str:
         file.write_text(text)
         done = subprocess.run(
             [tools.helm(), *arguments, "--values", str(file)],
-            env={"HOME": home, "PATH": os.environ["PATH"], "KUBECONFIG": os.devnull},
+            env=_KEPT | {"HOME": home, "KUBECONFIG": os.devnull},
             capture_output=True,
             text=True,
             timeout=120,

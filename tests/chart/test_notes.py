@@ -151,6 +151,22 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
             {"policies": {"enabled": True}, "config": {"limits": {"mpsMayAcceptMore": True}}},
             "nothing makes them while no replica answers: GPS001 (config.limits.mpsMayAcceptMore)",
         ),
+        (
+            {"policies": {"enabled": True}, "config": {"severities": {"GPS008": "deny"}}},
+            "nothing makes them while no replica answers: GPS008. Change",
+        ),
+        (
+            {
+                "policies": {"enabled": True},
+                "config": {"namespaces": [{"names": ["a"], "severities": {"GPS012": "deny"}}]},
+            },
+            "nothing makes them while no replica answers: GPS012. Change",
+        ),
+        (
+            {"policies": {"enabled": True}, "config": {"facts": {"nodes": True}, "severities": {"GPS017": "warn"}}},
+            "by the last facts: GPS001 (config.facts.nodes), GPS002 (config.facts.nodes), GPS004 (config.facts.nodes), "
+            "GPS010 (config.facts.nodes).",
+        ),
     ],
     ids=str,
 )

@@ -150,6 +150,8 @@ SELECTED: dict[str, Any] = {
     "namespaceSelector": {"matchLabels": {"gpus": "allowed"}},
     "objectSelector": {"matchExpressions": [{"key": "example.com/skip", "operator": "DoesNotExist"}]},
     "matchConditions": [{"name": "not-the-deployer", "expression": "request.userInfo.username != 'deployer'"}],
+}
+OWN_SELECTORS: dict[str, Any] = {
     "validating": {"namespaceSelector": {"matchLabels": {"gpus": "checked"}}},
     "mutating": {"namespaceSelector": {"matchLabels": {"gpus": "changed"}}},
 }
@@ -164,11 +166,16 @@ def test_policies_see_what_hooks_see() -> None:
             assert spec["matchConditions"][-1] == SELECTED["matchConditions"][0]
             continue
         hook = entry(hooks.get(short, "pods.validate"), values)
-        selector = hook["namespaceSelector"]
-        if short == "injections":
-            selector = {**selector, **SELECTED["mutating"]["namespaceSelector"]}
-        expected = {"namespaceSelector": selector, "objectSelector": hook["objectSelector"]}
+        expected = {"namespaceSelector": hook["namespaceSelector"], "objectSelector": hook["objectSelector"]}
         assert spec["matchResources"] == expected, name
+
+
+def test_policies_alone_apply_where_their_own_selectors_select() -> None:
+    for (kind, name), spec in policies(ALONE | {"webhooks": OWN_SELECTORS}).items():
+        if kind.endswith("Binding") and not name.endswith("-tolerations"):
+            hook = "mutating" if kind.startswith(INJECTING) else "validating"
+            selected = spec["matchResources"]["namespaceSelector"]["matchLabels"]
+            assert selected == OWN_SELECTORS[hook]["namespaceSelector"]["matchLabels"], name
 
 
 @pytest.mark.parametrize(
@@ -228,6 +235,14 @@ def test_policies_that_cannot_work_are_rejected(label: str) -> None:
     values, message = REFUSED[label]
     with pytest.raises(RefusedError, match=re.escape(message)):
         rendered(values, kubernetes="1.35.0")
+
+
+def test_hooks_that_see_different_namespaces_are_rejected() -> None:
+    differs = "webhooks.mutating.namespaceSelector differs from webhooks.validating.namespaceSelector, but /mutate"
+    with pytest.raises(RefusedError, match=re.escape(differs)):
+        rendered(ON | {"webhooks": OWN_SELECTORS})
+    same = OWN_SELECTORS["validating"]
+    assert policies(ON | {"webhooks": {"namespaceSelector": same["namespaceSelector"], "mutating": same}})
 
 
 NEEDING: dict[str, Values] = {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from random import Random
 
-from tests.chart.generated_objects import SETTINGS, generated
+from tests.chart.generated_objects import SETTINGS, generated, generated_facts
 from tests.chart.matching import request
 from tests.chart.policies import Compared, Group, Object, compared
 from tests.fixture import Fixture, evaluator_of, load_all
@@ -31,7 +32,7 @@ def _of_fixture(fixture: Fixture) -> Group | None:
     configuration = load(fixture.settings, lambda _path: (1, 1), fixture.name)
     evaluator = evaluator_of(fixture)
     is_covered = (fixture.group, fixture.object["kind"]) in KINDS and not fixture.subresource
-    if not is_covered or fixture.facts or evaluator.ruleset.of(fixture.namespace).exemption is not None:
+    if not is_covered or evaluator.ruleset.of(fixture.namespace).exemption is not None:
         return None
     asked = request(
         fixture.object | {"metadata": fixture.object.get("metadata") or {}},
@@ -39,7 +40,7 @@ def _of_fixture(fixture: Fixture) -> Group | None:
         groups=fixture.groups,
         namespace=fixture.namespace,
     )
-    return Group(configuration, evaluator, [asked])
+    return Group(configuration, evaluator, [asked], has_facts=fixture.facts is not None)
 
 
 def _differences(found: list[Compared]) -> list[str]:
@@ -47,7 +48,7 @@ def _differences(found: list[Compared]) -> list[str]:
 
 
 def test_policies_agree_with_webhook_on_fixtures() -> None:
-    groups = [group for fixture in load_all() if (group := _of_fixture(fixture)) is not None]
+    groups = [group for fixture in load_all() if (group := _of_fixture(fixture)) is not None and not group.has_facts]
     found = compared(groups, data_from_params=True)
     assert _differences(found) == []
     with_a_line = Counter(one.policy.code for one in found if one.got)
@@ -64,3 +65,48 @@ def test_policies_agree_with_webhook_on_generated_objects() -> None:
     assert _differences(found) == []
     with_a_line = Counter(one.policy.code for one in found if one.got)
     assert min(with_a_line[code] for code in CODES) >= 20
+
+
+WITH_FACTS: Object = {
+    "limits": {"perContainer": 2, "perPod": 3, "timeSlicing": {"perContainer": 1}, "fromDevicePlugin": True},
+    "resources": SETTINGS[1]["resources"],
+    "severities": {"GPS009": "deny", "GPS015": "deny"},
+}
+CLUSTERS, PER_CLUSTER = 60, 20
+GUARDED = {rule.code for rule in RULES if rule.if_all_share is not None}
+_OF_WHOLE_CARDS = re.compile(
+    r"; no node (?:known to have|with) whole cards could take the pod(?: \([^)]*\))?"
+    r"|, or, if the cluster has whole cards, require them by node affinity: [^;]*"
+)
+"""What a remedy says about whole cards, which a policy leaves out where no GPU node has any."""
+
+
+def _of_cluster(random: Random) -> Group:
+    group = _load(WITH_FACTS, "settings with facts")
+    evaluator = Evaluator.of(group.configuration.settings, generated_facts(random))
+    return Group(group.configuration, evaluator, [generated(random) for _ in range(PER_CLUSTER)], has_facts=True)
+
+
+def test_policies_deny_fixtures_with_facts_only_where_webhook_does() -> None:
+    groups = [group for fixture in load_all() if (group := _of_fixture(fixture)) is not None and group.has_facts]
+    found = compared(groups, data_from_params=True)
+    assert _wrong(found) == []
+    assert sum(bool(one.got) for one in found) >= 5
+
+
+def _wrong(found: list[Compared]) -> list[str]:
+    """The denials of policies that the webhook with the same facts does not make, or makes with another line."""
+    return [
+        f"{one.policy.suffix}: {one.got!r} is not in {one.lines!r}: {one.request}"
+        for one in found
+        if one.got and one.got not in [_OF_WHOLE_CARDS.sub("", line) for line in one.lines]
+    ]
+
+
+def test_policies_deny_with_facts_only_what_webhook_denies() -> None:
+    random = Random(32)  # noqa: S311 - reproducible objects, no secrets
+    found = compared([_of_cluster(random) for _ in range(CLUSTERS)])
+    assert _wrong(found) == []
+    denied = Counter(one.policy.code for one in found if one.got)
+    assert min(denied[code] for code in GUARDED) >= 5, denied
+    assert sum(not one.got for one in found if one.wanted) >= 20  # facts leave these to the webhook

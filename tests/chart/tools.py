@@ -27,6 +27,7 @@ def _fill(folder: Path) -> None:
     gobuild.build(_SOURCE, folder / "helm", package=_HELM)
     gobuild.build(_SOURCE, folder / "matcher", package="./matcher")
     gobuild.build(_SOURCE, folder / "policies", package="./policies")
+    gobuild.build(_SOURCE, folder / "injections", package="./injections")
     gobuild.build(_PROMTOOL_SOURCE, folder / "promtool", _NO_DISCOVERY, package=_PROMTOOL)
 
 
@@ -54,6 +55,12 @@ def policies() -> str:
 
 
 @cache
+def injections() -> str:
+    """The program that changes pods by MutatingAdmissionPolicies. Raises `ToolsMissingError`."""
+    return str(recipe().make() / "injections")
+
+
+@cache
 def promtool() -> str:
     """The program that checks and tests rules of Prometheus. Raises `ToolsMissingError`."""
     return str(recipe().make() / "promtool")
@@ -62,7 +69,7 @@ def promtool() -> str:
 def main() -> int:
     """Build what is missing, and print the paths."""
     try:
-        built = (helm(), matcher(), policies(), promtool())
+        built = (helm(), matcher(), policies(), injections(), promtool())
     except ToolsMissingError as problem:
         print(f"chart-tools: {problem}", file=sys.stderr)
         return 1

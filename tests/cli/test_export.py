@@ -107,6 +107,56 @@ def test_inexpressible_settings_leave_code_to_webhook(tmp_path: Path, text: str,
     assert f"{code} is left to the webhook: {reason}" in strict.err
 
 
+MPS_NODE = "{name: a, labels: {nvidia.com/gpu.sharing-strategy: mps}, resources: {nvidia.com/gpu: 4}}"
+WHOLE_NODE = "{name: b, labels: {nvidia.com/gpu.sharing-strategy: none}, resources: {nvidia.com/gpu: 1}}"
+
+
+def _facts(folder: Path, nodes: str) -> Path:
+    file = folder / "facts.yaml"
+    file.write_text(f"apiVersion: gpushare-webhook/v1\nkind: Facts\nnodes: [{nodes}]\nruntimeClasses: []\n")
+    return file
+
+
+@pytest.mark.parametrize("text", ["", "facts: {nodes: true}"])
+def test_facts_stand_in_policies(tmp_path: Path, text: str) -> None:
+    settings, facts = _settings(tmp_path, text), _facts(tmp_path, MPS_NODE)
+    ended = run("export", "policies", "--config", settings, "--facts", facts, "--strict")
+    objects = {(one["kind"], one["metadata"]["name"]): one["spec"] for one in _objects(ended)}
+    assert not any("paramKind" in spec for spec in objects.values())
+    assert f"They decide {CODES}, for Pod," in _header(ended)
+    assert f"and the facts of {facts}." in _header(ended).splitlines()[0]
+    limits, parameters = (
+        next(one["expression"] for one in objects[key]["variables"] if one["name"] == name)
+        for key, name in (
+            (("ValidatingAdmissionPolicy", "gpushare-webhook-gps001"), "limits"),
+            (("MutatingAdmissionPolicy", "gpushare-webhook-injections"), "parameters"),
+        )
+    )
+    assert limits == 'dyn({"container":1,"pod":1,"timeSlicing":-1})'
+    assert parameters == 'dyn({"limitMps":"1","sharing":"mps"})'
+
+
+def test_facts_of_mixed_nodes_leave_codes_to_webhook(tmp_path: Path) -> None:
+    ended = run("export", "policies", "--config=/dev/null", "--facts", _facts(tmp_path, f"{MPS_NODE}, {WHOLE_NODE}"))
+    assert "They decide GPS003, GPS018, for Pod," in _header(ended)
+    for left in ("GPS001", "GPS017", "pipes and limits"):
+        assert f"- {left}: the facts do not show that every GPU node shares through MPS" in _header(ended)
+
+
+def test_policies_of_release_guard_codes_that_depend_on_facts(tmp_path: Path) -> None:
+    text = "facts: {nodes: true}\nseverities: {GPS010: warn}"
+    ended = run("export", "policies", "--config", _settings(tmp_path, text), INSTALLED)
+    assert "They decide GPS003, GPS018, for Pod," in _header(ended)
+    assert "- GPS001: facts.nodes is set, and a policy denies only where every GPU node" in _header(ended)
+    found = {one["metadata"]["name"]: one["spec"] for one in _objects(ended)[::2]}
+    # The hooks warn: policies only deny.
+    assert not found.keys() & {"release-gps009", "release-gps010", "release-gps015"}
+    conditions = {name: [one["name"] for one in spec["matchConditions"]] for name, spec in found.items()}
+    assert conditions["release-gps001"][:3] == ["mode", "all-share", "has-limit"]
+    assert conditions["release-gps017"][:3] == ["mode", "all-share", "no-mirror"]
+    assert conditions["release-gps003"][:2] == ["mode", "no-mirror"]
+
+
 def test_strict_export_of_expressible_settings_is_the_same() -> None:
     arguments = ("export", "policies", "--config=/dev/null")
     assert run(*arguments, "--strict") == run(*arguments)
@@ -126,7 +176,14 @@ def test_wrong_option_is_refused(argument: str, problem: str) -> None:
     assert problem in ended.err
 
 
-def test_static_export_follows_no_release() -> None:
-    ended = run("export", "policies", "--static", INSTALLED)
+@pytest.mark.parametrize(
+    ("argument", "problem"),
+    [
+        ("--static", "--static and --installed-as: policy files read no objects; leave out one"),
+        ("--facts=-", "--facts and --installed-as: the webhook of a release knows the facts; leave out one"),
+    ],
+)
+def test_release_excludes_static_files_and_facts(argument: str, problem: str) -> None:
+    ended = run("export", "policies", argument, INSTALLED)
     assert (ended.code, ended.out) == (2, "")
-    assert "--static and --installed-as: policy files read no objects; leave out one" in ended.err
+    assert problem in ended.err

@@ -75,7 +75,8 @@ def test_closed_and_full_streams(redirection: str, arguments: tuple[str, ...], c
 )
 def test_output_larger_than_its_limit(here: Path, output: str, said: str) -> None:
     (here / "pods.yaml").write_bytes(b"---\n".join([POD + b"\n"] * 5000))
-    limited = f'ulimit -f 8; exec "$@" -m webhook check pods.yaml -o {output}'
+    # -B: Python would cut off the files of its bytecode too, and could not read them any more.
+    limited = f'ulimit -f 8; exec "$@" -B -m webhook check pods.yaml -o {output}'
     ended = subprocess.run(
         ["/bin/sh", "-c", limited, "sh", sys.executable], capture_output=True, timeout=PATIENCE, check=False
     )

@@ -332,21 +332,21 @@ def writing(here: Path, names: list[str], *before: str) -> Iterator[subprocess.P
 
 
 PAUSED = """
-import os, sys, time
+import os, select, signal, sys
 from itertools import count
 from webhook.cli import main
 
 fsync = os.fsync
 numbers = count(1)
+signalled, writer = os.pipe()
+os.set_blocking(writer, False)
+signal.set_wakeup_fd(writer)  # ends the wait also if the signal arrives before it
 
 def paused(descriptor):
     fsync(descriptor)
-    if next(numbers) < int(sys.argv[1]):
-        return
-    print("written", flush=True)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:  # a signal may arrive before a longer wait begins, and would be missed
-        time.sleep(0.01)
+    if next(numbers) >= int(sys.argv[1]):
+        print("written", flush=True)
+        select.select([signalled], [], [], 60)
 
 os.fsync = paused
 main(sys.argv[2:])

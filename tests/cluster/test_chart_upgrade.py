@@ -35,6 +35,7 @@ TRAINS, SHIPS = ("example.com", "Train", "trains"), ("example.com", "Ship", "shi
 def release(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Release]:
     with prepared(cluster, request.param, server=PATIENT) as release:
         release.upgrade()
+        _wait_trusted(release)  # with cert-manager, pods are ready before the cainjector has written the bundles
         yield release
 
 

@@ -31,8 +31,10 @@ class Replica:
         self.wanted = wanted
         self.changed = asyncio.Event()
         self.logged: list[tuple[str, str, dict[str, Any]]] = []
+        self.seen: list[Mapping[str, str]] = []
+        account = ("gpu", "webhook-parameters", PREFIX)
         self.object = ParametersObject(
-            Client(api), "gpu", "webhook-parameters", PREFIX, lambda: self.wanted, self.changed, self._log
+            Client(api), *account, lambda: self.wanted, self.changed, self._log, self.seen.append
         )
 
     def want(self, wanted: Mapping[str, str]) -> None:
@@ -119,6 +121,17 @@ async def test_foreign_change_is_undone_within_a_minute(api: FakeApi) -> None:
         put(api, {**MPS, "runtimeClass": "inject"})
         await wait(61)
     assert data(api) == MPS
+
+
+@virtual
+async def test_other_annotations_are_reported_after_each_read(api: FakeApi) -> None:
+    replica = Replica(api, MPS)
+    with running(replica):
+        await wait(1)
+        assert replica.seen[-1] == OTHER
+        api.put(PATH, {"metadata": {"annotations": {}}})
+        await wait(61)
+    assert replica.seen[-1] == {}
 
 
 @virtual

@@ -19,7 +19,7 @@ def test_table_has_every_code_of_a_policy_once() -> None:
     listed = {code: row for row in rows for code in re.findall(r"GPS\d+", row.split("|")[1])}
     assert sorted(listed) == sorted(rule.code for rule in RULES)
     for rule in RULES:
-        assert ("facts" in listed[rule.code]) is ("facts.nodes" in rule.unless), rule.code
+        assert ("facts" in listed[rule.code]) is (rule.if_all_share is not None), rule.code
 
 
 def test_table_has_every_parameter() -> None:

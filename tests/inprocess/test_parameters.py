@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.strategies.selecting import GPU, LABELLED, POOL, SHARED, nearly_placed_pods, taints
 from webhook.inprocess.parameters import parameters
+from webhook.inprocess.validating import RULES
 from webhook.policy.context import Origin, PodContext
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import (
@@ -29,11 +30,12 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import (
     FactsSettings,
     Injections,
+    Limits,
     RuntimeClassInjection,
     Settings,
     TolerationInjection,
 )
-from webhook.policy.verdict import Verdict
+from webhook.policy.verdict import Severity, Verdict
 
 Json = dict[str, Any]
 
@@ -272,6 +274,78 @@ def test_pod_that_a_node_offers_its_gpus_gets_the_tolerations_of_parameters(pod:
     assume(placement.requests.positive and placement.selected & placement.offering[1])
     injected = [(raw["key"], raw["effect"]) for raw in placement.injected_tolerations]
     assert {tuple(each.split("|")) for each in made.split(";")} <= set(injected)
+
+
+@st.composite
+def wrong_pods(draw: st.DrawFn) -> Json:
+    """A pod that asks for shares, and may violate each code that depends on nodes."""
+    pod = draw(asking())
+    spec = pod["spec"]
+    spec.update(draw(st.fixed_dictionaries({}, optional={"hostPID": st.just(True), "hostUsers": st.just(False)})))
+    spec["terminationGracePeriodSeconds"] = draw(st.sampled_from([0, 30]))
+    for variable in (each for one in spec["containers"] for each in one.get("env", ())):
+        variable["value"] = draw(st.sampled_from(["/elsewhere", *(f"/mps/{one.name}/pipe" for one in (GPU, SHARED))]))
+    return pod
+
+
+GUARDED = {rule.code for rule in RULES if rule.if_all_share is not None}
+ONE_RESOURCE = {"GPS004"}
+"""Codes for which a policy leaves out containers that name two shared resources."""
+limits = st.builds(
+    Limits,
+    per_container=st.sampled_from([None, 1, 2]),
+    per_pod=st.sampled_from([None, 1, 3]),
+    from_device_plugin=st.booleans(),
+)
+
+
+@pytest.mark.slow
+@options(max_examples=600)
+@given(wrong_pods(), facts, limits)
+def test_labels_deny_no_pod_that_facts_allow(pod: Json, known: Facts, limits: Limits) -> None:
+    settings = Settings(resources=(GPU, SHARED), limits=limits, severities=dict.fromkeys(GUARDED, "deny"))
+    made = found(known, settings)
+    assume("sharing" in made)
+    limit = made.get("limitMps")
+    by_labels = replace(
+        settings,
+        limits=Limits(per_container=int(limit) if limit not in (None, "none") else None, per_pod=limits.per_pod),
+    )
+    origin = Origin("team", is_final_hook=True, groups=("system:authenticated",))
+    denied = codes(verdict(pod, by_labels, Facts(), origin))
+    if limit is None:
+        denied -= {"GPS001", "GPS002"}
+    if any(len({GPU.name, SHARED.name} & {*one["resources"]["limits"]}) > 1 for one in pod["spec"]["containers"]):
+        denied -= ONE_RESOURCE
+    assert denied <= codes(verdict(pod, settings, known, origin))
+
+
+def codes(made: Verdict) -> set[str]:
+    """The codes that deny, of those that depend on nodes."""
+    return {one.code for one in made.findings if one.severity is Severity.DENY} & GUARDED
+
+
+@pytest.mark.parametrize(
+    ("limits", "plugin", "expected"),
+    [
+        (Limits(), None, "1"),
+        (Limits(per_container=None), None, "none"),
+        (Limits(per_container=3), DevicePlugin(), "3"),
+        (Limits(per_container=3, from_device_plugin=True), None, "3"),
+        (Limits(per_container=3, from_device_plugin=True), DevicePlugin(True, "v0.20.0"), "1"),
+        (Limits(from_device_plugin=True), DevicePlugin(False, "v0.20.0"), None),
+        (Limits(from_device_plugin=True), DevicePlugin(None, "v0.20.0", (STRICT,), "strict"), "1"),
+        (Limits(per_container=3, from_device_plugin=True), DevicePlugin(None, "v0.20.0", (STRICT,), "strict"), None),
+        (Limits(from_device_plugin=True), DevicePlugin(None, "v0.20.0", (STRICT, OPEN), "strict"), None),
+        (Limits(per_container=3, from_device_plugin=True), DevicePlugin(None, None, (STRICT,)), None),
+    ],
+    ids=str,
+)
+def test_limit_is_named_where_all_mps_nodes_have_it(
+    limits: Limits, plugin: DevicePlugin | None, expected: str | None
+) -> None:
+    opened = replace(B, labels={**MPS, CONFIG_LABEL: "open"})
+    assert found(Facts(nodes=(A, opened), device_plugin=plugin), Settings(limits=limits)).get("limitMps") == expected
 
 
 def in_context(pod: Json, settings: Settings, known: Facts) -> PodContext:

@@ -87,11 +87,11 @@ def test_page_that_loads_from_another_server_is_found(html: str, count: int, tmp
 
 
 def test_newest_version_is_first_and_latest(tmp_path: Path) -> None:
-    for version in ("0.1.0-rc.1", "0.1.0", "0.10.0", "0.9.0-dev.2"):
+    for version in ("7.1.0-rc.1", "7.1.0", "7.10.0", "7.9.0-dev.2"):
         (tmp_path / version).mkdir()
         (tmp_path / version / "index.html").touch()
     write_versions(tmp_path)
     listed = json.loads((tmp_path / "versions.json").read_text())
-    assert [one["version"] for one in listed] == ["0.10.0", "0.9.0-dev.2", "0.1.0", "0.1.0-rc.1"]
-    assert [one["version"] for one in listed if one["aliases"] == ["latest"]] == ["0.10.0"]
-    assert 'url=0.10.0/"' in (tmp_path / "index.html").read_text()
+    assert [one["version"] for one in listed] == ["7.10.0", "7.9.0-dev.2", "7.1.0", "7.1.0-rc.1"]
+    assert [one["version"] for one in listed if one["aliases"] == ["latest"]] == ["7.10.0"]
+    assert 'url=7.10.0/"' in (tmp_path / "index.html").read_text()

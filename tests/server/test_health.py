@@ -58,7 +58,7 @@ METRICS = {
     "certificate_events": ("counter", {"what"}),
     "pod_events": ("counter", {"result"}),
     "settings_generation": ("gauge", set()),
-    "mode_cap": ("gauge", {"mode"}),
+    "mode_cap": ("gauge", {"mode", "of"}),
     "digest": ("gauge", {"of"}),
     "unknown_nodes": ("gauge", set()),
     "device_class_resources": ("gauge", set()),

@@ -15,6 +15,7 @@ from webhook.policy.placement.cluster_objects import Namespace
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import LiveConfig
+from webhook.server.mode_cap import ModeCap
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.configuration import Configuration
@@ -62,9 +63,9 @@ def test_cap_is_exported_logged_and_lifted(watched: Watched) -> None:
     watched.live.cap_mode(None)
     assert watched.live.describe("settings").endswith(", generation 1")
     assert watched.logged() == [
-        ("mode capped", {"cap": "warn", "before": "enforce"}),
-        ("mode capped", {"cap": "off", "before": "warn"}),
-        ("mode no longer capped", {"before": "off"}),
+        ("mode capped", {"of": "everything", "cap": "warn", "before": "enforce"}),
+        ("mode capped", {"of": "everything", "cap": "off", "before": "warn"}),
+        ("mode no longer capped", {"of": "everything", "before": "off"}),
     ]
 
 
@@ -80,6 +81,13 @@ def test_unknown_mode_keeps_cap_and_is_logged_once(watched: Watched, unknown: st
     assert [event for event, _ in events] == ["mode capped", *["unknown mode cap ignored"] * 2]
     assert events[1][1]["allowed"] == "off, audit, warn"
     assert str(events[1][1]["mode"]).isprintable()
+
+
+def test_cap_of_policies_is_told_apart(watched: Watched) -> None:
+    ModeCap(watched.log, watched.metrics, of="policies").take("off")
+    samples = next(iter(watched.metrics.mode_cap.collect())).samples
+    assert [sample.labels for sample in samples if sample.value] == [{"mode": "off", "of": "policies"}]
+    assert watched.logged() == [("mode capped", {"of": "policies", "cap": "off", "before": "enforce"})]
 
 
 def test_enforce_caps_nothing(watched: Watched) -> None:

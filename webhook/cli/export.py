@@ -9,10 +9,10 @@ import click
 
 from webhook import __version__
 from webhook.cli.evaluator import config_option, profile_option
-from webhook.cli.options import read_standard_input_once, single_option
+from webhook.cli.options import file_option, read_standard_input_once, single_option
 from webhook.cli.screen import show
 from webhook.diagnostics import LINE
-from webhook.dryrun.files import configuration, settings_file
+from webhook.dryrun.files import configuration, read_facts, settings_file
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
 from webhook.report.data import yaml_text
@@ -80,6 +80,7 @@ def _kinds(_context: click.Context, _option: click.Parameter, value: str | None)
     callback=_installation,
     help="The release with policies.enabled whose mode the policies obey. Without it, they always apply.",
 )
+@file_option("--facts", help="A facts file: the policies hold what it shows of nodes and runtime classes.")
 @click.option("--static", is_flag=True, help="For the policy files of an API server instead of for kubectl.")
 @click.option(
     "--strict", is_flag=True, help="Fail if the settings leave a code to the webhook that a policy can decide."
@@ -90,6 +91,7 @@ def policies(
     config: str | None,
     profile: str | None,
     installation: Installation | None,
+    facts: str | None,
     static: bool,
     strict: bool,
 ) -> None:
@@ -103,31 +105,39 @@ def policies(
     Examples:
       gpushare-webhook export policies > policies.yaml
       gpushare-webhook export policies --as vap | kubectl apply -f -
+      gpushare-webhook export policies --facts facts.yaml
     """
     from webhook.inprocess.export import Target, export
+    from webhook.inprocess.parameters import parameters
+    from webhook.policy.evaluate import Evaluator
     from webhook.settings.configuration import view
 
     if static and installation is not None:
         raise click.UsageError("--static and --installed-as: policy files read no objects; leave out one")
-    read_standard_input_once(config=config)
+    if facts is not None and installation is not None:
+        raise click.UsageError("--facts and --installed-as: the webhook of a release knows the facts; leave out one")
+    read_standard_input_once(config=config, facts=facts)
     file = settings_file(config)
     options = [] if profile is None else [Option("--profile", "", "profile", profile)]
     held = configuration(None if file is None else file.file, options)
-    made = export(held.settings, view(held), Target(forms, installation, kinds, static))
+    known = None if facts is None else parameters(Evaluator.of(held.settings, read_facts(facts, held.settings)).ruleset)
+    made = export(held.settings, view(held), Target(forms, installation, kinds, static, known))
     if strict and made.left:
         raise click.UsageError("; ".join(f"{one.code} is left to the webhook: {one.reason}" for one in made.left))
     of = "the default settings" if file is None else f"the settings of {file}"
     # The API server accepts no document of comments alone in a policy file.
-    show(_header(made, of) + "---\n".join(yaml_text(one) for one in made.objects))
+    of += "" if facts is None else f" and the facts of {facts}"
+    show(_header(made, of, has_facts=facts is not None) + "---\n".join(yaml_text(one) for one in made.objects))
 
 
-def _header(made: Export, of: str) -> str:
+def _header(made: Export, of: str, *, has_facts: bool) -> str:
     lines = [
         f"Policies of gpushare-webhook {__version__} for {of}.",
         "",
         f"They decide {', '.join(made.codes) or 'nothing'}, for {', '.join(made.kinds)}.",
         "They make the injections of new pods." if made.injects else "They inject nothing.",
         "They check no pod whose nodes are chosen later, such as one with scheduling gates.",
+        *(["They hold the facts: export them again when GPU nodes or runtime classes change."] if has_facts else []),
         "",
         "The webhook alone checks:",
         *(f"- {one.code}: {one.reason}" for one in made.left),

@@ -49,7 +49,8 @@ class ParametersObject:
 
     `wanted` returns the parameters, or None while they are unknown: the annotations then stay as they are. `changed` is
     set when they may have changed. Each replica reads the object then, and once per minute, and writes it only if it
-    differs. The chart creates it, so that it goes with the release.
+    differs. `seen` gets all other annotations after each read. The chart creates the object, so that it goes with the
+    release.
     """
 
     def __init__(
@@ -61,7 +62,9 @@ class ParametersObject:
         wanted: Callable[[], Parameters | None],
         changed: asyncio.Event,
         log: LogEvent,
+        seen: Callable[[Mapping[str, str]], None] = lambda _others: None,
     ) -> None:
+        self._seen = seen
         self._api = api
         self._path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}"
         self._prefix = prefix
@@ -108,6 +111,7 @@ class ParametersObject:
         """Write the parameters unless they are there; False if the object has changed meanwhile."""
         metadata = self._parsed(await self._call("GET")).metadata
         others = {key: value for key, value in metadata.annotations.items() if not key.startswith(self._prefix)}
+        self._seen(others)
         annotations = others | {self._prefix + key: value for key, value in wanted.items()}
         if metadata.annotations == annotations:
             return True

@@ -73,16 +73,13 @@ def in_chunks(values: str, body: str) -> str:
     return let("values", values, f"{starts}.map(start, {let('chunk', chunk, body)}).flatten()")
 
 
-def message(template: str, names: Sequence[str], **texts: str) -> str:
-    """A message as `webhook.policy.messages.Message`: `{}` stands for a quoted name, `{word}` for the text of a word.
+def message(template: str, names: Sequence[str] = (), **texts: str) -> str:
+    """A message as `webhook.policy.messages.Message`, before it is fitted: its `names`, and the `parts` around them.
 
-    Names are shortened until the message fits, and characters that cannot be printed become `?`.
+    `{}` stands for a quoted name, `{word}` for the text of a word.
     """
     parts = [_joined(part, texts) for part in template.split("{}")]
-    room = f"{MESSAGE_LIMIT} - ({' + '.join(f'({part}).size()' for part in parts)} + {2 * len(names)})"
-    quoted = "".join(f" + '\"' + names[{place}] + '\"' + {part}" for place, part in enumerate(parts[1:]))
-    whole = f"[{', '.join(names)}].map(name, {_shorten('name', str(MESSAGE_LIMIT))}).map(name, {_PRINTABLE})"
-    return let("names", let("room", room, let("names", whole, _fit("room"))), f"{parts[0]}{quoted}")
+    return record(parts=f"[{', '.join(parts)}]", names=f"[{', '.join(names)}]")
 
 
 _PRINTABLE = (
@@ -108,25 +105,39 @@ def _shorten(name: str, limit: str) -> str:
 
 
 _SHORTEST = 9
+_LEVEL = (
+    "lists.range(variables.sizes.size()).map(kept, (variables.room - variables.sizes.sort().slice(0, kept).sum()) / "
+    "(variables.sizes.size() - kept)).max()"
+)
+_LATER = "variables.sizes.slice(place + 1, variables.sizes.size()).filter(size, size > variables.level).size()"
+_SHARE = (
+    "(variables.sizes[place] <= variables.level ? variables.sizes[place] : "
+    f"variables.level + ({_LATER} < variables.spare ? 1 : 0))"
+)
+
+FITTING: Final[Mapping[str, str]] = {
+    "names": f"variables.message.names.map(name, {_shorten('name', str(MESSAGE_LIMIT))}).map(name, {_PRINTABLE})",
+    "room": f"{MESSAGE_LIMIT} - 2 * variables.names.size() - variables.message.parts.map(part, part.size()).sum()",
+    "sizes": "variables.names.map(name, name.size())",
+    "level": f"[{_LEVEL}].map(level, level < {_SHORTEST} ? {_SHORTEST} : level)[0]",
+    "spare": "variables.room - variables.sizes.map(size, size < variables.level ? size : variables.level).sum()",
+    "fitted": "variables.names.size() == 0 || variables.sizes.sum() <= variables.room ? variables.names : "
+    f"variables.names.transformList(place, name, {_shorten('name', _SHARE)})",
+}
+"""The variables that fit the variable `message`: as `_shares` and `_level` of `webhook.policy.messages`.
+
+`names`: without characters that cannot be printed, each short enough alone. `fitted`: short enough together.
+"""
+
+FITTED: Final = (
+    "variables.message.parts[0] + variables.fitted.transformList(place, name, "
+    "'\"' + name + '\"' + variables.message.parts[place + 1]).join('')"
+)
+"""The text of the message."""
 
 
-def _fit(room: str) -> str:
-    """The names, shortened so that they fit together: as `_shares` and `_level` of `webhook.policy.messages`."""
-    sizes = "names.map(name, name.size())"
-    level = (
-        "lists.range(sizes.size()).map(kept, "
-        f"({room} - sizes.sort().slice(0, kept).sum()) / (sizes.size() - kept)).max()"
-    )
-    spare = f"{room} - sizes.map(size, size < level ? size : level).sum()"
-    later = "sizes.slice(place + 1, sizes.size()).filter(size, size > level).size()"
-    share = f"sizes[place] <= level ? sizes[place] : level + ({later} < spare ? 1 : 0)"
-    shares = let("spare", spare, f"lists.range(sizes.size()).map(place, {share})")
-    shorter = let("shares", shares, f"names.transformList(place, name, {_shorten('name', 'shares[place]')})")
-    least = let("level", level, f"level < {_SHORTEST} ? {_SHORTEST} : level")
-    return let("sizes", sizes, f"sizes.sum() <= {room} ? names : {let('level', least, shorter)}")
-
-
-_VARIABLE = re.compile(r"\bvariables\.(\w+)")
+VARIABLE: Final = re.compile(r"\bvariables\.(\w+)")
+"""A variable of a policy in an expression."""
 
 
 def used(expressions: list[str], known: Mapping[str, str]) -> list[str]:
@@ -134,7 +145,7 @@ def used(expressions: list[str], known: Mapping[str, str]) -> list[str]:
     found: set[str] = set()
     open_expressions = list(expressions)
     while open_expressions:
-        for name in _VARIABLE.findall(open_expressions.pop()):
+        for name in VARIABLE.findall(open_expressions.pop()):
             if name not in found:
                 found.add(name)
                 open_expressions.append(known[name])

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from webhook.inprocess import mutating
+from webhook.inprocess import by_facts, mutating
 from webhook.inprocess.injecting import policy as injecting
 from webhook.inprocess.installation import PARAM_KIND, PARAMETERS, SUFFIX
 from webhook.inprocess.kinds import COVERED
 from webhook.inprocess.namespaces import FIRST_MATCH
 from webhook.inprocess.policies import AUDIT_ANNOTATION, MODE, NO_MIRROR, validation
 from webhook.inprocess.validating import RULES
-from webhook.inprocess.validating.rule import Rule
+from webhook.inprocess.validating.rule import FACTS, Rule
+from webhook.policy.checks import POD_CHECKS
 
 _Variables = Mapping[str, str | None]
 
@@ -36,7 +37,9 @@ def content() -> dict[str, Any]:
 
 
 def _validating() -> dict[str, Any]:
-    shared = _shared([rule.expressions(denies=denies) for rule in RULES for denies in (True, False)])
+    guards = [rule.by_facts for rule in RULES if rule.by_facts]
+    listed = [rule.expressions(denies=denies) for rule in RULES for denies in (True, False)]
+    shared = _shared(listed + [rule.expressions(denies=True) for rule in guards])
     rules = [
         {
             "code": rule.code,
@@ -45,10 +48,34 @@ def _validating() -> dict[str, Any]:
             "gate": rule.gate,
             "deny": _checks(rule, shared, denies=True),
             "others": _checks(rule, shared, denies=False),
+            "byFacts": None if rule.by_facts is None else _guard(rule.by_facts, shared),
         }
         for rule in RULES
     ]
-    return {"mode": MODE, "auditAnnotation": AUDIT_ANNOTATION, "variables": shared, "rules": rules}
+    return {
+        "mode": MODE,
+        "auditAnnotation": AUDIT_ANNOTATION,
+        "facts": list(FACTS),
+        "limits": by_facts.LIMITS,
+        "variables": shared,
+        "rules": rules,
+        "unexpressed": _unexpressed(),
+    }
+
+
+_NEEDS: Final = {"GPS025": "sharing.namespaces"}
+"""The setting without which a check finds nothing."""
+
+
+def _unexpressed() -> list[dict[str, str]]:
+    """The checks of pods without a rule."""
+    codes = {rule.code for rule in RULES}
+    others = [check for check in POD_CHECKS if check.code not in codes]
+    return [{"code": one.code, "severity": one.severity.label, "needs": _NEEDS.get(one.code, "")} for one in others]
+
+
+def _guard(rule: Rule, shared: Mapping[str, str]) -> dict[str, Any]:
+    return {**_checks(rule, shared, denies=True), "conditions": by_facts.conditions(rule)}
 
 
 def _checks(rule: Rule, shared: Mapping[str, str], *, denies: bool) -> dict[str, Any]:
@@ -72,7 +99,6 @@ def _mutating() -> dict[str, Any]:
     ]
     return {
         "mode": mutating.MODE,
-        "namesGpu": "%s".join(injecting.NAMES_A_GPU),
         "unless": list(injecting.UNLESS),
         "readsParameters": list(injecting.PARAMETERS),
         "parameters": PARAMETERS,

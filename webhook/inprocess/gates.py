@@ -36,91 +36,107 @@ _PATHS: dict[tuple[str, ...], list[str]] = {}
 for _kind in BUILT_IN.values():
     for _path in _kind.paths:
         _PATHS.setdefault(_path.steps, []).append(f"{_kind.group}/{_kind.kind}")
-_POD = "".join(f"{KIND} in {literal(names)} ? dyn({_at(path)}) : " for path, names in _PATHS.items()) + "dyn(null)"
-
-_LISTS = (
-    "[pod.?spec.?initContainers.orValue(null), pod.?spec.?containers.orValue(null)]"
-    ".map(held, type(held) == list ? held : dyn([]))"
-)
-_NAMES = (
-    "has(c.resources) && ("
-    + " || ".join(
-        f"has(c.resources.{field}) && (gpus.exists(n, n in c.resources.{field}) || "
-        f"c.resources.{field}.size() <= {MOST} && c.resources.{field}.exists(n, n.startsWith({text(MIG)})))"
-        for field in ("limits", "requests")
-    )
-    + ")"
-)
+_POD = "request.kind.kind == 'Pod' ? dyn(object) : "
+_POD += "".join(f"{KIND} in {literal(names)} ? dyn({_at(path)}) : " for path, names in _PATHS.items() if path)
+_POD += "dyn(null)"
 
 
-def gate(test: str, or_pod: str = "false") -> str:
-    """The condition that an object names a GPU resource and passes a test of its `pod`, `listed` containers and `gpus`.
-
-    A pod too large to read passes, and so does one for which `or_pod` is true, whatever its containers name.
-    """
+def _gate(test: str) -> str:
+    """The condition that an object passes a test of its `pod` and the `lists` of its containers. A large pod passes."""
+    lists = "pod.?spec.?initContainers.orValue(null), pod.?spec.?containers.orValue(null)"
     return (
-        f"[{_POD}].exists(pod, pod == null || [{_LISTS}].exists(lists, lists.exists(list, list.size() > {MOST}) || "
-        f"[lists.flatten(1)].exists(listed, "
-        f"[dyn({GPUS})].exists(gpus, {or_pod} || listed.exists(c, {_NAMES}) && ({test})))))"
+        f"[{_POD}].exists(pod, pod == null || [[{lists}]].exists(lists, "
+        f"lists.exists(held, type(held) == list && held.size() > {MOST}) || {test}))"
     )
 
 
-_SHARES = "gpus.filter(n, n in c.resources.?limits.orValue({}) || n in c.resources.?requests.orValue({}))"
-_AMOUNTS = "[c.resources.?limits.orValue({}), c.resources.?requests.orValue({})]"
-_SEVERAL = (
-    f"listed.exists(c, has(c.resources) && {_AMOUNTS}.exists(amounts, gpus.exists(n, n in amounts && "
-    "!(string(amounts[n]) in ['0', '1']))))"
-)
+def _any(test: str) -> str:
+    """Whether a container `c` passes a test."""
+    return f"lists.exists(held, type(held) == list && held.exists(c, has(c.resources) && {test}))"
 
-AMOUNT: Final = gate(_SEVERAL)
+
+def _names(field: str) -> str:
+    amounts = f"c.resources.{field}"
+    of_mig = f"{amounts}.size() <= {MOST} && {amounts}.exists(n, n.startsWith({text(MIG)}))"
+    return f"has({amounts}) && ({GPUS}.exists(n, n in {amounts}) || {of_mig})"
+
+
+_NAMES = f"({_names('limits')} || {_names('requests')})"
+"""Whether a container names a GPU resource."""
+
+_SHARES = f"{GPUS}.filter(n, has(c.resources.limits) && n in c.resources.limits || "
+_SHARES += "has(c.resources.requests) && n in c.resources.requests)"
+"""Those of the settings for which a container asks."""
+
+
+def _several(field: str) -> str:
+    amounts = f"c.resources.{field}"
+    return f"has({amounts}) && {GPUS}.exists(n, n in {amounts} && !(string({amounts}[n]) in ['0', '1']))"
+
+
+_SEVERAL = _any(f"({_several('limits')} || {_several('requests')})")
+
+AMOUNT: Final = _gate(_SEVERAL)
 """A container asks for more than one: limits are 1 or more."""
 
-SUM: Final = gate(
-    f"{_SEVERAL} || listed.map(c, has(c.resources) ? {_SHARES}.size() : 0).sum() > 1",
-)
+_SHARED = "lists.map(held, type(held) != list ? 0 : held.map(c, has(c.resources) && "
+_SHARED += f"(has(c.resources.limits) || has(c.resources.requests)) ? {_SHARES}.size() : 0).sum()).sum()"
+SUM: Final = _gate(f"({_SEVERAL} || {_SHARED} > 1)")
 """A container asks for more than one, or several ask, or one for several resources."""
 
-_IS_GPU = f"(n in gpus || n.startsWith({text(MIG)}))"
-_UNLIKE_LIMIT = f"{_IS_GPU} && c.resources.?limits[?n].orValue('') != c.resources.requests[n]"
-QUANTITY: Final = gate(
-    f"listed.exists(c, has(c.resources) && ({_AMOUNTS}.exists(amounts, "
-    f"amounts.size() > {MOST} || amounts.exists(n, {_IS_GPU} && !string(amounts[n]).matches('^[0-9]+$'))) || "
-    f"has(c.resources.requests) && c.resources.requests.exists(n, {_UNLIKE_LIMIT})))",
-    "pod.?spec.?resources.hasValue()",
+TWO: Final = _gate(_any(f"{_SHARES}.size() > 1"))
+"""A container asks for two resources."""
+
+_IS_GPU = f"(n in {GPUS} || n.startsWith({text(MIG)}))"
+
+
+def _odd(field: str) -> str:
+    amounts = f"c.resources.{field}"
+    return (
+        f"has({amounts}) && ({amounts}.size() > {MOST} || "
+        f"{amounts}.exists(n, {_IS_GPU} && !string({amounts}[n]).matches('^[0-9]+$')))"
+    )
+
+
+_UNLIKE = f"{_IS_GPU} && c.resources.?limits[?n].orValue('') != c.resources.requests[n]"
+_ODD = (
+    f"({_odd('limits')} || {_odd('requests')} || "
+    f"has(c.resources.requests) && c.resources.requests.exists(n, {_UNLIKE}))"
 )
+QUANTITY: Final = _gate(f"(pod.?spec.?resources.hasValue() || {_any(_ODD)} && {_any(_NAMES)})")
 """An amount is not made of digits alone, or the request of a container differs from its limit."""
 
 _IS_OWN = (
-    f"has(e.value) && has(c.resources) && {_SHARES}.size() == 1 && paths.exists(n, paths[n] == e.value && "
-    "n in c.resources.?limits.orValue({}))"
+    f"has(e.value) && {_SHARES}.size() == 1 && [dyn({PATHS})].exists(paths, paths.exists(n, paths[n] == e.value && "
+    "n in c.resources.?limits.orValue({})))"
 )
-VARIABLE: Final = gate(
-    f"[dyn({PATHS})].exists(paths, listed.exists(c, has(c.env) && c.env.exists(e, e.name == {text(PIPE_DIRECTORY)} && "
-    f"!({_IS_OWN}))))"
+VARIABLE: Final = _gate(
+    _any(f"has(c.env) && {_NAMES} && c.env.exists(e, e.name == {text(PIPE_DIRECTORY)} && !({_IS_OWN}))")
 )
-"""A container sets the pipe directory, and not to the path of the only resource for which it asks."""
+"""A container that names a GPU sets the pipe directory, and not to the path of the only resource for which it asks."""
 
-TWO: Final = gate(f"listed.exists(c, has(c.resources) && {_SHARES}.size() > 1)")
-"""A container asks for two resources."""
-
-NAMESPACES: Final = gate(
-    f"{HOST_IPC} == 'required' || has(pod.spec.hostUsers) || pod.spec.?hostPID.orValue(false) || "
-    "pod.spec.?hostIPC.orValue(false)"
+NAMESPACES: Final = _gate(
+    f"({HOST_IPC} == 'required' || pod.?spec.?hostUsers.hasValue() || "
+    f"pod.?spec.?hostPID.orValue(false) || pod.?spec.?hostIPC.orValue(false)) && {_any(_NAMES)}"
 )
 """The pod uses a namespace of the host, or has to."""
 
-GRACE: Final = gate("pod.spec.?terminationGracePeriodSeconds.orValue(30) == 0")
+GRACE: Final = _gate(f"pod.?spec.?terminationGracePeriodSeconds.orValue(30) == 0 && {_any(_NAMES)}")
 """The pod has no grace period."""
 
 _OWN = (
     "m.mountPath in pipes && !has(m.subPath) && !has(m.subPathExpr) && pod.spec.?volumes.orValue([]).exists(v, "
     "v.name == m.name && v.?hostPath.?path.orValue('') == pipes[m.mountPath])"
 )
-MOUNT: Final = gate(
-    f"[dyn({PIPES})].exists(pipes, listed.exists(c, has(c.volumeMounts) && c.volumeMounts.exists(m, "
-    f"pipes.exists(path, m.mountPath.contains(path.split('/')[1])) && !({_OWN}))))"
+MOUNT: Final = _gate(
+    f"[dyn({PIPES})].exists(pipes, "
+    + _any(
+        f"has(c.volumeMounts) && {_NAMES} && c.volumeMounts.exists(m, "
+        f"pipes.exists(path, m.mountPath.contains(path.split('/')[1])) && !({_OWN}))"
+    )
+    + ")"
 )
-"""A container mounts another volume at a path with the first part of the path of a pipe directory."""
+"""A container that names a GPU mounts another volume at a path with the first part of that of a pipe directory."""
 
 _KNOWN = texts([*(one.key for one in ANNOTATIONS), ANNOTATION])
 ANNOTATED: Final = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from webhook.inprocess.cel import texts
+from webhook.inprocess.cel import text, texts
 from webhook.policy.rules import MODES, Cap
 
 PARAM_KIND: Final = {"apiVersion": "v1", "kind": "ServiceAccount"}
@@ -25,6 +25,12 @@ PARAMETERS: Final = (
     f"key.startsWith('{PREFIX}'), {{key.substring({len(PREFIX)}): value}})"
 )
 """The expression of all parameters by key."""
+
+
+def parameter(key: str, otherwise: str) -> str:
+    """The expression of one parameter; another text where it is absent."""
+    return f"params.metadata.?annotations[?{text(PREFIX + key)}].orValue({text(otherwise)})"
+
 
 _CAPS: Final = ("gpushare-webhook/mode", f"{PREFIX}mode")
 """The annotation of an emergency, and the cap on the mode that the webhook writes."""

@@ -15,7 +15,7 @@ from webhook.policy.pods.custom import FIELDS
 from webhook.policy.settings.settings import PresetName, Workloads
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN, QUEUE_LABEL, Kind, is_pod
-from webhook.policy.workloads.paths import PathPattern, PodPath, never, repeats
+from webhook.policy.workloads.paths import never, repeats
 from webhook.policy.workloads.presets import PRESETS
 
 
@@ -87,36 +87,75 @@ def _grouped(expressions: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return grouped
 
 
-def _below(at: str, steps: Sequence[str]) -> str:
-    """The value to which steps lead that repeat nothing; null where there is none."""
-    return f"{at}{''.join(f'.?{step}' for step in steps)}.orValue(dyn(null))" if steps else at
+_REPEATED: Final = "*"
+"""The step to every element of a list, or member of a mapping, in the text of a path."""
+
+_PATHS: Final = {
+    each.name: ["/".join(_REPEATED if repeats(step) else step for step in path.steps) for path in each.kind.paths]
+    for each in COVERED
+}
+"""The paths to the pods of each kind: the steps with `/` between them."""
+
+_POD_SPECS: Final = [each.name for each in COVERED if all(path.holds == "podSpec" for path in each.kind.paths)]
+"""The kinds whose paths lead to pod specs. Those of the others lead to templates."""
+
+_PARTS: Final = [
+    [part.strip("/").split("/") if part.strip("/") else [] for part in path.split(_REPEATED)]
+    for paths in _PATHS.values()
+    for path in paths
+]
+_MOST_PARTS: Final = max(len(parts) for parts in _PARTS)
+_MOST_STEPS: Final = max(len(part) for parts in _PARTS for part in parts)
 
 
-def _found(at: str, steps: PathPattern, holds: str, prefix: str, depth: int = 0) -> str:
-    """The pods to which steps lead from a value: a list of records, each with its place in the object."""
-    repeated = next((place for place, step in enumerate(steps) if repeats(step)), None)
-    if repeated is None:
-        pod, content = ("pod", "pod") if holds == "template" else ("{'spec': pod}", _CONTENT)
-        made = record(at=prefix, pod=pod, content=content)
-        return f"[{_below(at, steps)}].filter(pod, type(pod) == map).map(pod, {made})"
-    key, one, held = f"key{depth}", f"one{depth}", f"held{depth}"
-    inner = _found(one, steps[repeated + 1 :], holds, f"{prefix} + '/' + string({key})", depth + 1)
-    if steps[repeated + 1 : repeated + 2] and not repeats(steps[repeated + 1]):
-        inner = f"type({one}) == map ? {inner} : []"
-    every = f"type({held}) == list || type({held}) == map ? {held}.transformList({key}, {one}, {inner}).flatten() : []"
-    return let(held, _below(at, steps[:repeated]), every)
+def _below(at: str, steps: str) -> str:
+    """The value to which a list of steps leads; null where there is none. CEL has no loop that follows them."""
+    cases = []
+    for count in range(1, _MOST_STEPS + 1):
+        found = "".join(f"[?{steps}[{place}]]" for place in range(count))
+        cases.append(f"{steps}.size() == {count} ? {at}{found}.orValue(dyn(null)) : ")
+    return f"({''.join(cases)}{at})"
 
 
-_CONTENT = f"pod.transformMap(field, value, field in {literal([*FIELDS, 'containers', 'initContainers'])}, value)"
+def _place(at: str, parts: str, held: str) -> str:
+    return record(at=at, parts=parts, held=held)
+
+
+_START = _place("string(place)", "parts", _below("root", "parts[0]"))
+_FIRST = (
+    "[dyn(object), dyn(oldObject)].map(root, root == null ? [] : "
+    f"variables.paths.transformList(place, parts, {_START}))"
+)
+
+
+def _next(variable: str, part: int) -> str:
+    """The places to which the next part of each path leads, which begins at a list or a mapping."""
+    inner = _place("one.at + '/' + string(key)", "one.parts", _below("each", f"one.parts[{part}]"))
+    every = f"one.held.transformList(key, each, type(each) == map, {inner})"
+    return (
+        f"variables.{variable}.map(places, places.map(one, one.parts.size() <= {part} ? [one] : "
+        f"type(one.held) == list || type(one.held) == map ? {every} : []).flatten())"
+    )
+
+
+_CONTENT = f"one.held.transformMap(field, value, field in {literal([*FIELDS, 'containers', 'initContainers'])}, value)"
 """The fields of a pod spec that belong to a pod: a mapping of a custom kind may hold others."""
 
+_OF_SPEC = record(at="one.at", pod="{'spec': one.held}", content=_CONTENT)
+_OF_TEMPLATE = record(at="one.at", pod="one.held", content="one.held")
 
-def _paths(paths: Sequence[PodPath]) -> str:
-    listed = [
-        _found("root", path.steps, str(path.holds), text(str(place)) if len(paths) > 1 else "''")
-        for place, path in enumerate(paths)
-    ]
-    return " + ".join(listed)
+
+def _found() -> dict[str, str]:
+    """The variables that lead to the pods, part by part of their paths."""
+    names = [f"places{part}" for part in range(_MOST_PARTS)]
+    made = f"variables.kind in {literal(_POD_SPECS)} ? {_OF_SPEC} : {_OF_TEMPLATE}"
+    return {
+        "paths": f"{literal(_PATHS)}[?variables.kind].orValue([])"
+        f".map(path, path.split('{_REPEATED}').map(part, part.split('/').filter(step, step != '')))",
+        names[0]: _FIRST,
+        **{name: _next(names[part], part + 1) for part, name in enumerate(names[1:])},
+        "found": f"variables.{names[-1]}.map(places, places.filter(one, type(one.held) == map).map(one, {made}))",
+    }
 
 
 def _labels(path: Path | None) -> list[str]:
@@ -158,14 +197,10 @@ _RELEASED = f"{_GATES.format('oldObject')} > 0 && {_GATES.format('object')} == 0
 
 VARIABLES: Final[Mapping[str, str]] = {
     "kind": KIND,
-    "found": "[dyn(object), dyn(oldObject)].map(root, root == null ? [] : "
-    + _by_kind(
-        _grouped((each.name, _paths(each.kind.paths)) for each in (COVERED[0], *_WORKLOADS)),
-        "[]",
-    )
-    + ")",
+    **_found(),
     "deferred": _by_kind(_grouped((each.name, _deferred(each.kind)) for each in _WORKLOADS), "false"),
     "changed": f"oldObject == null ? variables.found[0] : variables.kind == {text(_POD)} ? "
     f"({_RELEASED} ? variables.found[0] : []) : {_CHANGED}",
 }
-"""`found`: the pods of the object and of the old object. `changed`: the pods to check. `deferred`: nodes come later."""
+"""`places0` and so on: where the parts of the paths lead. `found`: the pods of the object and of the old object.
+`changed`: the pods to check. `deferred`: nodes come later."""

@@ -40,16 +40,19 @@ def _is_set_by_plugin(labels: str) -> str:
     return f"({text(STRATEGY)} in {labels} || {text(CAPABLE)} in {labels})"
 
 
-def _sharing(labels: str, *, renamed: bool) -> str:
-    """The labels of nodes that share their cards, as `SharingClass`."""
-    own = [text(REPLICAS)] if renamed else [text(REPLICAS), text(PRODUCT)]
-    certain = _constraint("key", f"[[{labels}[key]]]", absent=False)
-    discovered = [_constraint(text(REPLICAS), above="[1]", absent=False)]
-    if not renamed:
-        discovered.append(_constraint(text(PRODUCT), suffix=SHARED, absent=False))
+def _sharing() -> str:
+    """The labels of nodes that share their cards, as `SharingClass`, for each strategy and kind of name."""
+    certain = _constraint("key", "[[labels[key]]]", absent=False)
+    by_name = _constraint(text(PRODUCT), suffix=SHARED, absent=False)
+    replicas = _constraint(text(REPLICAS), above="[1]", absent=False)
+    is_found = f"key == {text(REPLICAS)} || key == {text(PRODUCT)} && !renamed"
+    labels = (
+        f"labels.filter(key, !({_is_set_by_plugin('labels')} && ({is_found}))).map(key, {certain}) + "
+        f"(!{_is_set_by_plugin('labels')} ? [] : [{replicas}] + (renamed ? [] : [{by_name}]))"
+    )
     return (
-        f"{labels}.filter(key, !({_is_set_by_plugin(labels)} && key in [{', '.join(own)}])).map(key, {certain}) + "
-        f"({_is_set_by_plugin(labels)} ? [{', '.join(discovered)}] : [])"
+        "[variables.mpsLabels, variables.timeSlicingLabels].map(labels, [false, true].map(renamed, "
+        f"{labels})).flatten()"
     )
 
 
@@ -170,40 +173,39 @@ def _need(spec: str) -> str:
     return record(selector=mapping(spec, "nodeSelector"), terms=terms)
 
 
-def landing(pod: str) -> str:
-    """For a pod of `variables.asking`, whether it could land on each class of nodes, as a record."""
-    mig = f"{pod}.requests.exists(each, {is_mig('each.name')})"
-    made = record(
-        mps="possible[0] && !mig",
-        mpsRenamed="possible[1] && !mig",
-        timeSlicing="variables.timeSlicingLabels.size() > 0 && possible[2]",
-        timeSlicingRenamed="variables.timeSlicingLabels.size() > 0 && possible[3]",
-        whole="possible[4]",
+_POSSIBLE = (
+    "variables.needs.map(need, need.selector.size() == 0 && need.terms.size() == 0 ? [true, true, true, true, true] : "
+    f"variables.classes.map(class, {_SATISFIABLE}))"
+)
+_LANDINGS = "variables.candidates.transformList(place, one, [variables.possible[place]].map(possible, {})[0])".format(
+    let(
+        "mig",
+        f"one.requests.exists(each, {is_mig('each.name')})",
+        record(
+            mps="possible[0] && !mig",
+            mpsRenamed="possible[1] && !mig",
+            timeSlicing="variables.timeSlicingLabels.size() > 0 && possible[2]",
+            timeSlicingRenamed="variables.timeSlicingLabels.size() > 0 && possible[3]",
+            whole="possible[4]",
+        ),
     )
-    possible = f"variables.classes.map(class, {_SATISFIABLE})"
-    return let("need", _need(f"{pod}.spec"), let("mig", mig, let("possible", possible, made)))
-
+)
 
 VARIABLES: Final[Mapping[str, str]] = {
     "marking": f"{_KEYS}.distinct().sort()",
-    "classes": "["
-    + ", ".join(
-        [
-            _sharing("variables.mpsLabels", renamed=False),
-            _sharing("variables.mpsLabels", renamed=True),
-            _sharing("variables.timeSlicingLabels", renamed=False),
-            _sharing("variables.timeSlicingLabels", renamed=True),
-            _WHOLE,
-        ]
-    )
-    + "]",
+    "classes": f"{_sharing()} + [{_WHOLE}]",
+    "needs": f"variables.candidates.map(one, {_need('one.spec')})",
+    "possible": _POSSIBLE,
+    "landings": _LANDINGS,
     "wholeCards": "["
     + f"variables.marking.map(key, key + ' NotIn [' + {_VALUES}.map(value, '\"' + value + '\"').join(', ') + ']')"
     ".join(' and ')].map(spelled, spelled.size() <= 200 ? spelled : "
     "'NotIn for each label of placement.mpsLabels and timeSlicingLabels')[0]",
 }
 """`marking`: the labels that mark sharing nodes. `classes`: MPS nodes for a resource of the card's own name and for a
-renamed one, time-slicing nodes likewise, and nodes with whole cards. `wholeCards`: affinity for these, in words."""
+renamed one, time-slicing nodes likewise, and nodes with whole cards. `needs`: the requirements of the pods in
+`candidates`. `possible`: for each, whether a node of each class satisfies it. `landings`: the same, by the names of the
+classes. `wholeCards`: affinity for nodes with whole cards, in words."""
 
 
 def lands(pod: str, name: str, *, time_slicing: bool = False) -> str:
@@ -212,20 +214,20 @@ def lands(pod: str, name: str, *, time_slicing: bool = False) -> str:
     return f"({name} in variables.renamed ? {pod}.lands.{strategy}Renamed : {pod}.lands.{strategy})"
 
 
-def landing_pods(condition: str) -> str:
-    """The pods of `variables.asking` that could land on an MPS node, with the requests that they could land with.
+def candidates(condition: str) -> dict[str, str]:
+    """The variable of the pods whose selectors are read. `condition` about `one` keeps those of most pods unread."""
+    return {"candidates": f"variables.asking.filter(one, {condition})"}
 
-    `condition` about `one` keeps the selectors of most pods unread.
-    """
-    shared = f"each.name in variables.shared && {lands('one', 'each.name')}"
-    return (
-        f"variables.asking.filter(one, {condition}).map(one, "
-        + record(spec="one.spec", requests="one.requests", lands=landing("one"))
-        + ").map(one, "
-        + record(spec="one.spec", lands="one.lands", requests=f"one.requests.filter(each, {shared})")
-        + ").filter(one, one.requests.size() > 0)"
-    )
 
+_SHARED = f"each.name in variables.shared && {lands('one', 'each.name')}"
+LANDING_PODS: Final = (
+    "variables.candidates.transformList(place, one, "
+    + record(spec="one.spec", requests="one.requests", lands="variables.landings[place]")
+    + ").map(one, "
+    + record(spec="one.spec", lands="one.lands", requests=f"one.requests.filter(each, {_SHARED})")
+    + ").filter(one, one.requests.size() > 0)"
+)
+"""The candidates that could land on an MPS node, with the requests that they could land with."""
 
 IS_FIRST: Final = "(place == 0 || one.requests[place - 1].place != each.place)"
 """Whether the request `each` at a `place` is the first of its container. Those of a container are adjacent."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from webhook.inprocess import data
-from webhook.inprocess.cel import literal
+from webhook.inprocess.by_facts import NOT_ALL_SHARE, is_set
 from webhook.inprocess.injecting.policy import (
     MUTATIONS,
-    NAMES_A_GPU,
     PARAMETERS,
     UNLESS,
     Mutation,
@@ -19,7 +18,9 @@ from webhook.inprocess.injecting.policy import (
 from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
 from webhook.inprocess.installation import PARAMETERS as PARAMETERS_EXPRESSION
 from webhook.inprocess.namespaces import condition, matched
-from webhook.inprocess.policies import NO_MIRROR, Left, bound, is_set, why_left
+from webhook.inprocess.parameters import MODE as CAP
+from webhook.inprocess.parameters import SHARING
+from webhook.inprocess.policies import NO_MIRROR, Left, bound, why_left
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
 
@@ -41,21 +42,34 @@ class InjectionPolicy:
 
 
 def mutating(
-    settings: Settings, written: Mapping[str, Any], installation: Installation | None = None
+    settings: Settings,
+    written: Mapping[str, Any],
+    installation: Installation | None = None,
+    known: Mapping[str, str] | None = None,
 ) -> tuple[list[InjectionPolicy], list[Left]]:
-    """The policies for settings, which `written` holds in the form of a file, and what is left to the webhook."""
+    """The policies for settings, which `written` holds in the form of a file, and what is left to the webhook.
+
+    `known`: the parameters of a facts file, in place of those of an installation.
+    """
     modes = [_mode(settings, rule) for rule in (None, *settings.namespaces)]
     reason = why_left(settings, written, UNLESS, modes, "their mode")
     if reason is not None:
         return [], [Left("injections", reason)]
     reads = installation is not None and any(is_set(written, path) for path in PARAMETERS)
+    values = _values(settings, known, reads=reads)
     made = []
     for mutation in MUTATIONS:
         if not mutation.applies(settings) or (mutation.obeys_mode and "on" not in modes):
             continue
-        conditions = _conditions(settings, mutation, modes, obeys=installation is not None and mutation.obeys_mode)
-        made.append(_policy(settings, mutation, conditions, installation, reads=reads))
-    return made, [] if installation is not None else _left_without_parameters(written)
+        obeys = installation is not None and mutation.obeys_mode
+        conditions = _conditions(settings, mutation, values, modes, obeys=obeys)
+        made.append(_policy(settings, mutation, conditions, values, installation, reads=reads))
+    return made, _left(written, known) if installation is None else []
+
+
+def _with_facts(settings: Settings) -> Settings:
+    """The settings under which policies heed the parameters of nodes and classes."""
+    return replace(settings, facts=replace(settings.facts, nodes=True, runtime_classes=True))
 
 
 _BY_PARAMETER: Final = {
@@ -65,9 +79,11 @@ _BY_PARAMETER: Final = {
 }
 
 
-def _left_without_parameters(written: Mapping[str, Any]) -> list[Left]:
-    """The injections that depend on parameters, which only the policies of an installation read."""
-    reason = "is set, and without --installed-as nothing knows the facts"
+def _left(written: Mapping[str, Any], known: Mapping[str, str] | None) -> list[Left]:
+    """The injections that only an installation knows enough to make, or that the facts of a file leave out."""
+    if known is not None:
+        return [] if SHARING in known else [Left("pipes and limits", NOT_ALL_SHARE)]
+    reason = "is set, and without --facts or --installed-as nothing knows the facts"
     return [Left(injected, f"{path} {reason}") for path, injected in _BY_PARAMETER.items() if is_set(written, path)]
 
 
@@ -77,32 +93,36 @@ def _mode(settings: Settings, rule: NamespaceRule | None) -> str:
     return asked or ("report" if ((rule and rule.mode) or settings.mode) == "audit" else "on")
 
 
-def _conditions(settings: Settings, mutation: Mutation, modes: list[str], *, obeys: bool) -> list[Mapping[str, str]]:
-    names = literal(sorted(each.name for each in settings.resources))
+def _conditions(
+    settings: Settings, mutation: Mutation, values: Mapping[str, str], modes: list[str], *, obeys: bool
+) -> list[Mapping[str, str]]:
     conditions: list[Mapping[str, str]] = [MODE] if obeys else []
-    conditions += [NO_MIRROR, {"name": "names-a-gpu", "expression": f"dyn({names})".join(NAMES_A_GPU)}]
-    if mutation.condition:
-        conditions.append({"name": mutation.suffix, "expression": mutation.condition})
+    conditions += [NO_MIRROR, {"name": "names-a-gpu", "expression": mutation.filled(values)}]
     if mutation.obeys_mode and len(set(modes)) > 1:
         conditions.append(condition("injects", settings.namespaces, modes, "on"))
     return conditions
+
+
+def _values(settings: Settings, known: Mapping[str, str] | None, *, reads: bool) -> Mapping[str, str]:
+    """The expression of each variable of data, of the names of all GPU resources, and of the parameters."""
+    values = data.data(settings if known is None else _with_facts(settings))
+    values = {**values, "gpus": sorted(each.name for each in settings.resources)}
+    baked = {key: value for key, value in (known or {}).items() if key != CAP}
+    made = {name: data.expression(value) for name, value in values.items()}
+    return {**made, "parameters": PARAMETERS_EXPRESSION if reads else data.expression(baked)}
 
 
 def _policy(
     settings: Settings,
     mutation: Mutation,
     conditions: list[Mapping[str, str]],
+    values: Mapping[str, str],
     installation: Installation | None,
     *,
     reads: bool,
 ) -> InjectionPolicy:
-    values = {**data.data(settings), "parameters": {}}
-    variables = {
-        name: data.expression(values[name]) if known is None else known for name, known in mutation.variables().items()
-    }
+    variables = {name: values[name] if known is None else known for name, known in mutation.variables().items()}
     has_parameters = reads and "parameters" in variables
-    if has_parameters:
-        variables["parameters"] = PARAMETERS_EXPRESSION
     made = spec(mutation, conditions, variables)
     binding: dict[str, Any] = {"matchResources": matched(settings, installation.namespace if installation else None)}
     if installation is not None and (has_parameters or mutation.obeys_mode):

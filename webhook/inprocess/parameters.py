@@ -1,8 +1,8 @@
 """The parameters of policies: what the facts show about a cluster, as texts.
 
 Policies look at labels alone. So the parameters name a fact only where it holds for every pod: a policy then injects
-nothing that the webhook with the same facts leaves out. A fact that is unknown, or differs between nodes, is absent,
-and the webhook alone injects.
+nothing that the webhook with the same facts leaves out, and denies nothing that it allows. A fact that is unknown, or
+differs between nodes, is absent, and the webhook alone decides.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ from webhook.policy.workloads.kinds import BUILT_IN, extract
 
 SHARING: Final = "sharing"
 """`mps`: every GPU node shares every shared resource through MPS."""
+
+LIMIT: Final = "limitMps"
+"""The replicas that a container may ask for on every MPS node; `none` without a limit."""
+
+UNLIMITED: Final = "none"
 
 RUNTIME_CLASS: Final = "runtimeClass"
 """`inject`: pods that request a GPU and name no class get the class of the settings."""
@@ -33,7 +38,7 @@ MODE: Final = "mode"
 
 def parameters(ruleset: Ruleset) -> dict[str, str]:
     """The parameters by key, for the settings and facts of a ruleset."""
-    sharing = {SHARING: "mps"} if _all_share_through_mps(ruleset) else {}
+    sharing = {SHARING: "mps", **_limit(ruleset)} if _all_share_through_mps(ruleset) else {}
     tolerations = {TOLERATIONS: found} if (found := _tolerations(ruleset)) else {}
     return {MODE: ruleset.cap, **sharing, **_runtime_class(ruleset), **tolerations}
 
@@ -49,6 +54,32 @@ def _all_share_through_mps(ruleset: Ruleset) -> bool:
     return not nodes.decide or all(
         not _having(ruleset, name) & ~(nodes.index.sharing("mps", name) & ~nodes.index.unknown) for name in shared
     )
+
+
+def _limit(ruleset: Ruleset) -> dict[str, str]:
+    """The limit of a container where it is the same for every pod that could land on an MPS node.
+
+    Absent where the device plugin accepts several replicas on some nodes, because that also lifts the limit of a pod.
+    """
+    several = _accepts_several(ruleset) if ruleset.container_limits.depend_on_nodes else {None}
+    limits = {ruleset.container_limits.limit("mps", each) for each in several}
+    if True in several or len(limits) > 1:
+        return {}
+    (limit,) = limits
+    return {LIMIT: UNLIMITED if limit is None else str(limit)}
+
+
+def _accepts_several(ruleset: Ruleset) -> set[bool | None]:
+    """Whether the device plugin accepts several replicas, on each MPS node and where no known node can take a pod."""
+    limits, nodes = ruleset.container_limits, ruleset.nodes
+    found = set()
+    for name in _shared(ruleset):
+        sharing = _having(ruleset, name) if nodes.decide else 0
+        accepting = {each: nodes.index.accepting("mps", name, several=each) for each in (True, False)}
+        unknown = sharing & ~(accepting[True] | accepting[False])
+        alike = (sharing & accepting[True], sharing & accepting[False], unknown)
+        found |= {limits.allow_several("mps", name, some, nodes.index) for some in (0, *filter(None, alike))}
+    return found
 
 
 def _awaits_facts(ruleset: Ruleset) -> bool:

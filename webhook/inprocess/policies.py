@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from webhook.inprocess import data, gates
+from webhook.inprocess import by_facts, data, gates
+from webhook.inprocess.by_facts import Form, is_set
 from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
 from webhook.inprocess.kinds import CoveredKind
 from webhook.inprocess.namespaces import condition, matched
@@ -82,14 +83,6 @@ def bound(
     )
 
 
-def is_set(written: Mapping[str, Any], path: str) -> bool:
-    """Whether settings in the form of a file have a value at a path that is not false, null or empty."""
-    value: Any = written
-    for step in path.split("."):
-        value = value[step] if isinstance(value, Mapping) else None
-    return bool(value)
-
-
 def why_left(
     settings: Settings, written: Mapping[str, Any], unless: Iterable[str], values: Iterable[object], value: str
 ) -> str | None:
@@ -111,23 +104,33 @@ def policies(
     written: Mapping[str, Any],
     kinds: Sequence[CoveredKind],
     installation: Installation | None = None,
+    known: Mapping[str, str] | None = None,
 ) -> tuple[list[Policy], list[Left]]:
     """The policies for settings, which `written` holds in the form of a file, and the codes left to the webhook.
 
-    `kinds` are those that the policies match.
+    `kinds` are those that the policies match. `known`: the parameters of a facts file, in place of those of an
+    installation. A code that policies deny only by the parameters of an installation is left to the webhook too.
     """
     made, left = [], []
+    values = data.data(settings)
     for rule in RULES:
         severities = _severities(settings, rule)
         reason = why_left(settings, written, rule.unless, severities, "its severity")
-        if reason is not None:
+        reason = reason or by_facts.why_left(rule, written, known, is_installed=installation is not None)
+        if reason:
             left.append(Left(rule.code, reason))
             continue
-        wanted = sorted({*severities} - {Severity.OFF}, reverse=True)
-        for place, severity in enumerate(wanted):
+        form = by_facts.form(rule, values, written, known)
+        if form.is_guard:
+            left.append(Left(rule.code, f"{by_facts.facts_wanted(rule, written)} is set, and {_GUARDS}"))
+        wanted = {Severity.DENY} if form.is_guard else {Severity.DENY, Severity.WARN, Severity.AUDIT}
+        for place, severity in enumerate(sorted(wanted.intersection(severities), reverse=True)):
             suffix = rule.code.lower() + (f"-{severity.label}" if place else "")
-            made.append(_policy(settings, rule, severity, severities, suffix, kinds, installation))
+            made.append(_policy(settings, form, severity, severities, suffix, kinds, installation))
     return made, left
+
+
+_GUARDS: Final = "a policy denies only where every GPU node shares through MPS"
 
 
 def _severities(settings: Settings, rule: Rule) -> list[Severity]:
@@ -144,28 +147,29 @@ def _severity(settings: Settings, rule: Rule, namespaces: NamespaceRule | None) 
 
 def _policy(
     settings: Settings,
-    rule: Rule,
+    form: Form,
     severity: Severity,
     severities: Sequence[Severity],
     suffix: str,
     kinds: Sequence[CoveredKind],
     installation: Installation | None,
 ) -> Policy:
-    denies = severity is Severity.DENY
-    conditions = [MODE] if installation else []
-    conditions.append(NO_MIRROR)
+    denies, rule, values = severity is Severity.DENY, form.rule, form.values
+    conditions: list[Mapping[str, str]] = [MODE] if installation else []
+    conditions += [*form.conditions, NO_MIRROR]
     if len(set(severities)) > 1:
         labels = [each.label for each in severities]
         conditions.append(condition("severity", settings.namespaces, labels, severity.label))
-    values = data.data(settings)
     conditions.append(_gate(rule, values))
+    literals = {name: data.expression(value) for name, value in values.items()}
+    literals["limits"] = form.limits.replace("%s", literals["limits"])
     spec: dict[str, Any] = {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [one.rule() for one in kinds]},
         "matchConditions": conditions,
         "variables": [
-            {"name": name, "expression": data.expression(values[name]) if known is None else known}
-            for name, known in rule.expressions(denies=denies).items()
+            {"name": name, "expression": literals[name] if fixed is None else fixed}
+            for name, fixed in rule.expressions(denies=denies).items()
         ],
         "validations": [validation(rule, denies=denies)],
         "auditAnnotations": [audit_annotation(rule.code, severity)],

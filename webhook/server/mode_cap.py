@@ -14,9 +14,13 @@ _HIGHEST: Final = MODES[-1]
 
 
 class ModeCap:
-    """The cap in force. Changes are logged and exported as metrics; an unknown mode changes nothing."""
+    """The cap in force. Changes are logged and exported as metrics; an unknown mode changes nothing.
 
-    def __init__(self, log: EventLog, metrics: Metrics) -> None:
+    `of`: what it caps, `everything` or `policies` alone, which obey an annotation of their own.
+    """
+
+    def __init__(self, log: EventLog, metrics: Metrics, of: str = "everything") -> None:
+        self._of = of
         self.value: Cap = _HIGHEST
         self._unknown: str | None = None
         self._log = log
@@ -39,17 +43,18 @@ class ModeCap:
         if self.value != before:
             self._export()
             if self.value == _HIGHEST:
-                self._log.event("info", "mode no longer capped", before=before)
+                self._log.event("info", "mode no longer capped", of=self._of, before=before)
             else:
-                self._log.event("warning", "mode capped", cap=self.value, before=before)
+                self._log.event("warning", "mode capped", of=self._of, cap=self.value, before=before)
 
     def _ignore(self, mode: str) -> None:
         """Log an unknown mode once."""
         if mode != self._unknown:
             self._unknown = mode
             allowed = ", ".join(MODES[:-1])
-            self._log.event("error", "unknown mode cap ignored", mode=printable(mode), allowed=allowed, cap=self.value)
+            fields = {"of": self._of, "mode": printable(mode), "allowed": allowed, "cap": self.value}
+            self._log.event("error", "unknown mode cap ignored", **fields)
 
     def _export(self) -> None:
         for mode in MODES[:-1]:
-            self._metrics.mode_cap.labels(mode).set(mode == self.value)
+            self._metrics.mode_cap.labels(mode, self._of).set(mode == self.value)

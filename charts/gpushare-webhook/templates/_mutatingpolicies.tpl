@@ -8,19 +8,18 @@
 {{- $injecting := $fixed.mutating -}}
 {{- $modes := include "gpushare-webhook.injectionModes" $settings | fromJsonArray -}}
 {{- $reads := include "gpushare-webhook.firstSet" (dict "in" $settings "paths" $injecting.readsParameters) | empty | not -}}
+{{- $parameters := $reads | ternary $injecting.parameters "dyn({})" -}}
 {{- $policies := list -}}
 {{- if not (include "gpushare-webhook.injectionsLeft" .) -}}
 {{- range $policy := $injecting.mutations -}}
 {{- $applies := include "gpushare-webhook.mayInject" (dict "injections" $settings.injections "policy" $policy) -}}
 {{- if and $applies (or (not $policy.obeysMode) (has "on" $modes)) -}}
 {{- $conditions := $policy.obeysMode | ternary (list $injecting.mode) list -}}
-{{- $names := include "gpushare-webhook.resourceNames" $root | fromJsonArray | sortAlpha | toJson -}}
-{{- $conditions = concat $conditions (list $fixed.mirror (dict "name" "names-a-gpu" "expression" (printf $injecting.namesGpu (printf "dyn(%s)" $names)))) -}}
-{{- with $policy.condition }}{{ $conditions = append $conditions (dict "name" $policy.suffix "expression" .) }}{{ end -}}
+{{- $conditions = concat $conditions (list $fixed.mirror (dict "name" "names-a-gpu" "expression" (include "gpushare-webhook.policyCondition" (dict "root" $root "condition" $policy.condition "parameters" $parameters)))) -}}
 {{- if and $policy.obeysMode (gt (len (uniq $modes)) 1) -}}
 {{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "injects" "namespaces" $settings.namespaces "values" $modes "value" "on") | fromJson) -}}
 {{- end -}}
-{{- $variables := include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $policy "shared" $injecting.variables "parameters" ($reads | ternary $injecting.parameters "dyn({})")) | fromJsonArray -}}
+{{- $variables := include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $policy "shared" $injecting.variables "parameters" $parameters) | fromJsonArray -}}
 {{- $hasParameters := and $reads (has "parameters" $policy.names) -}}
 {{- $spec := $policy.spec -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
@@ -74,4 +73,18 @@ true and false. Takes the settings.
 {{- $tolerates := and $tolerations.enabled (or $tolerations.add $tolerations.resourceName $tolerations.fromNodes) -}}
 {{- $others := or .injections.runtimeClass.enabled .injections.pipeDirectory.enabled .injections.limits.enabled .injections.pipeMount.enabled -}}
 {{- if or $tolerates (and .policy.obeysMode $others) }}true{{ end -}}
+{{- end -}}
+
+{{/*
+A match condition with the expressions of the variables that it names, which match conditions do not have. Takes the root, the
+`condition`, and the expression of `parameters`.
+*/}}
+{{- define "gpushare-webhook.policyCondition" -}}
+{{- $condition := .condition -}}
+{{- $names := include "gpushare-webhook.resourceNames" .root | fromJsonArray | sortAlpha | toJson -}}
+{{- $expressions := include "gpushare-webhook.policyData" .root | fromJson -}}
+{{- range $name, $expression := merge (dict "gpus" (printf "dyn(%s)" $names) "parameters" .parameters) $expressions -}}
+{{- $condition = replace (printf "variables.%s" $name) $expression $condition -}}
+{{- end -}}
+{{- $condition -}}
 {{- end -}}

@@ -97,11 +97,12 @@ parameterNotFoundAction: Allow
 
 {{/*
 The variables of a policy in JSON: fixed expressions, and data. Takes the root, the `policy` with the `names` of its variables
-and its `own` expressions, the `shared` ones, and the expression of `parameters`.
+and its `own` expressions, the `shared` ones, and the expressions of `parameters`, and of `limits` with `%s` for those of the settings.
 */}}
 {{- define "gpushare-webhook.policyVariables" -}}
 {{- $expressions := merge (include "gpushare-webhook.policyData" .root | fromJson) .policy.own .shared -}}
 {{- with .parameters }}{{ $_ := set $expressions "parameters" . }}{{ end -}}
+{{- with .limits }}{{ $_ := set $expressions "limits" (printf . $expressions.limits) }}{{ end -}}
 {{- $variables := list -}}
 {{- range .policy.names }}{{ $variables = append $variables (dict "name" . "expression" (get $expressions .)) }}{{ end -}}
 {{- toJson $variables -}}

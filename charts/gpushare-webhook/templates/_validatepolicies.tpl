@@ -7,6 +7,12 @@
 {{- if include "gpushare-webhook.isSet" (dict "in" .Values.config "path" "policies.enabled") -}}
 {{- fail "config.policies.enabled is written by the chart: remove it, and set policies.enabled" -}}
 {{- end -}}
+{{- $common := .Values.webhooks.namespaceSelector | default dict -}}
+{{- $changed := .Values.webhooks.mutating.namespaceSelector | default $common | toJson -}}
+{{- $checked := .Values.webhooks.validating.namespaceSelector | default $common | toJson -}}
+{{- if and (include "gpushare-webhook.checksByPolicy" .) (not .Values.policies.only) (ne $changed $checked) -}}
+{{- fail "webhooks.mutating.namespaceSelector differs from webhooks.validating.namespaceSelector, but /mutate leaves codes to policies, which apply only where the latter selects: make both equal, or set policies.enabled to false" -}}
+{{- end -}}
 {{- if .Values.policies.only -}}
 {{- if not .Values.policies.enabled -}}
 {{- fail "policies.only is true, but policies.enabled is false, so that nothing would be installed: set policies.enabled to true or auto" -}}

@@ -15,24 +15,35 @@
 {{- range $rule := $fixed.validating.rules -}}
 {{- if not (include "gpushare-webhook.leftToWebhook" (dict "settings" $settings "rule" $rule)) -}}
 {{- $severities := include "gpushare-webhook.severities" (dict "settings" $settings "rule" $rule) | fromJsonArray -}}
+{{- $guards := include "gpushare-webhook.factsWanted" (dict "settings" $settings "rule" $rule "facts" $fixed.validating.facts) -}}
 {{- range $place, $severity := include "gpushare-webhook.wantedSeverities" $severities | fromJsonArray -}}
+{{- if or (not $guards) (eq $severity "deny") -}}
 {{- $suffix := $place | empty | ternary "" (printf "-%s" $severity) -}}
-{{- $parts := get $rule (eq $severity "deny" | ternary "deny" "others") -}}
-{{- $conditions := list $fixed.validating.mode $fixed.mirror -}}
+{{- $parts := get $rule ($guards | empty | ternary (eq $severity "deny" | ternary "deny" "others") "byFacts") -}}
+{{- $conditions := append (concat (list $fixed.validating.mode) ($parts.conditions | default list)) $fixed.mirror -}}
 {{- if gt (len (uniq $severities)) 1 -}}
 {{- $conditions = append $conditions (include "gpushare-webhook.namespaceCondition" (dict "firstMatch" $fixed.firstMatch "name" "severity" "namespaces" $settings.namespaces "values" $severities "value" $severity) | fromJson) -}}
 {{- end -}}
 {{- $conditions = append $conditions (dict "name" "may-violate" "expression" (include "gpushare-webhook.gate" (dict "root" $root "settings" $settings "gate" $rule.gate))) -}}
 {{- $spec := dict "failurePolicy" "Fail" "paramKind" $fixed.paramKind "matchConstraints" (dict "resourceRules" $rules) -}}
 {{- $_ := set $spec "matchConditions" (concat $conditions ($root.Values.webhooks.matchConditions | default list)) -}}
-{{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $parts "shared" $fixed.validating.variables) | fromJsonArray) -}}
+{{- $_ := set $spec "variables" (include "gpushare-webhook.policyVariables" (dict "root" $root "policy" $parts "shared" $fixed.validating.variables "limits" ($guards | empty | ternary "" $fixed.validating.limits)) | fromJsonArray) -}}
 {{- $_ := set $spec "validations" (list $parts.validation) -}}
 {{- $_ := set $spec "auditAnnotations" (list (set (deepCopy $fixed.validating.auditAnnotation) "valueExpression" (printf $fixed.validating.auditAnnotation.valueExpression $rule.code $severity))) -}}
 {{- $policies = append $policies (dict "name" (printf "%s%s" (lower $rule.code) $suffix) "spec" $spec "binding" (set (deepCopy $binding) "validationActions" (list (get $actions $severity)))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
 {{- toJson $policies -}}
+{{- end -}}
+
+{{/*
+The setting that makes the webhook read facts on which a rule depends, so that its policy is only a guard. Empty without one.
+Takes the settings, the rule and the paths of `facts`.
+*/}}
+{{- define "gpushare-webhook.factsWanted" -}}
+{{- if .rule.byFacts }}{{ include "gpushare-webhook.firstSet" (dict "in" .settings "paths" .facts) }}{{ end -}}
 {{- end -}}
 
 {{/* The condition that an object may have a violation, with the data that stands for the words between `@`. Takes the root, the settings and the `gate`. */}}
@@ -106,15 +117,36 @@ the `name` of the condition, `namespaces`, the `values` (of other namespaces, an
 {{- dict "name" .name "expression" $expression | toJson -}}
 {{- end -}}
 
-{{/* The codes that deny and that settings leave to the webhook, each with the setting, as a list in JSON. */}}
+{{/* The codes that deny and that no policy enforces, with the setting that leaves one to the webhook, as a list in JSON. */}}
 {{- define "gpushare-webhook.uncovered" -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- $validating := (.Files.Get "files/policies.json" | fromJson).validating -}}
 {{- $uncovered := list -}}
-{{- range $rule := (.Files.Get "files/policies.json" | fromJson).validating.rules -}}
+{{- range $rule := $validating.rules -}}
 {{- $of := dict "settings" $settings "rule" $rule -}}
 {{- if has "deny" (include "gpushare-webhook.severities" $of | fromJsonArray) -}}
 {{- with include "gpushare-webhook.leftToWebhook" $of }}{{ $uncovered = append $uncovered (printf "%s (%s)" $rule.code .) }}{{ end -}}
 {{- end -}}
 {{- end -}}
+{{- range $check := $validating.unexpressed -}}
+{{- $applies := or (not $check.needs) (include "gpushare-webhook.isSet" (dict "in" $settings "path" $check.needs)) -}}
+{{- if and $applies (has "deny" (include "gpushare-webhook.severities" (dict "settings" $settings "rule" $check) | fromJsonArray)) -}}
+{{- $uncovered = append $uncovered $check.code -}}
+{{- end -}}
+{{- end -}}
 {{- toJson $uncovered -}}
+{{- end -}}
+
+{{/* The codes that policies only deny where parameters show that all GPU nodes share through MPS, each with the setting, as a list in JSON. */}}
+{{- define "gpushare-webhook.guarded" -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- $validating := (.Files.Get "files/policies.json" | fromJson).validating -}}
+{{- $guarded := list -}}
+{{- range $rule := $validating.rules -}}
+{{- $of := dict "settings" $settings "rule" $rule "facts" $validating.facts -}}
+{{- if and (has "deny" (include "gpushare-webhook.severities" $of | fromJsonArray)) (not (include "gpushare-webhook.leftToWebhook" $of)) -}}
+{{- with include "gpushare-webhook.factsWanted" $of }}{{ $guarded = append $guarded (printf "%s (config.%s)" $rule.code .) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $guarded -}}
 {{- end -}}

@@ -36,6 +36,10 @@ WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, 
 
 WARNING: policies cannot express these checks, so that nothing makes them while no replica answers: {{ join ", " . }}. Change the settings, or set webhooks.validating.failurePolicy to Fail.
 {{- end }}
+{{- with include "gpushare-webhook.guarded" . | fromJsonArray }}
+
+WARNING: while no replica answers, policies make these checks only if every GPU node shares through MPS, by the last facts: {{ join ", " . }}.
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if eq .Values.webhooks.mutating.failurePolicy "Fail" }}

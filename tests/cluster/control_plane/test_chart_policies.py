@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.harness.helm import Helm
 from tests.cluster.harness.hooks import DRY_POD, is_mutated, namespace, rejection
-from tests.cluster.harness.inventory import inventory
+from tests.cluster.harness.inventory import inventory, wait_left
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import CHART, NAME, RELEASE
 from tests.cluster.harness.waiting import wait_for
@@ -104,5 +104,5 @@ def test_policies_follow_upgrades_rollback_and_uninstall(release: Installed) -> 
     assert release.stored() == alone
     _wait_enforced(release)
     release.helm("uninstall", RELEASE)
-    assert inventory(release.running) == before
+    wait_left(release.running, before, set())
     _wait_off(release)

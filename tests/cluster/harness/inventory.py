@@ -8,7 +8,7 @@ from tests.cluster.harness.hooks import MUTATING, VALIDATING
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from tests.cluster.harness.cluster import Cluster, ControlPlaneOnly
+    from tests.cluster.harness.cluster import ControlPlaneOnly
 
 _POLICIES = "/apis/admissionregistration.k8s.io/v1"
 _DECIDING = (
@@ -34,7 +34,7 @@ def inventory(cluster: ControlPlaneOnly) -> set[str]:
     return {"/".join(row.split()) for row in rows.splitlines()}
 
 
-def wait_left(cluster: Cluster, before: set[str], kept: set[str]) -> None:
+def wait_left(cluster: ControlPlaneOnly, before: set[str], kept: set[str]) -> None:
     """Wait until the cluster has only the objects of `before` and `kept`.
 
     Owned objects are collected after their owner. Objects of a kind that a test defined are collected only after the

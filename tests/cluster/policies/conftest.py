@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.cluster import control_plane
-from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.policies.sides import sides
 
 if TYPE_CHECKING:
@@ -16,13 +15,10 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.policies.sides import Sides
 
-_WITHOUT_TYPE_CHECKS = ("--controllers=*,-validatingadmissionpolicy-status-controller",)
-"""The controller compiles each expression for each kind again, to warn of types in a policy's status."""
-
 
 @pytest.fixture(scope="package")
 def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with control_plane(ControlPlaneOptions(controller_manager_flags=_WITHOUT_TYPE_CHECKS)) as started:
+    with control_plane() as started:
         started.api.create("/apis/node.k8s.io/v1/runtimeclasses", {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
         yield started
 

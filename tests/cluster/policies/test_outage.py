@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.policies.sides import Sides
 
-SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "facts": {"runtimeClasses": True}}
-"""Those of the chart: the webhook reads the cluster's runtime classes."""
+FACTS = {"runtimeClasses": True, "nodes": True}
+SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "facts": FACTS}
+"""The webhook reads the cluster's runtime classes and nodes: what policies deny and inject depends on parameters."""
 
-PARAMETERS = {"runtimeClass": "inject", "mode": "enforce"}
+PARAMETERS = {"runtimeClass": "inject", "mode": "enforce", "sharing": "mps", "limitMps": "1"}
 
 
 @pytest.fixture(scope="module")

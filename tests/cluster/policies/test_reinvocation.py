@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.exhaustive
 
 _ADDED = "added"
+_PATCHES = "apiserver_mutating_admission_policy_check_total{"
 
 
 def _sidecar(review: Object) -> Answer:
@@ -60,3 +61,17 @@ def test_added_container_gets_injections_once(both: Sides, other: Object) -> Non
     assert [one["name"] for one in spec["volumes"]] == ["gpushare-mps-nvidia-com-gpu"]
     names = by_policies.made["metadata"]["annotations"]["gpushare-webhook/injected"].split(",")
     assert sorted(names) == ["pipeDirectory", "pipeMount", "runtimeClass", "tolerations"]
+
+
+def test_complete_pod_is_patched_once(both: Sides) -> None:
+    """After the patch, the API server asks all policies again, and the pod lacks nothing."""
+    before = _patches(both)
+    both.create(pod("one", container(), automountServiceAccountToken=False), POLICED)
+    assert _patches(both) - before == 1
+
+
+def _patches(both: Sides) -> int:
+    """How often the API server has applied a MutatingAdmissionPolicy."""
+    _, _, text = both.running.api.request("GET", "/metrics")
+    counts = [line for line in text.decode().splitlines() if line.startswith(_PATCHES)]
+    return sum(int(line.rpartition(" ")[2]) for line in counts)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from webhook.inprocess.cel import let, record
-from webhook.inprocess.landing import landing
+from webhook.inprocess.cel import record
 from webhook.inprocess.pods import is_mig
 
 _LIMITED = "has(c.resources) && has(c.resources.limits)"
@@ -43,17 +42,18 @@ _IS_EXEMPT = """variables.exemptAnnotation.size() > 0
 || object.spec.?os.?name.orValue('') == 'windows'
 || object.spec.?nodeSelector[?'kubernetes.io/os'].orValue('') == 'windows'"""
 
-_LANDS = let("one", record(spec="object.spec", requests="[]"), landing("one"))
-
 _LANDING = """variables.isExempt || variables.asksForMig
 || variables.options.knowsNodes == 'true' && variables.parameters[?'sharing'].orValue('') != 'mps' ? [] :
-variables.shared.filter(n, n in variables.renamed ? variables.lands.mpsRenamed : variables.lands.mps)"""
+variables.shared.filter(n, n in variables.renamed ? variables.landings[0].mpsRenamed : variables.landings[0].mps)"""
 
 
 def _clients_in(field: str) -> str:
     client = record(at=f"'/spec/{field}/' + string(i)", container="c", resource=f"{names_asked('landing')}[0]")
     return f"transformList(i, c, {asks_for('landing')}, {client})"
 
+
+CANDIDATES: Final[Mapping[str, str]] = {"candidates": f"[{record(spec='object.spec', requests='[]')}]"}
+"""The pod, as `webhook.inprocess.landing` reads it."""
 
 VARIABLES: Final[Mapping[str, str]] = {
     "annotations": "object.metadata.?annotations.orValue({})",
@@ -63,7 +63,6 @@ VARIABLES: Final[Mapping[str, str]] = {
     "asksForMig": f"variables.containers.exists(c, {_LIMITED} && "
     f"c.resources.limits.exists(n, {is_mig('n')} && {_POSITIVE}))",
     "asks": f"!variables.isExempt && (variables.asksForMig || variables.containers.exists(c, {asks_for('gpus')}))",
-    "lands": _LANDS,
     "landing": _LANDING,
     "clients": f"""object.spec.?initContainers.orValue([]).{_clients_in("initContainers")}
 + object.spec.containers.{_clients_in("containers")}""",

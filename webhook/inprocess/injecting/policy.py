@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.inprocess import landing, pods
-from webhook.inprocess.cel import used
+from webhook.inprocess.cel import VARIABLE, used
 from webhook.inprocess.data import NAMES
-from webhook.inprocess.injecting import mutation, tolerations
+from webhook.inprocess.injecting import clients, missing, mutation, tolerations
 from webhook.inprocess.pods import MOST
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.settings.settings import Settings
@@ -36,21 +36,22 @@ _NAMES_ONE = (
     f"{_LIMITS} && (gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}')))"
 )
 
-NAMES_A_GPU: Final = (
-    "[",
-    f"].exists(gpus, [{_CONTAINERS}].exists(listed, listed.size() <= {MOST} && {_OF_POD} && "
-    f"listed.all(c, (!({_LIMITS}) || c.resources.limits.size() <= {MOST}) && {_LISTS}) && "
-    f"listed.exists(c, {_NAMES_ONE})))",
-)
-"""The condition that a pod names a GPU resource and is not too large, before and after the names of these resources.
 
-Without it, the API server would encode and decode each pod, and ask all webhooks a second time.
-"""
+def _condition(test: str) -> str:
+    """The condition that a pod names a GPU resource, is not too large, and passes a test of its containers `listed`.
+
+    Without it, the API server would encode and decode each pod, and ask all webhooks a second time.
+    """
+    return (
+        f"[variables.gpus].exists(gpus, [{_CONTAINERS}].exists(listed, listed.size() <= {MOST} && {_OF_POD} && "
+        f"listed.all(c, (!({_LIMITS}) || c.resources.limits.size() <= {MOST}) && {_LISTS}) && "
+        f"listed.exists(c, {_NAMES_ONE}) && ({test})))"
+    )
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A MutatingAdmissionPolicy. `condition` is one that its objects fulfil besides naming a GPU resource, or empty.
+    """A MutatingAdmissionPolicy. `condition` is the one that its objects fulfil, with variables of data.
 
     `obeys_mode`: it does nothing where the installation is capped below warnings.
     """
@@ -70,6 +71,10 @@ class Mutation:
         others = (injections.runtime_class, injections.pipe_directory, injections.limits, injections.pipe_mount)
         return self.obeys_mode and any(one.enabled for one in others)
 
+    def filled(self, values: Mapping[str, str]) -> str:
+        """Its condition. Match conditions have no variables: `values` are the expressions of those that it reads."""
+        return VARIABLE.sub(lambda found: values[found[1]], self.condition)
+
     def variables(self) -> Mapping[str, str | None]:
         """Its variables in their order; None for data."""
         return {name: None if name in _DATA else _KNOWN[name] for name in used([self.expression], _KNOWN)}
@@ -79,17 +84,18 @@ _DATA: Final = (*NAMES, "parameters")
 _KNOWN: Final[Mapping[str, str]] = {
     **dict.fromkeys(_DATA, ""),
     "gpus": pods.VARIABLES["gpus"],
+    **clients.CANDIDATES,
     **landing.VARIABLES,
     **mutation.VARIABLES,
 }
 
 MUTATIONS: Final = (
-    Mutation("injections", "CREATE", "", mutation.EXPRESSION, obeys_mode=True),
+    Mutation("injections", "CREATE", _condition(missing.CONDITION), mutation.EXPRESSION, obeys_mode=True),
     # `kubectl apply` of a pod drops the injected tolerations, and the API server would reject the update.
     Mutation(
         "tolerations",
         "UPDATE",
-        "object.spec.?tolerations.orValue([]) != oldObject.spec.?tolerations.orValue([])",
+        _condition("object.spec.?tolerations.orValue([]) != oldObject.spec.?tolerations.orValue([])"),
         tolerations.operations("lost"),
         obeys_mode=False,
     ),

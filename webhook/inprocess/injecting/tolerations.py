@@ -17,14 +17,17 @@ _RENAMED = f"""variables.options.tolerateRenamed != 'true' ? [] : variables.cont
 .map(c, {names_asked("renamed")}).flatten().distinct()
 .map(n, {{'key': dyn(n), 'operator': dyn('Exists'), 'effect': dyn('NoSchedule')}})"""
 
+COVERED: Final = f"object.spec.?tolerations.orValue([]).exists(t, {_COVERS})"
+"""Whether an own toleration covers the wanted one `w`."""
+
 # `key|effect` of the taints of known nodes that the settings allow to tolerate.
-_FROM_NODES = """variables.parameters[?'tolerations'].orValue('').split(';').filter(e, e != '')
+FROM_NODES: Final = """variables.parameters[?'tolerations'].orValue('').split(';').filter(e, e != '')
 .map(e, {'key': dyn(e.split('|')[0]), 'operator': dyn('Exists'), 'effect': dyn(e.split('|')[1])})"""
 
 VARIABLES: Final[Mapping[str, str]] = {
-    "tolerated": f"!variables.asks ? [] : variables.tolerations + ({_RENAMED})\n+ {_FROM_NODES}",
+    "tolerated": f"!variables.asks ? [] : variables.tolerations + ({_RENAMED})\n+ {FROM_NODES}",
     "untolerated": f"""variables.tolerated.transformList(i, w,
-!object.spec.?tolerations.orValue([]).exists(t, {_COVERS})
+!{COVERED}
 && !variables.tolerated.slice(0, i).exists(t, {_COVERS}), w)""",
     # Of the wanted ones, those that the pod had and that the update lacks, member by member.
     "lost": """variables.tolerated.filter(w, oldObject.spec.?tolerations.orValue([]).exists(t, t == w)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from webhook.inprocess import gates
 from webhook.inprocess.cel import message, record, text
-from webhook.inprocess.landing import landing, lands
+from webhook.inprocess.landing import lands
 from webhook.inprocess.pods import amount_text, is_whole
 from webhook.inprocess.validating.remedies import FEWER_REPLICAS, OTHER_SCHEDULER, whole_cards
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _is_over(limit: str) -> str:
@@ -24,9 +24,7 @@ _OVER = (
         over=f"one.requests.filter(each, each.name in variables.shared && ({_CONTAINER} || {_TIME_SLICING}) && "
         f"{is_whole('each.amount')})",
     )
-    + ").filter(one, one.over.size() > 0).map(one, "
-    + record(spec="one.spec", over="one.over", lands=landing("one"))
-    + ")"
+    + ").filter(one, one.over.size() > 0)"
 )
 
 
@@ -34,10 +32,13 @@ def _excess(limit: str, shared: str) -> str:
     return f"[{record(pod='one', request='each', limit=limit, shared=shared)}]"
 
 
+_MPS = text("shared through MPS")
 _VIOLATIONS = (
-    "variables.over.map(one, one.over.map(each, "
+    "variables.candidates.transformList(place, one, "
+    + record(spec="one.spec", over="one.over", lands="variables.landings[place]")
+    + ").map(one, one.over.map(each, "
     f"{_CONTAINER} && {lands('one', 'each.name')} ? "
-    f"{_excess('variables.limits.container', text('shared through MPS'))} : "
+    f"{_excess('variables.limits.container', _MPS)} : "
     f"{_TIME_SLICING} && {lands('one', 'each.name', time_slicing=True)} ? "
     f"{_excess('variables.limits.timeSlicing', text('time-sliced'))} : [])).flatten(2)"
 )
@@ -56,5 +57,7 @@ RULE = Rule(
     f"{FEWER_REPLICAS} + {whole_cards('violation.pod', 'violation.request.name')} + {OTHER_SCHEDULER}",
     gates.AMOUNT,
     (*LANDING, "limits.mpsMayAcceptMore"),
-    variables={"over": _OVER},
+    variables={"candidates": _OVER},
+    # A pod that MPS nodes can take lands on no time-slicing node. No node has whole cards.
+    if_all_share=IfAllShare(f"violation.shared == {_MPS}", f"{FEWER_REPLICAS} + {OTHER_SCHEDULER}"),
 )

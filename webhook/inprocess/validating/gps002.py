@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from webhook.inprocess import gates
-from webhook.inprocess.cel import let, record, text
-from webhook.inprocess.landing import IS_FIRST, landing_pods
+from webhook.inprocess.cel import let, message, record, text
+from webhook.inprocess.landing import IS_FIRST, LANDING_PODS, candidates
 from webhook.inprocess.pods import amount_text
 from webhook.inprocess.validating.remedies import whole_cards
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 from webhook.policy.pods.pod import INIT, SIDECAR
 
 _LIMIT = "double(variables.limits.pod) + 0.0000000005"
@@ -47,20 +47,24 @@ _REPLICAS = let(
 )
 
 _VIOLATIONS = (
-    f"{landing_pods(_MAY_EXCEED)}.map(one, {record(pod='one', replicas=_REPLICAS)})"
-    f".filter(violation, violation.replicas > {_LIMIT})"
+    f"{LANDING_PODS}.map(one, {record(pod='one', replicas=_REPLICAS)}).filter(violation, violation.replicas > {_LIMIT})"
 )
 
+_SPLIT = "'split the pod, or ask the administrator to raise limits.perPod'"
 _LAST = "violation.pod.requests[violation.pod.requests.size() - 1].name"
 
 RULE = Rule(
     "GPS002",
     _VIOLATIONS,
-    f"'the pod asks for ' + {amount_text('violation.replicas')} + ' replicas as a whole; the limit is ' + "
-    "string(variables.limits.pod) + ' where GPUs are shared through MPS'",
-    "'split the pod, or ask the administrator to raise limits.perPod' + "
-    "(violation.pod.requests.exists(each, each.name in variables.renamed) ? '' : "
+    message(
+        "the pod asks for {amount} replicas as a whole; the limit is {limit} where GPUs are shared through MPS",
+        amount=amount_text("violation.replicas"),
+        limit="string(variables.limits.pod)",
+    ),
+    f"{_SPLIT} + (violation.pod.requests.exists(each, each.name in variables.renamed) ? '' : "
     f"{whole_cards('violation.pod', _LAST)})",
     gates.SUM,
     (*LANDING, "limits.mpsMayAcceptMore"),
+    variables=candidates(_MAY_EXCEED),
+    if_all_share=IfAllShare(remedy=_SPLIT),
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from webhook.inprocess import gates
-from webhook.inprocess.cel import elements, in_chunks, let, message, record, text
-from webhook.inprocess.landing import IS_FIRST, landing_pods
+from webhook.inprocess.cel import elements, in_chunks, let, mapping, message, record, text
+from webhook.inprocess.landing import IS_FIRST, LANDING_PODS, candidates
 from webhook.inprocess.paths import clean_path
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 from webhook.policy.pods.pod import PIPE_DIRECTORY
 
 _ENTRIES = in_chunks(
@@ -31,9 +31,12 @@ _OF_ENTRY = let(
 )
 _OF_CONTAINER = let("entries", _ENTRIES, f"entries.size() == 0 ? [] : {_OF_ENTRY}")
 
+_AMOUNTS = ", ".join(mapping("violation.request.container", "resources", field) for field in ("limits", "requests"))
+_HAS_ONE_RESOURCE = f"[[{_AMOUNTS}]].exists(both, variables.shared.filter(n, both.exists(m, n in m)).size() == 1)"
+
 RULE = Rule(
     "GPS004",
-    f"{landing_pods(_SETS)}.map(one, one.requests.transformList(place, each, {IS_FIRST}, {_OF_CONTAINER})).flatten(2)",
+    f"{LANDING_PODS}.map(one, one.requests.transformList(place, each, {IS_FIRST}, {_OF_CONTAINER})).flatten(2)",
     "(violation.deny ? "
     + message(
         f"{{kind}} {{}} sets {PIPE_DIRECTORY} to {{}}, where no MPS daemon listens",
@@ -51,4 +54,7 @@ RULE = Rule(
     gates.VARIABLE,
     LANDING,
     may_deny="violation.deny",
+    variables=candidates(_SETS),
+    # Known nodes may take a pod for a resource for which labels exclude them: the directory is that of the first.
+    if_all_share=IfAllShare(_HAS_ONE_RESOURCE),
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from webhook.inprocess import gates
-from webhook.inprocess.cel import record, text
-from webhook.inprocess.landing import landing_pods
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.cel import message, record, text
+from webhook.inprocess.landing import LANDING_PODS, candidates
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _has(field: str, value: str) -> str:
@@ -33,9 +33,11 @@ _VIOLATIONS = " + ".join(f"({condition} ? {_violation(*texts)} : [])" for condit
 
 RULE = Rule(
     "GPS009",
-    f"{landing_pods(' || '.join(_CASES))}.map(one, {_VIOLATIONS}).flatten()",
-    "violation.message",
+    f"{LANDING_PODS}.map(one, {_VIOLATIONS}).flatten()",
+    message("{message}", message="violation.message"),
     "violation.remedy",
     gates.NAMESPACES,
     LANDING,
+    variables=candidates(" || ".join(_CASES)),
+    if_all_share=IfAllShare(),
 )

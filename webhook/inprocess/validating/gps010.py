@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from webhook.inprocess import gates
 from webhook.inprocess.cel import message, record
-from webhook.inprocess.landing import landing_pods
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.landing import LANDING_PODS, candidates
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 _SAME = "one.requests[place - 1].place == one.requests[place].place"
 _SEVERAL = f"lists.range(one.requests.size()).exists(place, place > 0 && {_SAME})"
@@ -13,7 +13,7 @@ _IS_SECOND = f"place > 0 && {_SAME} && (place == 1 || one.requests[place - 2].pl
 
 RULE = Rule(
     "GPS010",
-    f"{landing_pods(_SEVERAL)}.map(one, one.requests.transformList(place, each, {_IS_SECOND}, "
+    f"{LANDING_PODS}.map(one, one.requests.transformList(place, each, {_IS_SECOND}, "
     f"{record(request='each', first='one.requests[place - 1].name')})).flatten()",
     message(
         "{kind} {} asks for both {} and {}; it can use only one pipe directory",
@@ -23,4 +23,6 @@ RULE = Rule(
     "'ask for one of them, or use two pods'",
     gates.TWO,
     LANDING,
+    variables=candidates(_SEVERAL),
+    if_all_share=IfAllShare(),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from webhook.inprocess import gates
 from webhook.inprocess.cel import elements, in_chunks, let, mapping, message, record
-from webhook.inprocess.landing import landing_pods
+from webhook.inprocess.landing import LANDING_PODS, candidates
 from webhook.inprocess.paths import clean_path
-from webhook.inprocess.validating.rule import LANDING, Rule
+from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
 
 def _text(holder: str, field: str) -> str:
@@ -68,7 +68,7 @@ _OF_REQUEST = let(
 
 RULE = Rule(
     "GPS017",
-    f"{landing_pods(_MOUNTS_ANY)}.map(one, one.requests.map(each, {_OF_REQUEST})).flatten(2)",
+    f"{LANDING_PODS}.map(one, one.requests.map(each, {_OF_REQUEST})).flatten(2)",
     message(
         "{kind} {} mounts {} over the MPS pipe directory",
         ["violation.request.label", "violation.path"],
@@ -77,4 +77,6 @@ RULE = Rule(
     "'mount it elsewhere, since the device plugin mounts the pipe directory there'",
     gates.MOUNT,
     LANDING,
+    variables=candidates(_MOUNTS_ANY),
+    if_all_share=IfAllShare(),
 )

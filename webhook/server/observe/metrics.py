@@ -94,7 +94,12 @@ _OTHERS = (
     ),
     Family(Counter, "reloads", "Changed files, loaded (taken) or rejected (refused).", ("what", "result")),
     Family(Gauge, "settings_generation", "Number of settings versions applied since the start."),
-    Family(Gauge, "mode_cap", "1 while an annotation caps the mode to this one, else 0.", ("mode",)),
+    Family(
+        Gauge,
+        "mode_cap",
+        "1 while an annotation caps the mode to this one, else 0: of everything, or of policies alone.",
+        ("mode", "of"),
+    ),
     Family(
         Gauge, "digest", "Digest of the settings or facts in force, as a number; equal where they are equal.", ("of",)
     ),
