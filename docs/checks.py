@@ -40,7 +40,7 @@ _PLACE = "../../webhook/policy"
 def index() -> str:
     """Return the page that lists all checks."""
     rows = "".join(
-        f"| [{check.code}]({_PLACE}/checks/{check.code.lower()}.md) | {check.severity.label} | {check.title} |\n"
+        f"- [{check.code}]({_PLACE}/checks/{check.code.lower()}.md) (**{check.severity.label}**): {check.title}\n"
         for check in CHECKS
     )
     return _prose("checks.md").replace("{checks}\n", rows)
@@ -48,9 +48,7 @@ def index() -> str:
 
 def injections_index() -> str:
     """Return the page that lists all injections."""
-    rows = "".join(
-        f"| [{one.name}]({_PLACE}/injections/{one.name}.md) | {_switch(one)} | {one.title} |\n" for one in ALL
-    )
+    rows = "".join(f"- [{one.name}]({_PLACE}/injections/{one.name}.md) ({_switch(one)}): {one.title}\n" for one in ALL)
     return _prose("injections.md").replace("{injections}\n", rows)
 
 

@@ -15,7 +15,6 @@ import click
 from webhook.cli import COMMANDS, cli
 from webhook.cli.serve import SettingOption
 from webhook.report.exit_codes import ExitCode
-from webhook.settings.configuration import default, view
 
 _Row = tuple[str, str]
 """An option with its value, and its description."""
@@ -48,7 +47,7 @@ def page() -> str:
     found = dict(_commands(context))
     users = _users(found)
     sections = (part for path, command in found.items() for part in _section(path, command, users))
-    codes = table(("code", "meaning"), [(str(code.value), code.meaning) for code in ExitCode])
+    codes = "".join(f"- **{code.value}**: {code.meaning}\n" for code in ExitCode)
     parts = [HEAD, *sections, *_shared(users), CODES, codes, PROSE.read_text(encoding="utf-8")]
     return "\n".join(parts)
 
@@ -75,11 +74,11 @@ def _users(commands: dict[str, _Command]) -> dict[_Row, list[str]]:
 
 
 def _section(path: str, command: _Command, users: dict[_Row, list[str]]) -> Iterator[str]:
-    """Yield the section of a command: its usage, its description, its own options, and the names of shared options."""
-    usage = " ".join([command.context.command_path, *command.command.collect_usage_pieces(command.context)])
+    """Yield the section of a command: its arguments, its description, its own options, and those that it shares."""
+    usage = command.command.collect_usage_pieces(command.context)
     yield f"{'#' * (2 + path.count(' '))} {path}\n"
-    if not isinstance(command.command, click.Group):
-        yield f"```text\n{usage}\n```\n"
+    if usage != ["[OPTIONS]"] and not isinstance(command.command, click.Group):
+        yield f"`{' '.join([command.context.command_path, *usage])}`\n"
     yield from _description(command.command.help or "", EXAMPLES.get(path))
     rows = command.rows()
     own = [row for row in rows.values() if row not in users]
@@ -139,14 +138,10 @@ def _metavar(option: click.Option, context: click.Context) -> str:
 
 
 def _default(option: click.Option) -> str:
-    """Return a sentence on what applies without the option: for a setting, the default of its key."""
+    """Return a sentence on what applies without the option, unless its description names the setting that does."""
     if option.required:
         return "Required."
-    if isinstance(option, SettingOption):
-        section, _, key = option.key.partition(".")
-        value: Any = view(default())[section][key]
-        return "" if value is None else f"Default: `{value}`."
-    if not option.show_default:
+    if isinstance(option, SettingOption) or not option.show_default:
         return ""
     fixed: Any = option.default
     values = fixed if option.multiple else (fixed,)

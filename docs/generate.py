@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs import checks, command_line, settings, workloads
-from webhook.policy.checks import CHECKS
-from webhook.policy.verdict import Severity
 from webhook.server.observe.metrics import FAMILIES
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -38,20 +36,14 @@ def metrics() -> str:
         "# Metrics",
         "",
         "This page lists the metrics that the health port serves at `/metrics`, besides `process_*` and `python_info`.",
+        "[The first day](../how-to/first-day.md#2-report-everywhere) has queries.",
         "",
-        "| metric | type: labels | description |",
-        "|---|---|---|",
     ]
     for family in FAMILIES:
         labels = ", ".join(f"`{label}`" for label in family.labels)
         kind = family.kind.__name__.lower() + (f": {labels}" if labels else "")
-        lines.append(f"| `{family.full_name}` | {kind} | {family.help} |")
-    denied = "|".join(check.code for check in CHECKS if check.severity is Severity.DENY)
-    lines += [
-        "",
-        (Path(__file__).parent / "prose/metrics.md").read_text(encoding="utf-8").replace("CODES", denied),
-    ]
-    return "\n".join(lines)
+        lines.append(f"- **`{family.full_name}`** ({kind}): {family.help}")
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ from webhook.policy.workloads.paths import (
 from webhook.policy.workloads.presets import PRESETS, Preset
 
 PROSE = Path(__file__).parent / "prose"
-MODULES = Path(__file__).parent.parent / "tests" / "crds" / "go" / "go.mod"
 HEAD = "# Workloads\n"
 WHOLE = {
     "podSpec": "pod spec",
@@ -54,7 +53,6 @@ def page() -> str:
             *(line for preset in PRESETS for line in _preset(preset)),
             "",
             _prose("workloads-unchecked"),
-            _modules(),
         ]
     )
 
@@ -66,7 +64,7 @@ def _prose(name: str) -> str:
 def _preset(preset: Preset) -> Iterator[str]:
     groups = [f"`{group}`" for group in dict.fromkeys(kind.group for kind in preset.kinds)]
     yield f"\n## {preset.title}\n"
-    yield f"Preset `{preset.name}`, {' and '.join(groups)}.\n"
+    yield f"`{preset.name}`: {' and '.join(groups)}\n"
     yield from _list(preset.kinds)
 
 
@@ -125,9 +123,3 @@ def _after_colon(function: Callable[..., object]) -> str:
     """What the first sentence of a function's docstring says after its first colon."""
     sentence = re.split(r"(?<=\.)\s", getdoc(function) or "", maxsplit=1)[0]
     return sentence.partition(": ")[2].removesuffix(".")
-
-
-def _modules() -> str:
-    """The modules with the published definitions, and their versions."""
-    modules = re.findall(r"^\t(\S+) (v\S+)$", MODULES.read_text(encoding="utf-8"), re.MULTILINE)
-    return "".join(f"- `{module}` {version}\n" for module, version in modules)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 FOLDER = ROOT / "docs" / "how-to" / "alerts"
 PAGES = sorted(file for file in FOLDER.glob("*.md") if file.name != "README.md")
 INDEX = (FOLDER / "README.md").read_text()
-SECTIONS = ["Meaning", "Impact", "Diagnosis", "Remedy"]
+SECTIONS = ["Diagnosis", "Remedy"]
 
 FOREIGN = {
     *("context deadline exceeded", "connection reset by peer", "no endpoints available for service"),
@@ -59,7 +59,13 @@ def test_page_has_title_sections_and_commands(page: Any) -> None:
     assert text.startswith(f"# {page.stem}\n\n")
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS
     diagnosis = text.partition("## Diagnosis")[2].partition("## Remedy")[0]
-    assert "```sh\nkubectl " in diagnosis
+    assert re.search(r"```sh\nkubectl |\(README\.md#first-steps\)|\(GpushareWebhook\w+\.md#diagnosis\)", diagnosis)
+
+
+def test_index_has_commands_that_pages_refer_to() -> None:
+    first = INDEX.partition("## First steps")[2].partition("\n## ")[0]
+    for command in ("get deployment,pods", "describe pods", "logs", "describe networkpolicy"):
+        assert f"\nkubectl {command} --namespace gpushare-webhook" in first
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

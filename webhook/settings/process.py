@@ -25,8 +25,7 @@ class ServerSettings:
     health_port: Port = setting(8080, "HTTP port of health and metrics. 0: any free port.")
     body_limit: Bytes = setting(
         28 * 2**20,
-        "The largest review that the server reads. Every legal object fits, such as an update with 3 MiB of `<`, "
-        "which the API server sends as six bytes each, over a stored 1.5 MiB. A small memory limit of the container "
+        "The largest review that the server reads. Every legal object fits. A small memory limit of the container "
         "lowers it.",
     )
     body_timeout: Seconds = setting(5.0, "Time within which the body of a request must arrive.")
@@ -47,7 +46,7 @@ class Tls:
 
     mode: Literal["files", "self-managed"] = setting(
         "files",
-        "`files`: the certificate and key are files, such as those of cert-manager or of an existing Secret. "
+        "`files`: files, such as those of cert-manager or of an existing Secret. "
         "`self-managed`: the webhook is its own certificate authority.",
     )
     min_version: Literal["1.3", "1.2"] = setting("1.3", "The oldest TLS version that the server accepts.")
@@ -82,7 +81,7 @@ class Events:
         False,
         "Whether the webhook writes an Event on the controller of a pod that it denies or steers. A pod without a "
         "controller gets none. Each replica writes one Event per controller and codes in ten minutes, and 20 at once, "
-        "then one per second. Needs the right to create Events.",
+        "then one per second.",
     )
 
 

@@ -41,9 +41,7 @@ class NamespaceRule:
     names: tuple[formats.NamespacePattern, ...] = setting((), "Namespaces by name; `*` stands for any text.")
     selector: LabelSelector | None = setting(None, "Namespaces by label, if their labels are known.")
     mode: formats.Mode | None = setting(None, "The mode in these namespaces. null: the mode of the file's top level.")
-    severities: formats.Severities = setting(
-        {}, "Severities in these namespaces; they override those of the file's top level."
-    )
+    severities: formats.Severities = setting({}, "Severities in these namespaces, above those of the file's top level.")
     injections: NamespaceInjections = setting(NamespaceInjections())
 
 
@@ -105,9 +103,7 @@ class WorkloadPath:
         }
     )
     group: formats.ApiGroup = setting("", "The kind's API group; empty for the core group.")
-    holds: Literal["template", "podSpec", "container", "resources"] = setting(
-        "template", "What the path leads to: a pod template, a pod spec, a container, or the resources of one."
-    )
+    holds: Literal["template", "podSpec", "container", "resources"] = setting("template", "What the path leads to.")
     resource: formats.ResourcePlural | None = setting(
         None, "The kind's name in the API's paths, for the chart. null: the kind in lower case with an `s`."
     )

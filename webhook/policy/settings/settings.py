@@ -55,8 +55,8 @@ class Limits:
     )
     from_device_plugin: bool = setting(
         False,
-        "Takes the limits from the device plugin's configuration, per node and strategy, up or down; the limits of "
-        "this section apply where it is unknown.",
+        "Takes the limits from the device plugin's configuration, per node and strategy, up or down; where it is "
+        "unknown, this section applies.",
     )
 
 
@@ -280,8 +280,8 @@ class FactsSettings:
     )
     max_age: formats.Seconds = setting(
         900.0,
-        "Age at which facts that the API server no longer confirms count as unknown, except RuntimeClasses. The API "
-        "server confirms them once per minute, so less than 2m counts as 2m.",
+        "Age at which unconfirmed facts count as unknown, except RuntimeClasses. The API server confirms "
+        "facts once per minute, so less than 2m counts as 2m.",
     )
 
     @property
@@ -323,9 +323,7 @@ PresetName = Literal[
 class Workloads:
     """Kinds that the webhook checks besides the built-in ones."""
 
-    presets: tuple[PresetName, ...] = setting(
-        ("all",), "Presets of custom kinds that are checked; `all` stands for every one."
-    )
+    presets: tuple[PresetName, ...] = setting(("all",), "Presets of custom kinds that are checked.")
     paths: tuple[elements.WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
     default_queue: bool | None = setting(
         None,

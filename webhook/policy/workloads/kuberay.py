@@ -13,7 +13,7 @@ _GROUP, _CLUSTER = "ray.io", "cluster"
 
 
 def _workers(manifest: Members, path: Path) -> int | None:
-    """The pods of a worker group: `replicas` within `minReplicas` and `maxReplicas`, times `numOfHosts`.
+    """The pods of a worker group: `replicas` within their bounds, times `numOfHosts`.
 
     An autoscaler changes `replicas`, so that with `enableInTreeAutoscaling` only equal bounds make the count known
     (v1.7, `ray-operator/controllers/ray/utils/util.go`; `numOfHosts` since v1.1).
