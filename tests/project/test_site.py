@@ -1,4 +1,4 @@
-"""The site has every page, and shows what GitHub shows."""
+"""The site has every page and shows what GitHub shows, and the documentation stays short."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from docs.site.pages import ROOT, config, pages, places
 from docs.site.text import converted
 from tests.project.repository import name, tracked
 
+WORDS = 45_000
+"""The most words of the documentation. A word has a letter or a digit, unlike the borders of a table."""
+
 GENERATED_FROM = "docs/prose/"
 
 
@@ -26,6 +29,17 @@ def test_every_committed_page_of_docs_is_in_site() -> None:
     committed = {name(file) for file in tracked("docs/*.md") if not name(file).startswith(GENERATED_FROM)}
     assert committed - set(pages().values()) == set()
     assert len(committed) > 40
+
+
+def test_documentation_stays_short() -> None:
+    words = Counter(
+        {
+            file: len(re.findall(r"\S*[^\W_]\S*", (ROOT / file).read_text()))
+            for file in pages().values()
+            if file.startswith("docs/")
+        }
+    )
+    assert words.total() <= WORDS, dict(words.most_common(10))
 
 
 def test_links_lead_to_places_in_site() -> None:
