@@ -77,14 +77,18 @@ def _succeed(running: ControlPlaneOnly, block: Block) -> None:
 def test_annotation_of_page_stops_policies_without_replicas(
     policies: ControlPlaneOnly, record_property: Callable[[str, object], None]
 ) -> None:
-    _succeed(policies, page_block("docs/how-to/emergency.md", "gpushare-webhook-parameters"))
+    _succeed(policies, page_block("docs/how-to/emergency.md", "--overwrite \\\n  gpushare-webhook/mode=off"))
     began = time.monotonic()
     wait_for("the policies to stop", lambda: not _denies(policies), every=0.05)
     took = time.monotonic() - began
     record_property("in force after", f"{took:.2f} s")
     assert took < CONTRACT
-    policies.kubectl(
-        "annotate", "serviceaccount", f"{NAME}-parameters", f"--namespace={NAME}", "gpushare-webhook/mode-"
+    _succeed(
+        policies,
+        page_block(
+            "docs/how-to/emergency.md",
+            "serviceaccount gpushare-webhook-parameters --namespace gpushare-webhook gpushare",
+        ),
     )
     wait_for("the policies to deny again", lambda: _denies(policies))
 
