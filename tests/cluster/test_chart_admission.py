@@ -32,7 +32,7 @@ def running(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory)
     """A control plane that admits pods of the critical classes only where a quota counts them, as GKE does."""
     scope = {"scopeName": "PriorityClass", "operator": "In", "values": CRITICAL}
     flag = _limited_to_quotas(tmp_path_factory.mktemp("admission"), scope)
-    with control_plane(ControlPlaneOptions(api_server_flags=(flag,))) as started:
+    with control_plane(ControlPlaneOptions(api_server_flags=(flag,), controller_manager_flags=())) as started:
         yield started
 
 

@@ -67,7 +67,9 @@ def test_annotation_of_page_turns_denial_into_warning_and_back(
     release = installed
     cap = page_block("docs/how-to/emergency.md", "mode=warn")
     show = page_block("docs/how-to/emergency.md", "get --raw")
-    lift = page_block("docs/how-to/emergency.md", "webhook/mode-")
+    lift = page_block(
+        "docs/how-to/emergency.md", "annotate configmap gpushare-webhook --namespace gpushare-webhook gpushare"
+    )
     replicas = len(release.pods())
     wait_for("the webhook to reject", lambda: refused(release))
 

@@ -20,9 +20,6 @@ SERVICES = "10.96.0.0/24"
 # The components hold back their own requests by default, which costs seconds in an empty cluster.
 QUICK_CLIENT = ("--kube-api-qps=500", "--kube-api-burst=1000")
 
-# The controller compiles each expression of a policy again for each kind, to warn of types in the policy's status.
-WITHOUT_TYPE_CHECKS = "--controllers=*,-validatingadmissionpolicy-status-controller"
-
 
 class ControlPlane:
     """The control plane of one cluster. `launch` returns immediately, `wait_ready` when the control plane is usable."""
@@ -117,7 +114,6 @@ class ControlPlane:
             f"--root-ca-file={self.authority}",
             f"--flex-volume-plugin-dir={self._folder / 'volume-plugins'}",  # it makes the folder
             "--use-service-account-credentials=true",
-            WITHOUT_TYPE_CHECKS,
             *QUICK_CLIENT,  # it makes some forty service accounts before it works
             "--leader-elect=false",
             "--secure-port=0",

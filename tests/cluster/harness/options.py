@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+WITHOUT_TYPE_CHECKS = "--controllers=*,-validatingadmissionpolicy-status-controller"
+"""The controller compiles each expression of a policy again for each kind, to warn of types in the policy's status."""
+
+
 def mps(replicas: int = 10, *, rename: bool = False) -> dict[str, Any]:
     """Device plugin configuration: every GPU shared through MPS, with `rename` as `nvidia.com/gpu.shared`."""
     return _shared("mps", replicas, rename=rename)
@@ -56,7 +60,7 @@ class ControlPlaneOptions:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     runtime_config: tuple[str, ...] = ()
     api_server_flags: tuple[str, ...] = ()
-    controller_manager_flags: tuple[str, ...] = ()
+    controller_manager_flags: tuple[str, ...] = (WITHOUT_TYPE_CHECKS,)
     caller: bytes | None = None
 
 
