@@ -1,7 +1,8 @@
-"""What a rehearsal leaves behind: nothing that names its folder."""
+"""A rehearsal leaves nothing behind that names its folder."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,12 @@ from release.rehearsal.guide import FailedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def remove(folder: Path) -> None:
+    """Remove the folder. Raises `FailedError` as `check` does, and names files that it cannot remove."""
+    shutil.rmtree(folder, ignore_errors=True)
+    check(folder)
 
 
 def check(folder: Path) -> None:
