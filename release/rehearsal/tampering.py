@@ -68,7 +68,7 @@ class _Released:
 
 
 def refused(engine: Engine, reader: Reader, registry: Registry, version: str) -> list[str]:
-    """Return what verification says about each attack.
+    """Return the refusal of each attack.
 
     Raises `FailedError` where verification accepts an attack, or refuses it for another reason.
     """
@@ -151,7 +151,7 @@ def _refusal(reader: Reader, name: str, expected: str, key: str = "build/cosign.
     environment = os.environ | dict(reader.environment)
     done = subprocess.run(command, cwd=reader.clone, env=environment, capture_output=True, text=True, check=False)
     if not done.returncode:
-        raise FailedError(f"`{' '.join(command)}` accepts what it must refuse: {name}")
+        raise FailedError(f"`{' '.join(command)}` accepts an attack")
     if expected not in done.stderr:
         raise FailedError(f"`{' '.join(command)}` fails, but not with {expected!r}: {done.stderr.strip()[-2000:]}")
     return expected
