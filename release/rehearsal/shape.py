@@ -31,7 +31,7 @@ def check(engine: Engine, image: str, expected: Mapping[str, str]) -> list[str]:
     with engine.mounted(image) as root:
         sizes = {"`/opt/gpushare-webhook`": _megabytes(root / HOME), "the whole image": _megabytes(root)}
         layers = len(described["rootfs"]["diff_ids"])
-        wrong = [*_configuration(described, expected), *_content(root), *_sizes(sizes), *_layers(layers)]
+        wrong = [*_configuration(described, expected), *_content(root), *_sizes(sizes), *layers_of_page(layers)]
     if wrong:
         raise FailedError("\n".join(f"the image: {one}" for one in wrong))
     return [f"{name}: {size:.0f} MB unpacked" for name, size in sizes.items()] + [f"layers: {layers}"]
@@ -85,7 +85,8 @@ def _sizes(sizes: Mapping[str, float]) -> Iterator[str]:
             yield f"{name} has {size:.0f} MB, and {PAGE.name} says {shown} MB"
 
 
-def _layers(found: int) -> Iterator[str]:
+def layers_of_page(found: int) -> Iterator[str]:
+    """The difference between a number of layers and the one that the page names, if there is one."""
     (shown,) = re.findall(r"buildah has (\w+) layers", " ".join(PAGE.read_text().split()))
     if shown not in (_NUMBERS.get(found), str(found)):
         yield f"it has {found} layers, and {PAGE.name} says {shown}"

@@ -77,7 +77,7 @@ def refused(engine: Engine, reader: Reader, registry: Registry, version: str) ->
     return [
         *_attacked("image", reader, image, lambda: _push_image(engine, image)),
         *_attacked("chart", reader, chart, lambda: _push_chart(engine, reader, registry)),
-        f"released image, another key: {_refusal(reader, image.name, _BY_ANOTHER, _another_key(reader))}",
+        f"released image, another key: {refusal(reader, image.name, _BY_ANOTHER, _another_key(reader))}",
     ]
 
 
@@ -92,9 +92,9 @@ def _released(registry: Registry, repository: str, tag: str, signed: str) -> _Re
 def _attacked(kind: str, reader: Reader, released: _Released, push: Callable[[], None]) -> Iterator[str]:
     """Push changed content under the released tag, and yield why verification refuses it."""
     with _replaced(released, push) as changed:
-        yield f"changed {kind} under the released tag: {_refusal(reader, released.name, _UNSIGNED)}"
+        yield f"changed {kind} under the released tag: {refusal(reader, released.name, _UNSIGNED)}"
         released.copy_signature(changed)
-        yield f"changed {kind} with the released signature: {_refusal(reader, released.name, _OF_ANOTHER)}"
+        yield f"changed {kind} with the released signature: {refusal(reader, released.name, _OF_ANOTHER)}"
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def _kind(manifest: bytes) -> str:
     return kind
 
 
-def _refusal(reader: Reader, name: str, expected: str, key: str = "build/cosign.pub") -> str:
+def refusal(reader: Reader, name: str, expected: str, key: str = "build/cosign.pub") -> str:
     """The reason for which verification refuses a name. Raises `FailedError` where it is not the expected one."""
     command = ["cosign", "verify", "--key", key, "--insecure-ignore-tlog", name]
     environment = os.environ | dict(reader.environment)

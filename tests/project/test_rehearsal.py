@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from packaging.version import Version
 
 from release.image.provenance import PARTS, main, predicate
 from release.rehearsal import __main__ as rehearsal
-from release.rehearsal import former, guide, left, machine
+from release.rehearsal import former, guide, left, machine, shape, tampering
 from release.rehearsal.guide import FailedError
 from tests.cluster.harness.cache import ToolsMissingError
 from tests.project.repository import ROOT
@@ -156,6 +157,37 @@ def test_failure_does_not_hide_leftovers(
         f"rehearse-release: the step failed in {tmp_path}",
         f"rehearse-release: a process is left in {tmp_path}",
     ]
+
+
+def reader(folder: Path, **environment: str) -> guide.Reader:
+    (folder / "records").mkdir()
+    return guide.Reader(folder, os.environ | environment, folder / "records")
+
+
+@pytest.mark.parametrize(("script", "message"), [("false", "1 false"), ("exit 3", "the shell ended early")])
+def test_failed_step_names_line_of_guide(script: str, message: str, tmp_path: Path) -> None:
+    step = guide.steps()[0]
+    failing = replace(step, block=replace(step.block, script=f"{script}\n"))
+    with pytest.raises(FailedError, match=f"^docs/how-to/release.md:{step.block.line}: {message}"):
+        reader(tmp_path).follow(failing)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(0, "accepts an attack"), (1, "fails, but not with 'no signatures found': Error: connection refused")],
+)
+def test_refusal_for_another_reason_fails(status: int, message: str, tmp_path: Path) -> None:
+    """A script stands for cosign, which the rehearsal builds."""
+    program = tmp_path / "cosign"
+    program.write_text(f"#!/bin/sh\necho 'Error: connection refused' >&2\nexit {status}\n")
+    program.chmod(0o755)
+    with pytest.raises(FailedError, match=message):
+        tampering.refusal(reader(tmp_path, PATH=f"{tmp_path}:{os.environ['PATH']}"), "image:tag", "no signatures found")
+
+
+def test_page_names_layers_of_image() -> None:
+    assert list(shape.layers_of_page(2)) == []
+    assert list(shape.layers_of_page(3)) == ["it has 3 layers, and image.md says two"]
 
 
 SIGNALLED = """
