@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from release.rehearsal import left
 from release.rehearsal.guide import FailedError
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def engine(folder: Path, trusted: Path) -> Iterator[Engine]:
     try:
         yield made
     finally:
+        # After a signal, the programs that a killed shell started still run.
+        left.end(folder)
         try:
             made("buildah", "rm", "--all")
         finally:

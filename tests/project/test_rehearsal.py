@@ -190,6 +190,17 @@ def test_page_names_layers_of_image() -> None:
     assert list(shape.layers_of_page(3)) == ["it has 3 layers, and image.md says two"]
 
 
+@pytest.mark.parametrize(("words", "variable"), [(("{}",), ""), ((), "{}/storage.conf")])
+def test_processes_that_use_folder_are_killed(words: tuple[str, ...], variable: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "input()", *(word.format(tmp_path / "used") for word in words)]
+    environment = os.environ | {"CONTAINERS_STORAGE_CONF": variable.format(tmp_path / "used")}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
+        left.end(tmp_path / "other")
+        assert process.poll() is None
+        left.end(tmp_path / "used")
+        assert process.wait(timeout=30) == -signal.SIGKILL
+
+
 SIGNALLED = """
 import os, signal, sys, tempfile
 from pathlib import Path
