@@ -10,7 +10,7 @@ FROM ${BASE} AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-pip
 WORKDIR /src
 COPY release/image release/image
-# A private package index and its certificate authority are secrets of the build; docs/how-to/release.md, step 5.
+# A private package index and its certificate authority are secrets of the build; docs/how-to/release.md, step 3.
 RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf --mount=type=secret,id=ca.pem,target=/run/secrets/ca.pem \
     release/image/libraries.sh python3 /opt/gpushare-webhook && release/image/bytecode.sh python3 /opt/gpushare-webhook /opt/gpushare-webhook
 COPY webhook /opt/gpushare-webhook/webhook

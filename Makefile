@@ -175,7 +175,9 @@ sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.
 	@$(RELEASE)/bin/python -m release.image.sbom build/sbom/gpushare-webhook.cdx.json
 
-rehearse-release: cluster-tools chart-tools ## Run the release guide against a registry and a cluster on this machine (root, Go, buildah).
+rehearse-release: $(READY) ## Run the release guide against a registry and a cluster on this machine (root, Go, buildah).
+	@$(BIN)/python -m release.rehearsal.machine
+	@$(MAKE) --no-print-directory cluster-tools chart-tools
 	@$(BIN)/python -m release.rehearsal
 
 clean: ## Remove everything that make created here.

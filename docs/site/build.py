@@ -26,9 +26,15 @@ REDIRECT = """\
 <link rel="icon" href="data:,">
 <a href="{0}/">gpushare-webhook {0}</a>
 """
+_ELSEWHERE = r"""["']?\s*(?:https?:)?//[^>;]*"""
 EXTERNAL = re.compile(
-    r"<(?:script|img|iframe)\b[^>]*\bsrc=\"?https?:[^>]*>|<link\b[^>]*\bstylesheet\b[^>]*https?:[^>]*>"
+    rf"<(?:script|img|iframe)\b[^>]*\bsrc\s*=\s*{_ELSEWHERE}>"
+    r"|<link\b(?=[^>]*\brel\s*=\s*[\"']?[^\"'>]*\b(?:stylesheet|\w*preload|prefetch|preconnect|icon|manifest)\b)"
+    rf"[^>]*\bhref\s*=\s*{_ELSEWHERE}>"
+    rf"|@import\s*(?:url\(\s*)?{_ELSEWHERE};",
+    re.IGNORECASE,
 )
+"""An element or a rule of styles that loads from another server, with its attributes in any order."""
 
 
 def main() -> int:
@@ -63,17 +69,22 @@ def write_source(folder: Path) -> None:
 
 
 def external(site: Path) -> list[str]:
-    """Return what the pages load from other servers."""
-    found = ((page, EXTERNAL.search(page.read_text(encoding="utf-8"))) for page in sorted(site.rglob("*.html")))
-    return [f"{page.relative_to(site)}: loads from another server: {load[0]}" for page, load in found if load]
+    """Return each page or style that loads from another server, with the element or the rule that does."""
+    files = sorted([*site.rglob("*.html"), *site.rglob("*.css")])
+    found = ((file, EXTERNAL.search(file.read_text(encoding="utf-8"))) for file in files)
+    return [f"{file.relative_to(site)}: loads from another server: {load[0]}" for file, load in found if load]
 
 
 def write_versions(site: Path) -> None:
-    """List the versions of a folder for the selector of the pages, and lead visitors to the newest."""
+    """List the versions of a folder for the selector of the pages, and lead visitors to the latest.
+
+    The latest version is the newest final one, or the newest release candidate where no final one exists.
+    """
     versions = sorted((page.parent.name for page in site.glob("*/index.html")), key=Version, reverse=True)
-    listed = [{"version": one, "title": one, "aliases": ["latest"] if one == versions[0] else []} for one in versions]
+    latest = next((one for one in versions if not Version(one).is_prerelease), versions[0])
+    listed = [{"version": one, "title": one, "aliases": ["latest"] if one == latest else []} for one in versions]
     (site / "versions.json").write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
-    (site / "index.html").write_text(REDIRECT.format(versions[0]), encoding="utf-8")
+    (site / "index.html").write_text(REDIRECT.format(latest), encoding="utf-8")
 
 
 if __name__ == "__main__":

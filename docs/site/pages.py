@@ -18,6 +18,7 @@ OUTSIDE = {
     "charts/gpushare-webhook/README.md": "reference/chart.md",
     "CHANGELOG.md": "develop/changelog.md",
     "CONTRIBUTING.md": "develop/contributing.md",
+    "GOVERNANCE.md": "develop/governance.md",
     "SECURITY.md": "develop/security.md",
 }
 """The places in the site of pages outside docs/."""

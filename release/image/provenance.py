@@ -2,7 +2,8 @@
 
     python -m release.image.provenance BASE VERSION SOURCE
 
-BASE names the base by its digest, and SOURCE is the URL of the repository. The commit is the one checked out.
+BASE names the base by its digest, and SOURCE is the URL of the repository. The commit is the one checked out, and no
+file of the image may differ from it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from release.lock import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+
+PARTS = (".dockerignore", "Dockerfile", "LICENSE", "release/image", "webhook")
+"""The paths that the image is made of."""
 
 
 def predicate(base: str, version: str, source: str, commit: str, finished: datetime) -> dict[str, Any]:
@@ -41,16 +46,25 @@ def predicate(base: str, version: str, source: str, commit: str, finished: datet
     }
 
 
-def main(words: Sequence[str]) -> int:
-    """Print the predicate; 2 where the arguments are wrong."""
-    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True).strip()  # noqa: S607
+def main(words: Sequence[str], root: Path = ROOT) -> int:
+    """Print the predicate; 2 where the arguments are wrong, 1 where the image is not that of the commit."""
+    commit = _git(root, "rev-parse", "HEAD").strip()
     try:
         base, version, source = words
-        print(json.dumps(predicate(base, version, source, commit, datetime.now(UTC)), indent=2))
+        made = predicate(base, version, source, commit, datetime.now(UTC))
     except ValueError as problem:
         print(f"provenance: {problem}; usage: python -m release.image.provenance BASE VERSION SOURCE", file=sys.stderr)
         return 2
+    if changed := _git(root, "status", "--porcelain", "--", *PARTS):
+        advice = "commit or remove them, and build the image again"
+        print(f"provenance: these files differ from the commit: {advice}\n{changed}", file=sys.stderr)
+        return 1
+    print(json.dumps(made, indent=2))
     return 0
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.check_output(["git", *arguments], cwd=root, text=True)  # noqa: S607
 
 
 if __name__ == "__main__":

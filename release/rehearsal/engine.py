@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from release.rehearsal import left
 from release.rehearsal.guide import FailedError
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ class Engine:
     def __call__(self, *command: str, folder: Path | None = None) -> str:
         """Run a program and return its output. Raises `FailedError`."""
         environment = os.environ | self.environment
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            raise FailedError(f"{command[0]} is not on PATH: install the packages of docs/how-to/release.md") from None
         if done.returncode:
             raise FailedError(f"`{' '.join(command)}` ended with {done.returncode}: {done.stderr.strip()[-4000:]}")
         return done.stdout
@@ -81,5 +85,9 @@ def engine(folder: Path, trusted: Path) -> Iterator[Engine]:
     try:
         yield made
     finally:
-        made("buildah", "rm", "--all")
-        made("buildah", "rmi", "--all", "--force")
+        # After a signal, the programs that a killed shell started still run.
+        left.end(folder)
+        try:
+            made("buildah", "rm", "--all")
+        finally:
+            made("buildah", "rmi", "--all", "--force")

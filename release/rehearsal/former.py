@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import re
 import subprocess
-import tarfile
 from typing import TYPE_CHECKING
 
 from release.rehearsal.debian import base
@@ -19,12 +17,14 @@ if TYPE_CHECKING:
     from release.rehearsal.engine import Engine
     from release.rehearsal.registry import Registry
 
+# Step 1 of docs/how-to/release.md sets both: after a release, to the commit and the version of that release.
 COMMIT = "98e492a"
 VERSION = "0.1.0-dev.1"
 IMAGE = "gpushare-webhook/gpushare-webhook"
 
 # Its Dockerfile names this base by its tag, and has no secrets.
 _RELEASE = "bookworm"
+_STATED = re.compile(r"""^((?:version|appVersion): |__version__ = ["'])[\w.+-]+""", re.MULTILINE)
 _BASE = f"docker.io/library/debian:{_RELEASE}-slim"
 
 
@@ -44,10 +44,19 @@ def push(engine: Engine, registry: Registry, folder: Path) -> None:
 
 
 def _export(folder: Path) -> None:
-    """The files of the commit, with the version instead of its own, which the released version has to exceed."""
+    """The files of the commit, with `VERSION` instead of its own, which the released version has to exceed."""
     archive = subprocess.run(["git", "archive", COMMIT], cwd=ROOT, check=True, capture_output=True).stdout  # noqa: S607
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(folder, filter="data")
+    folder.mkdir()
+    # `tarfile` has a safe filter from Python 3.11.4 on, and Debian 12 has 3.11.2.
+    subprocess.run(["tar", "--extract", f"--directory={folder}"], input=archive, check=True, capture_output=True)  # noqa: S607
     for name in ("webhook/__init__.py", "charts/gpushare-webhook/Chart.yaml"):
         file = folder / name
-        file.write_text(re.sub(r"(?m)((?:ersion|_version__ =)\W+)0\.1\.0\b", rf"\g<1>{VERSION}", file.read_text()))
+        file.write_text(versioned(file.read_text()))
+
+
+def versioned(text: str) -> str:
+    """The text of a file that states the version, with `VERSION` instead. Raises `ValueError` where it states none."""
+    changed, count = _STATED.subn(rf"\g<1>{VERSION}", text)
+    if not count:
+        raise ValueError(f"no line states a version in:\n{text}")
+    return changed

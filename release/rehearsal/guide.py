@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -54,7 +55,10 @@ class Reader:
         """Run a step by a command that ends in `bash`, and return how many seconds it took. Raises `FailedError`."""
         began = time.monotonic()
         record = self.records / str(step.block.line)
-        (ran,) = page_shell.run([step.block], self.clone, record, shell, self.environment)
+        try:
+            (ran,) = page_shell.run([step.block], self.clone, record, shell, self.environment)
+        except (AssertionError, subprocess.TimeoutExpired) as problem:
+            raise FailedError(f"{step.block.where}: {problem}") from problem
         if ran.failed:
             raise FailedError(f"{step.block.where}: {'; '.join(ran.failed)}\n{ran.out[-2000:]}{ran.err[-4000:]}")
         return time.monotonic() - began

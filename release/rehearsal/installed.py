@@ -95,7 +95,8 @@ def show(running: Cluster, reader: Reader, step: Step) -> float:
 def upgrade(running: Cluster, registry: Registry, version: str) -> list[str]:
     """Install the former version, upgrade, roll back and uninstall while pods are created; return the figures.
 
-    Raises `FailedError` where a pod is rejected, or stored without the webhook's edits.
+    Raises `FailedError` where a pod is rejected, or stored without the webhook's edits, and where the pods run another
+    version.
     """
     helm, before = Helm(running, NAMESPACE), inventory(running)
     chart = (RELEASE, f"oci://{registry.address}/charts/gpushare-webhook", f"--ca-file={registry.authority}")
@@ -103,13 +104,14 @@ def upgrade(running: Cluster, registry: Registry, version: str) -> list[str]:
     wait = ("--wait", "--timeout=240s")
     helm("install", *chart, f"--version={former.VERSION}", "--create-namespace", *wait, values=values)
     wait_for("the former version to answer", lambda: _enforces(running))
-    figures = [f"{former.VERSION}: {_images(running)}"]
+    figures = [f"{former.VERSION}: {_running(running, registry, former.VERSION)}"]
     with workspace(running, "upgrade") as space, creating(space, rate=5) as creates:
         creates.wait_for_more()
         helm("upgrade", *chart, f"--version={version}", *wait, values=values)
-        figures.append(f"upgraded to {version}: {_images(running)}; {_counted(creates)}")
+        figures.append(f"upgraded to {version}: {_running(running, registry, version)}; {_counted(creates)}")
         helm("rollback", RELEASE, "1", *wait)
-        figures.append(f"rolled back to {former.VERSION}: {_images(running)}; {_counted(creates)}")
+        back = _running(running, registry, former.VERSION)
+        figures.append(f"rolled back to {former.VERSION}: {back}; {_counted(creates)}")
     if failed := lost(creates.answered):
         raise FailedError(f"{len(failed)} creates were lost, the first: {failed[0]}")
     _uninstall(helm)
@@ -122,11 +124,14 @@ def _counted(creates: Creates) -> str:
     return summary(creates.answered)
 
 
-def _images(running: Cluster) -> str:
-    """The images that the containers of the release's pods name."""
+def _running(running: Cluster, registry: Registry, version: str) -> str:
+    """The image that the containers of the release's pods name. Raises `FailedError` unless it is of the version."""
     pods = running.api.items(f"/api/v1/namespaces/{NAMESPACE}/pods")
     names = {one["spec"]["containers"][0]["image"] for one in pods if "deletionTimestamp" not in one["metadata"]}
-    return ", ".join(sorted(names))
+    expected = f"{registry.address}/{former.IMAGE}:{version}"
+    if names != {expected}:
+        raise FailedError(f"the pods run {', '.join(sorted(names)) or 'no image'} instead of {expected}")
+    return expected
 
 
 def _enforces(running: Cluster) -> bool:

@@ -1,7 +1,8 @@
-"""The built image compared with what docs/explanation/image.md, the Dockerfile and the release guide say about it."""
+"""Compare the built image with docs/explanation/image.md, the Dockerfile and the release guide."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 PAGE = ROOT / "docs" / "explanation" / "image.md"
 _LABEL = "org.opencontainers.image."
+_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 _TOLERANCE = 0.1
 """How far a size may be from the page's: libraries and Debian's packages change between two releases."""
 
@@ -28,10 +30,10 @@ def check(engine: Engine, image: str, expected: Mapping[str, str]) -> list[str]:
     sizes = {}
     with engine.mounted(image) as root:
         sizes = {"`/opt/gpushare-webhook`": _megabytes(root / HOME), "the whole image": _megabytes(root)}
-        wrong = [*_configuration(described, expected), *_content(root), *_sizes(sizes)]
+        layers = len(described["rootfs"]["diff_ids"])
+        wrong = [*_configuration(described, expected), *_content(root), *_sizes(sizes), *layers_of_page(layers)]
     if wrong:
         raise FailedError("\n".join(f"the image: {one}" for one in wrong))
-    layers = len(described["rootfs"]["diff_ids"])
     return [f"{name}: {size:.0f} MB unpacked" for name, size in sizes.items()] + [f"layers: {layers}"]
 
 
@@ -52,7 +54,7 @@ def _configuration(described: Mapping[str, Any], expected: Mapping[str, str]) ->
 
 
 def _content(root: Path) -> Iterator[str]:
-    """What is in the files: the locked libraries with their licences, and no tool of the build."""
+    """The files contain the locked libraries with their licences, and no tool of the build."""
     home = root / HOME
     installed = {folder.name.removesuffix(".dist-info").lower() for folder in home.glob("*.dist-info")}
     locked = {_library(line) for line in re.findall(r"^(\S+==\S+)", LOCK.read_text(), re.MULTILINE)}
@@ -65,7 +67,7 @@ def _content(root: Path) -> Iterator[str]:
     if not list((home / "webhook").rglob("*.pyc")):
         yield "it has no byte code of the webhook"
     for tool in ("usr/bin/pip3", "etc/pip.conf", "run/secrets/ca.pem", "src", "usr/bin/gcc"):
-        if (root / tool).exists():
+        if os.path.lexists(root / tool):
             yield f"it contains /{tool}, which belongs to the build"
 
 
@@ -81,6 +83,13 @@ def _sizes(sizes: Mapping[str, float]) -> Iterator[str]:
         (shown,) = re.findall(rf"^\| {re.escape(name)} \| ([\d,]+) MB \|", page, re.MULTILINE)
         if abs(size - float(shown)) > _TOLERANCE * float(shown):
             yield f"{name} has {size:.0f} MB, and {PAGE.name} says {shown} MB"
+
+
+def layers_of_page(found: int) -> Iterator[str]:
+    """The difference between a number of layers and the one that the page names, if there is one."""
+    (shown,) = re.findall(r"buildah has (\w+) layers", " ".join(PAGE.read_text().split()))
+    if shown not in (_NUMBERS.get(found), str(found)):
+        yield f"it has {found} layers, and {PAGE.name} says {shown}"
 
 
 def _megabytes(folder: Path) -> float:

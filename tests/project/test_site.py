@@ -92,6 +92,15 @@ def test_source_has_pages_pictures_and_navigation(tmp_path: Path) -> None:
     [
         ('<script src="https://example.com/x.js"></script>', 1),
         ('<link rel="stylesheet" href="https://example.com/x.css">', 1),
+        ("<link href=https://example.com/x.css rel=stylesheet>", 1),
+        ("<link href='//example.com/x.css' media='all' rel='alternate stylesheet'>", 1),
+        ('<link as="font" href="https://example.com/x.woff2" rel="preload">', 1),
+        ('<link rel="modulepreload" href="https://example.com/x.js">', 1),
+        ('<style>@import "https://example.com/x.css";</style>', 1),
+        ("<style>@import url(//example.com/x.css);</style>", 1),
+        ('<style>@import "x.css";</style>', 0),
+        ('<link href="https://example.com/x" rel="canonical"><link href="x.css" rel="stylesheet">', 0),
+        ('<link rel="preload" href="x.css"><a href="https://example.com/">x</a>', 0),
         ('<a href="https://example.com/">x</a><script src="x.js"></script>', 0),
     ],
 )
@@ -100,12 +109,27 @@ def test_page_that_loads_from_another_server_is_found(html: str, count: int, tmp
     assert len(external(tmp_path)) == count
 
 
-def test_newest_version_is_first_and_latest(tmp_path: Path) -> None:
-    for version in ("7.1.0-rc.1", "7.1.0", "7.10.0", "7.9.0-dev.2"):
+def test_styles_that_load_from_another_server_are_found(tmp_path: Path) -> None:
+    (tmp_path / "x.css").write_text('@import url("https://example.com/y.css");')
+    assert external(tmp_path) == [
+        'x.css: loads from another server: @import url("https://example.com/y.css");',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("versions", "latest"),
+    [
+        (("7.10.0", "7.9.0-dev.2", "7.1.0", "7.1.0-rc.1"), "7.10.0"),
+        (("7.2.0-rc.1", "7.1.0", "7.1.0-rc.1"), "7.1.0"),
+        (("7.1.0-rc.2", "7.1.0-rc.1"), "7.1.0-rc.2"),
+    ],
+)
+def test_newest_final_version_is_latest(versions: tuple[str, ...], latest: str, tmp_path: Path) -> None:
+    for version in reversed(versions):
         (tmp_path / version).mkdir()
         (tmp_path / version / "index.html").touch()
     write_versions(tmp_path)
     listed = json.loads((tmp_path / "versions.json").read_text())
-    assert [one["version"] for one in listed] == ["7.10.0", "7.9.0-dev.2", "7.1.0", "7.1.0-rc.1"]
-    assert [one["version"] for one in listed if one["aliases"] == ["latest"]] == ["7.10.0"]
-    assert 'url=7.10.0/"' in (tmp_path / "index.html").read_text()
+    assert tuple(one["version"] for one in listed) == versions
+    assert [one["version"] for one in listed if one["aliases"] == ["latest"]] == [latest]
+    assert f'url={latest}/"' in (tmp_path / "index.html").read_text()
