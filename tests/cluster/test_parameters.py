@@ -85,6 +85,7 @@ def test_parameters_follow_nodes_and_annotation(
         shared = {
             "mode": "enforce",
             "sharing": "mps",
+            "limitMps": "1",
             "runtimeClass": "inject",
             "runtimeClassSelector": "",
             "tolerations": "team|NoSchedule",
