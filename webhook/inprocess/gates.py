@@ -12,7 +12,7 @@ from typing import Final
 
 from webhook.inprocess.cel import literal, text, texts
 from webhook.inprocess.kinds import KIND
-from webhook.inprocess.pods import MOST
+from webhook.inprocess.pods import MOST, MOST_MOUNTS, MOST_NAMES, MOST_VARIABLES
 from webhook.policy.mark import INJECTED
 from webhook.policy.placement.memory import ANNOTATION
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
@@ -55,6 +55,12 @@ def _any(test: str) -> str:
     return f"lists.exists(held, type(held) == list && held.exists(c, has(c.resources) && {test}))"
 
 
+def _many(most: int, *fields: str) -> str:
+    """Whether fields of the containers have so many elements together that a test of each costs too much."""
+    sizes = " + ".join(f"c.?{field}.orValue([]).size()" for field in fields)
+    return f"lists.map(held, type(held) != list ? 0 : held.map(c, {sizes}).sum()).sum() > {most}"
+
+
 def _names(field: str) -> str:
     amounts = f"c.resources.{field}"
     of_mig = f"{amounts}.size() <= {MOST} && {amounts}.exists(n, n.startsWith({text(MIG)}))"
@@ -63,6 +69,10 @@ def _names(field: str) -> str:
 
 _NAMES = f"({_names('limits')} || {_names('requests')})"
 """Whether a container names a GPU resource."""
+
+_MANY_NAMES = _many(MOST_NAMES, "resources.?limits", "resources.?requests")
+_NAMES_ANY = f"({_MANY_NAMES} || {_any(_NAMES)})"
+"""Whether any container does, or all together have too many names to look."""
 
 _SHARES = f"{GPUS}.filter(n, has(c.resources.limits) && n in c.resources.limits || "
 _SHARES += "has(c.resources.requests) && n in c.resources.requests)"
@@ -103,38 +113,47 @@ _ODD = (
     f"({_odd('limits')} || {_odd('requests')} || "
     f"has(c.resources.requests) && c.resources.requests.exists(n, {_UNLIKE}))"
 )
-QUANTITY: Final = _gate(f"(pod.?spec.?resources.hasValue() || {_any(_ODD)} && {_any(_NAMES)})")
+QUANTITY: Final = _gate(f"(pod.?spec.?resources.hasValue() || {_MANY_NAMES} || {_any(_ODD)} && {_any(_NAMES)})")
 """An amount is not made of digits alone, or the request of a container differs from its limit."""
 
-_IS_OWN = (
-    f"has(e.value) && {_SHARES}.size() == 1 && [dyn({PATHS})].exists(paths, paths.exists(n, paths[n] == e.value && "
-    "n in c.resources.?limits.orValue({})))"
-)
+_OWN_PATHS = f"{_SHARES}.size() == 1 ? paths.filter(n, n in c.resources.?limits.orValue({{}})).map(n, paths[n]) : []"
+_SETS_ANOTHER = f"c.env.exists(e, e.name == {text(PIPE_DIRECTORY)} && !(has(e.value) && e.value in own))"
 VARIABLE: Final = _gate(
-    _any(f"has(c.env) && {_NAMES} && c.env.exists(e, e.name == {text(PIPE_DIRECTORY)} && !({_IS_OWN}))")
+    f"({_MANY_NAMES} || {_many(MOST_VARIABLES, 'env')} || [dyn({PATHS})].exists(paths, "
+    + _any(f"has(c.env) && {_NAMES} && (c.env.size() > {MOST} || [{_OWN_PATHS}].exists(own, {_SETS_ANOTHER}))")
+    + "))"
 )
 """A container that names a GPU sets the pipe directory, and not to the path of the only resource for which it asks."""
 
 NAMESPACES: Final = _gate(
     f"({HOST_IPC} == 'required' || pod.?spec.?hostUsers.hasValue() || "
-    f"pod.?spec.?hostPID.orValue(false) || pod.?spec.?hostIPC.orValue(false)) && {_any(_NAMES)}"
+    f"pod.?spec.?hostPID.orValue(false) || pod.?spec.?hostIPC.orValue(false)) && {_NAMES_ANY}"
 )
 """The pod uses a namespace of the host, or has to."""
 
-GRACE: Final = _gate(f"pod.?spec.?terminationGracePeriodSeconds.orValue(30) == 0 && {_any(_NAMES)}")
+GRACE: Final = _gate(f"pod.?spec.?terminationGracePeriodSeconds.orValue(30) == 0 && {_NAMES_ANY}")
 """The pod has no grace period."""
 
-_OWN = (
-    "m.mountPath in pipes && !has(m.subPath) && !has(m.subPathExpr) && pod.spec.?volumes.orValue([]).exists(v, "
-    "v.name == m.name && v.?hostPath.?path.orValue('') == pipes[m.mountPath])"
+_MOST_OWN = 10
+"""Volumes with the directory of a daemon that are compared with each mount. A pod with more of them passes."""
+
+_OWN_VOLUMES = (
+    "pod.spec.?volumes.orValue([]).filter(v, pipes.exists(path, pipes[path] == v.?hostPath.?path.orValue('')))"
 )
+_OWN = (
+    "m.mountPath in pipes && !has(m.subPath) && !has(m.subPathExpr) && "
+    "own.exists(v, v.name == m.name && v.hostPath.path == pipes[m.mountPath])"
+)
+_MOUNTS_ANOTHER = f"c.volumeMounts.exists(m, pipes.exists(path, m.mountPath.contains(path.split('/')[1])) && !({_OWN}))"
+_MANY_VOLUMES = f"pod.spec.?volumes.orValue([]).size() > {MOST}"
 MOUNT: Final = _gate(
-    f"[dyn({PIPES})].exists(pipes, "
+    f"({_MANY_NAMES} || {_many(MOST_MOUNTS, 'volumeMounts')} || {_MANY_VOLUMES} || "
+    f"[dyn({PIPES})].exists(pipes, [{_OWN_VOLUMES}].exists(own, "
     + _any(
-        f"has(c.volumeMounts) && {_NAMES} && c.volumeMounts.exists(m, "
-        f"pipes.exists(path, m.mountPath.contains(path.split('/')[1])) && !({_OWN}))"
+        f"has(c.volumeMounts) && {_NAMES} && "
+        f"(c.volumeMounts.size() > {MOST} || own.size() > {_MOST_OWN} || {_MOUNTS_ANOTHER})"
     )
-    + ")"
+    + ")))"
 )
 """A container that names a GPU mounts another volume at a path with the first part of that of a pipe directory."""
 

@@ -222,12 +222,12 @@ def candidates(condition: str) -> dict[str, str]:
 _SHARED = f"each.name in variables.shared && {lands('one', 'each.name')}"
 LANDING_PODS: Final = (
     "variables.candidates.transformList(place, one, "
-    + record(spec="one.spec", requests="one.requests", lands="variables.landings[place]")
+    + record(spec="one.spec", requests="one.requests", lands="variables.landings[place]", place="place")
     + ").map(one, "
-    + record(spec="one.spec", lands="one.lands", requests=f"one.requests.filter(each, {_SHARED})")
+    + record(spec="one.spec", lands="one.lands", place="one.place", requests=f"one.requests.filter(each, {_SHARED})")
     + ").filter(one, one.requests.size() > 0)"
 )
-"""The candidates that could land on an MPS node, with the requests that they could land with."""
+"""The candidates that could land on an MPS node, with their places and the requests that they could land with."""
 
 IS_FIRST: Final = "(place == 0 || one.requests[place - 1].place != each.place)"
 """Whether the request `each` at a `place` is the first of its container. Those of a container are adjacent."""

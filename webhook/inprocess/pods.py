@@ -26,6 +26,21 @@ The API server's time to look through a list grows faster than the list, within 
 seconds. A policy that checks denies a larger pod, and injections leave it as it is.
 """
 
+MOST_NAMES: Final = 10_000
+"""Names of resources in limits and requests of all containers together: more exceed the budget of an expression."""
+
+MOST_VARIABLES: Final = 10_000
+"""Variables of all containers together."""
+
+MOST_MOUNTS: Final = 2000
+"""Mounts of all containers together: to read the path of each takes more steps."""
+
+TOO_LARGE: Final = (
+    f"a list of the pod or of a container has more than {MOST} entries, or its containers have more than {MOST_NAMES} "
+    f"names of resources, {MOST_VARIABLES} variables or {MOST_MOUNTS} mounts together"
+)
+"""The reason why a policy denies a pod that it does not read."""
+
 _MOST_NAMES = 500
 """Names of resources in one mapping that are read one by one: more take longer than a request may take."""
 
@@ -130,19 +145,30 @@ def _is_long(holder: str, field: str) -> str:
     return f"[{found}].exists(held, (type(held) == list || type(held) == map) && held.size() > {MOST})"
 
 
-_LONG_LISTS = " || ".join(
-    [
-        *(_is_long("c", field) for field in ("env", "volumeMounts")),
-        *(_is_long(mapping("c", "resources"), field) for field in ("limits", "requests")),
-    ]
-)
+_AMOUNTS = [(mapping("c", "resources"), field) for field in ("limits", "requests")]
+_LONG_LISTS = " || ".join(_is_long(*at) for at in [("c", "env"), ("c", "volumeMounts"), *_AMOUNTS])
 _LONG_POD = " || ".join(_is_long("one.pod.spec", field) for field in ("volumes", "tolerations"))
+
+
+def _are_many(most: int, *held: tuple[str, str]) -> str:
+    """Whether the containers `listed` have too many elements together in fields of holders."""
+    sizes = " + ".join(_size(*at) for at in held)
+    return f"listed.map(c, type(c) == map ? {sizes} : 0).sum() > {most}"
+
+
+def _size(holder: str, field: str) -> str:
+    found = f"{holder}[?{text(field)}].orValue(dyn(null))"
+    return let("held", found, "type(held) == list || type(held) == map ? held.size() : 0")
+
+
 _LARGE = "type(one.pod[?'spec'].orValue(dyn(null))) == map && " + let(
     "listed",
     _CONTAINERS,
-    f"listed.size() > {MOST} || listed.exists(c, {_NAMES_GPU}) && "
-    f"({_LONG_POD} || listed.exists(c, type(c) == map && ({_LONG_LISTS})))",
+    f"listed.size() > {MOST} || {_are_many(MOST_NAMES, *_AMOUNTS)} || listed.exists(c, {_NAMES_GPU}) && "
+    f"({_LONG_POD} || {_are_many(MOST_VARIABLES, ('c', 'env'))} || {_are_many(MOST_MOUNTS, ('c', 'volumeMounts'))} || "
+    f"listed.exists(c, type(c) == map && ({_LONG_LISTS})))",
 )
+"""A pod with so many names that the search for those of GPUs takes too long is large, whatever it asks for."""
 
 VARIABLES: Final[Mapping[str, str]] = {
     "gpus": "variables.shared + variables.whole + variables.mig",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.inprocess import gates
 from webhook.inprocess.cel import elements, in_chunks, let, mapping, message, record
-from webhook.inprocess.landing import LANDING_PODS, candidates
+from webhook.inprocess.landing import LANDING_PODS, VARIABLES, candidates
 from webhook.inprocess.paths import clean_path
 from webhook.inprocess.validating.rule import LANDING, IfAllShare, Rule
 
@@ -24,21 +24,40 @@ _READ = record(
     volume=_text("mount", "name"),
     inside=_text("mount", "subPath"),
 )
-_HIDING = in_chunks(
+_MOUNTS = in_chunks(
     elements("each.container", "volumeMounts"),
     f"chunk.filter(mount, type(mount) == map).map(mount, {_READ})"
     ".filter(mount, mount.path == pipe.path || mount.path.startsWith(pipe.path + '/'))",
 )
-_VOLUMES = (
-    f"{elements('one.spec', 'volumes')}.filter(volume, type(volume) == map && "
-    f"{_text('volume', 'name')} == mount.volume)"
+_HIDING = f"{LANDING_PODS}.map(one, one.requests.map(each, " + let(
+    "pipe", "variables.pipes[each.name]", record(request="each", pipe="pipe", hosts="one.place", mounts=_MOUNTS)
 )
-_HOST_OF = let("host", _text(mapping("volumes[0]", "hostPath"), "path"), f"host == '' ? '' : {clean_path('host')}")
-_SHOWN = let(
+_HIDING += ")).flatten()"
+"""The requests with their pipe directories and the mounts at or below these: half of the cost of the violations."""
+
+_HOST_OF = let("host", _text(mapping("volume", "hostPath"), "path"), f"host == '' ? '' : {clean_path('host')}")
+_MOST_VOLUMES, _MOST_HIDING = 300, 30
+"""Volumes of a pod, and mounts of a container below the pipe directory, that are compared with each other.
+
+The API server rejects a pod with two volumes of a name, and with two mounts at a path. Only custom objects may have the
+former, and only paths that are not clean the latter.
+"""
+
+_IS_FIRST_OF_NAME = f"volumes.size() > {_MOST_VOLUMES} || names.indexOf(name) == place"
+_HOSTS = let(
     "volumes",
-    _VOLUMES,
-    f"volumes.size() > 0 ? {_HOST_OF} : mount.volume == pipe.volume ? pipe.host : ''",
+    f"{elements('one.spec', 'volumes')}.filter(volume, type(volume) == map)",
+    let(
+        "names",
+        f"volumes.map(volume, {_text('volume', 'name')})",
+        f"names.transformMapEntry(place, name, {_IS_FIRST_OF_NAME}, "
+        + let("volume", "volumes[place]", f"{{name: {_HOST_OF}}}")
+        + ")",
+    ),
 )
+"""The directories of the host by the names of volumes; empty for a volume of another kind."""
+
+_SHOWN = "variables.hosts[one.hosts][?mount.volume].orValue(mount.volume == pipe.volume ? pipe.host : '')"
 """The host directory behind a mount; empty for a volume of another kind, and where there is no such volume."""
 
 _WANTED = "pipe.host + mount.path.substring(pipe.path.size())"
@@ -55,20 +74,21 @@ _SHOWS = let(
 )
 """Whether a mount shows the very directory of the host that it hides."""
 
-_IS_LAST = "!hiding.slice(place + 1, hiding.size()).exists(other, other.path == mount.path)"
+_IS_LAST = f"(paths.size() > {_MOST_HIDING} || paths.lastIndexOf(mount.path) == place)"
 _OF_REQUEST = let(
     "pipe",
-    "variables.pipes[each.name]",
+    "one.pipe",
     let(
-        "hiding",
-        _HIDING,
-        f"hiding.transformList(place, mount, {_IS_LAST} && !{_SHOWS}, {record(request='each', path='mount.path')})",
+        "paths",
+        "one.mounts.map(mount, mount.path)",
+        f"one.mounts.transformList(place, mount, {_IS_LAST} && !{_SHOWS}, "
+        f"{record(request='one.request', path='mount.path')})",
     ),
 )
 
 RULE = Rule(
     "GPS017",
-    f"{LANDING_PODS}.map(one, one.requests.map(each, {_OF_REQUEST})).flatten(2)",
+    f"variables.hiding.map(one, {_OF_REQUEST}).flatten()",
     message(
         "{kind} {} mounts {} over the MPS pipe directory",
         ["violation.request.label", "violation.path"],
@@ -77,6 +97,11 @@ RULE = Rule(
     "'mount it elsewhere, since the device plugin mounts the pipe directory there'",
     gates.MOUNT,
     LANDING,
-    variables=candidates(_MOUNTS_ANY),
+    variables={
+        **candidates(_MOUNTS_ANY),
+        "hosts": f"variables.candidates.map(one, {_HOSTS})",
+        **VARIABLES,
+        "hiding": _HIDING,
+    },
     if_all_share=IfAllShare(),
 )

@@ -85,7 +85,7 @@ class Rule:
         return self._line(f" + '; ' + {_of_first(self.remedy)}")
 
     def _line(self, rest: str) -> str:
-        large = f"{self.code} cannot be checked: a list of the pod or of a container has more than {pods.MOST} entries"
+        large = f"{self.code} cannot be checked: {pods.TOO_LARGE}"
         return f"variables.large ? {text(large)} : {text(self.code + ' ')} + {FITTED}{rest}"
 
     def expressions(self, *, denies: bool) -> dict[str, str | None]:
