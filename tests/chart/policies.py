@@ -65,8 +65,9 @@ class Group:
 class Compared:
     """The line of a policy for a request, and the line of the webhook for the same code and severity; "" for none.
 
-    `lines`: those of all findings of the code and severity. `cost` is what the expressions cost. `deferred`: the nodes
-    of a pod are chosen later, so that the policy may leave it to the webhook.
+    `lines`: those of all findings of the code and severity. `cost` is what the expressions cost, `seconds` the
+    processor time of all. `deferred`: the nodes of a pod are chosen later, so that the policy may leave it to the
+    webhook.
     """
 
     request: Object
@@ -74,6 +75,7 @@ class Compared:
     got: str
     lines: Sequence[str]
     cost: int
+    seconds: float
     deferred: bool
 
     @property
@@ -133,7 +135,15 @@ def _compared(group: Group, held: Sequence[Policy], request: Object, answer: Obj
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": received}
     verdict = respond(json.dumps(review).encode(), Hook.VALIDATE, group.evaluator).verdict
     return [
-        Compared(request, policy, got["message"], _lines(verdict, policy), got["cost"], verdict.reason in _DEFERRED)
+        Compared(
+            request,
+            policy,
+            got["message"],
+            _lines(verdict, policy),
+            got["cost"],
+            got["seconds"],
+            verdict.reason in _DEFERRED,
+        )
         for policy, got in zip(held, answer["verdicts"], strict=True)
     ]
 

@@ -46,12 +46,13 @@ def test_rehearsal_names_folder_and_process_that_it_left(tmp_path: Path) -> None
         left.check(tmp_path)
     gone = tmp_path / "gone"
     left.check(gone)
-    command = [sys.executable, "-c", "input()", str(gone)]
-    with (
-        subprocess.Popen(command, stdin=subprocess.PIPE) as process,
-        pytest.raises(FailedError, match=f"{process.pid}: "),
-    ):
-        left.check(gone)
+    command = [sys.executable, "-c", "print(flush=True); input()", str(gone)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # until it runs, /proc does not show its command
+        with pytest.raises(FailedError, match=f"{process.pid}: "):
+            left.check(gone)
+        process.communicate(b"\n")
 
 
 def test_provenance_refuses_image_of_uncommitted_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.cluster.faults.fault import both, event, of_pod, waiting
+from tests.cluster.faults.stack import PRESENT
 from tests.cluster.harness.manifests import container, host_path
+
+if TYPE_CHECKING:
+    from tests.cluster.faults.fault import Fault, Shows
+    from tests.cluster.harness.api import Object
 
 BROKEN = "broken"
 """A handler of the runtime that fails, as the runtime of a damaged installation."""
@@ -20,55 +25,61 @@ def _from(source: str, **fields: Any) -> dict[str, Any]:
 
 _MISSING_MAP = {"name": "settings", "configMap": {"name": "settings"}}
 
+
+def _fault(name: str, expected: str, shows: Shows, *containers: Object, **spec: Any) -> Fault:
+    """A fault of a pod on the node that runs pods: beside other load, the scheduler may bind pods to the others."""
+    return of_pod(name, expected, shows, *containers, nodeSelector={PRESENT: "true"}, **spec)
+
+
 FAULTS = (
-    of_pod(
+    _fault(
         "host-path-type",
         "mount-failed",
         event("FailedMount", "hostPath type check failed"),
         container(volumeMounts=[{"name": "pipe", "mountPath": "/mps/nvidia.com/gpu/pipe"}]),
         volumes=[host_path("pipe", "/run/nvidia/no-such-folder", "Directory")],
     ),
-    of_pod(
+    _fault(
         "config-map-missing",
         "mount-failed",
         event("FailedMount", "not found"),
         container(volumeMounts=[{"name": "settings", "mountPath": "/settings"}]),
         volumes=[_MISSING_MAP],
     ),
-    of_pod(
+    _fault(
         "runtime-handler-missing",
         "runtime-handler-missing",
         event("FailedCreatePodSandBox", "no runtime for"),
         runtimeClassName=ABSENT,
     ),
-    of_pod("sandbox", "sandbox", event("FailedCreatePodSandBox"), runtimeClassName=BROKEN),
-    of_pod(
+    _fault("sandbox", "sandbox", event("FailedCreatePodSandBox"), runtimeClassName=BROKEN),
+    _fault(
         "image-missing",
         "image",
         waiting("ErrImagePull", "ImagePullBackOff"),
         {**container(), "image": "localhost:9/research/train:1"},
     ),
-    of_pod("image-name", "image", waiting("InvalidImageName"), {**container(), "image": "Research/Train:1"}),
-    of_pod(
+    _fault("image-name", "image", waiting("InvalidImageName"), {**container(), "image": "Research/Train:1"}),
+    _fault(
         "variable-missing",
         "container-config",
         waiting("CreateContainerConfigError"),
         container(env=[_from("configMapKeyRef")]),
     ),
-    of_pod(
+    _fault(
         "root-forbidden",
         "container-config",
         waiting("CreateContainerConfigError"),
         container(securityContext={"runAsNonRoot": True}),
         runtimeClassName="nvidia",
     ),
-    of_pod(
+    _fault(
         "driver-not-injected",
         "driver-not-injected",
         both(event("Failed", "nvidia-smi"), waiting("RunContainerError", "CreateContainerError", "CrashLoopBackOff")),
         container(command=["nvidia-smi", "-L"]),
     ),
-    of_pod(
+    _fault(
         "program-missing",
         "container-start",
         both(event("Failed", "train"), waiting("RunContainerError", "CreateContainerError", "CrashLoopBackOff")),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 REQUEST = 3 * 2**20
 """Bytes of the largest request that the API server reads."""
 
-SECONDS = 60
+SECONDS = 30
 """The API server ends a request after this time."""
 
 
@@ -83,7 +83,7 @@ def test_large_pod_over_limit_is_denied(both: Sides, size: str, record_property:
     answer = both.create(LARGE[size](2), POLICED)
     took = time.monotonic() - began
     record_property(size, f"{answer.status} after {took:.1f} s: {answer.message[:160]}")
-    assert answer.status > 299
+    assert "GPS0" in answer.message
     assert took < SECONDS
 
 

@@ -1,0 +1,98 @@
+"""Large pods that name a GPU: the API server decides about them within its limit of cost, without long loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.chart.matching import request
+from tests.chart.policies import Compared, Group, compared
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.pods.pod import PIPE_DIRECTORY
+from webhook.settings.load import load
+
+Object = dict[str, Any]
+
+GPU = "nvidia.com/gpu"
+PIPE = "/mps/nvidia.com/gpu/pipe"
+SETTINGS = {"limits": {"perPod": 100_000}, "severities": {"GPS009": "deny", "GPS015": "deny"}}
+UNREAD = "cannot be checked"
+
+
+def _container(name: str = "c", names: int = 0, **fields: Any) -> Object:
+    limits = {GPU: "1"} | {f"example.com/{number}": "1" for number in range(names)}
+    return {"name": name, "image": "i", "resources": {"limits": limits, "requests": dict(limits)}, **fields}
+
+
+def _pod(*containers: Object, **spec: Any) -> Object:
+    metadata = {"name": "p", "namespace": "team"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [*containers], **spec}}
+
+
+def _variables(count: int) -> list[Object]:
+    return [{"name": f"V{number}", "value": "x"} for number in range(count)]
+
+
+def _pipes(count: int, path: str = PIPE) -> list[Object]:
+    return [{"name": PIPE_DIRECTORY, "value": path}] * count
+
+
+def _mounted(count: int, volume: str) -> list[Object]:
+    """Containers that mount a volume as the pipe directory."""
+    mount = {"name": volume, "mountPath": PIPE}
+    return [_container(f"c{number}", volumeMounts=[mount]) for number in range(count)]
+
+
+def _volumes(count: int, *, own: int = 1) -> list[Object]:
+    """Volumes, of which the last hold the directory of the daemon."""
+    empty = [{"name": f"v{number}", "emptyDir": {}} for number in range(count - own)]
+    host = {"path": f"/run/nvidia{PIPE}"}
+    return empty + [{"name": f"v{number}", "hostPath": host} for number in range(count - own, count)]
+
+
+READ = {
+    "1,000 variables": _pod(_container(env=_variables(1_000))),
+    "1,000 pipe variables": _pod(_container(env=_pipes(1_000))),
+    "1,000 wrong pipe variables": _pod(_container(env=_pipes(1_000, "/x"))),
+    "130 mounts and 901 volumes": _pod(*_mounted(130, "v900"), volumes=_volumes(901)),
+    "130 mounts of a wrong volume and 901 volumes": _pod(*_mounted(130, "v5"), volumes=_volumes(901)),
+    "1,000 mounts and 1,000 volumes of daemons": _pod(*_mounted(1_000, "v7"), volumes=_volumes(1_000, own=1_000)),
+}
+LARGE = {
+    "60,000 variables": _pod(_container(env=_variables(60_000))),
+    "20,000 pipe variables": _pod(_container(env=_pipes(20_000))),
+    "20,000 mounts": _pod(_container(volumeMounts=[{"name": "v0", "mountPath": PIPE}] * 20_000), volumes=_volumes(1)),
+    "1,000 containers with 100 resources": _pod(*(_container(f"c{number}", names=100) for number in range(1_000))),
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, list[Compared]]:
+    """The comparisons of each pod."""
+    file = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", **SETTINGS}
+    configuration = load(file, lambda _path: (1, 1), "settings")
+    pods = READ | LARGE
+    group = Group(configuration, Evaluator.of(configuration.settings), [request(pod) for pod in pods.values()])
+    made = compared([group])
+    assert len(made) == len(pods) * len(group.policies)
+    by_pod = zip(*[iter(made)] * len(group.policies), strict=True)
+    return {name: list(held) for name, held in zip(pods, by_pod, strict=True)}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_pod_within_limits_is_decided_as_by_webhook(found: dict[str, list[Compared]], name: str) -> None:
+    assert {one.policy.code: one.got for one in found[name]} == {one.policy.code: one.wanted for one in found[name]}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_pod_beyond_limits_is_denied_unread(found: dict[str, list[Compared]], name: str) -> None:
+    said = {one.policy.code: one.got for one in found[name]}
+    assert any(UNREAD in text for text in said.values())
+    assert {code: text for code, text in said.items() if text and UNREAD not in text} == {}
+
+
+def test_time_grows_no_faster_than_lists(found: dict[str, list[Compared]]) -> None:
+    """The API server's time to track costs grows with the square of a loop's length: nothing loops over long lists."""
+    took = {name: sum(one.seconds for one in found[name]) for name in ("1,000 variables", "60,000 variables")}
+    assert took["60,000 variables"] <= 60 * took["1,000 variables"], took
