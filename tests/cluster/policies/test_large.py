@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 REQUEST = 3 * 2**20
 """Bytes of the largest request that the API server reads."""
 
-SECONDS = 30
+SECONDS = 60
 """The API server ends a request after this time."""
 
 
