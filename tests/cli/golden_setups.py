@@ -1,4 +1,4 @@
-"""Outputs for three clusters. Run as a module, it records `setups/` and their facts anew; read the changes.
+"""Outputs for three clusters. Run as a module, it records `setups/` anew; read the changes.
 
 The charts of NVIDIA/k8s-device-plugin rendered the DaemonSets and ConfigMaps of `setups/*.cluster.yaml`; of a
 DaemonSet, the names, images, commands and environments are kept.
@@ -15,10 +15,8 @@ import yaml
 
 from tests.cli.cluster import DEVICE_CLASSES, NAMESPACES, NODES, RUNTIME_CLASSES, FakeCluster, Object, running
 from tests.cli.run import Ended, run
-from tests.project.repository import ROOT
 
 SETUPS = Path(__file__).parent / "setups"
-FACTS = ROOT / "examples" / "platforms" / "facts"
 MANIFESTS = ("-f", "manifests.yaml", "--config", "settings.yaml")
 NAMESPACE = "nvidia-device-plugin"
 
@@ -55,7 +53,7 @@ def snapshot(setup: str, folder: Path) -> Ended:
 
 
 def facts(setup: str) -> tuple[str, Path]:
-    return "--facts", FACTS / f"{setup}.yaml"
+    return "--facts", SETUPS / f"{setup}.facts.yaml"
 
 
 def checked(setup: str) -> Ended:
@@ -70,7 +68,7 @@ def main() -> None:
     """Write the files that the tests compare."""
     for setup in CONFIG_MAPS:
         with TemporaryDirectory() as folder:
-            (FACTS / f"{setup}.yaml").write_text(snapshot(setup, Path(folder)).out)
+            (SETUPS / f"{setup}.facts.yaml").write_text(snapshot(setup, Path(folder)).out)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(SETUPS)
             (SETUPS / f"{setup}.check.txt").write_text(checked(setup).out)
