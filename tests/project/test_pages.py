@@ -99,7 +99,7 @@ def page_blocks_read(test: str) -> list[tuple[str, str]]:
 )
 def test_block_is_read_by_test_that_it_names(block: Block) -> None:
     words = [word for page, word in page_blocks_read(block.notes["run"]) if page == block.page]
-    assert [word for word in words if page_block(block.page, word) == block]
+    assert [word for word in words if word in block.script and page_block(block.page, word) == block]
 
 
 def test_rehearsal_runs_release_guide_from_build_to_installation() -> None:
