@@ -69,7 +69,7 @@ def test_documented_build_and_install_use_same_image(page: str) -> None:
     text = (ROOT / page).read_text()
     (registry,) = re.findall(r"--set image\.registry=(\S+)", text)
     pulled = container({"image": {"registry": registry}})["image"]
-    assert f"docker build --tag {pulled} .\ndocker push {pulled}\n" in text
+    assert f"buildah build --isolation chroot --tag {pulled} .\nbuildah push {pulled}\n" in text
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "charts/gpushare-webhook/README.md"])
