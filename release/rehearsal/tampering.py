@@ -51,7 +51,7 @@ class _Released:
 
     @property
     def digest(self) -> str:
-        return "sha256:" + hashlib.sha256(self.manifest).hexdigest()
+        return _digest(self.manifest)
 
     def current(self) -> bytes:
         """The manifest that the tag leads to."""
@@ -101,7 +101,7 @@ def _attacked(kind: str, reader: Reader, released: _Released, push: Callable[[],
 def _replaced(released: _Released, push: Callable[[], None]) -> Iterator[str]:
     """The digest that the tag leads to after a push; at the end, it leads to the released one."""
     push()
-    changed = "sha256:" + hashlib.sha256(released.current()).hexdigest()
+    changed = _digest(released.current())
     if changed == released.digest:
         raise FailedError(f"{released.name} still has the released digest after the push of changed content")
     try:
@@ -134,6 +134,10 @@ def _another_key(reader: Reader) -> str:
     command = ["cosign", "generate-key-pair", "--output-key-prefix", str(other)]
     subprocess.run(command, env=reader.environment, check=True, capture_output=True)
     return f"{other}.pub"
+
+
+def _digest(manifest: bytes) -> str:
+    return "sha256:" + hashlib.sha256(manifest).hexdigest()
 
 
 def _signature(digest: str) -> str:

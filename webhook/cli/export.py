@@ -125,9 +125,8 @@ def policies(
     if strict and made.left:
         raise click.UsageError("; ".join(f"{one.code} is left to the webhook: {one.reason}" for one in made.left))
     of = "the default settings" if file is None else f"the settings of {file}"
-    of += "" if facts is None else f" and the facts of {facts}"
     # The API server accepts no document of comments alone in a policy file.
-    show(_header(made, of, has_facts=facts is not None) + "---\n".join(yaml_text(one) for one in made.objects))
+    show(_header(made, of, facts) + "---\n".join(yaml_text(one) for one in made.objects))
 
 
 def _known(file: str, settings: Settings) -> Known:
@@ -137,14 +136,19 @@ def _known(file: str, settings: Settings) -> Known:
     return known(Evaluator.of(settings, read_facts(file, settings)).ruleset)
 
 
-def _header(made: Export, of: str, *, has_facts: bool) -> str:
+def _header(made: Export, of: str, facts: str | None) -> str:
+    of += "" if facts is None else f" and the facts of {facts}"
     lines = [
         f"Policies of gpushare-webhook {__version__} for {of}.",
         "",
         f"They decide {', '.join(made.codes) or 'nothing'}, for {', '.join(made.kinds)}.",
         "They make the injections of new pods." if made.injects else "They inject nothing.",
         "They check no pod whose nodes are chosen later, such as one with scheduling gates.",
-        *(["They hold the facts: export them again when GPU nodes or runtime classes change."] if has_facts else []),
+        *(
+            ["They hold the facts: export them again when GPU nodes or runtime classes change."]
+            if facts is not None
+            else []
+        ),
         "",
         "The webhook alone checks:",
         *(f"- {one.code}: {one.reason}" for one in made.left),

@@ -8,13 +8,15 @@ from typing import Final
 from webhook.inprocess.cel import record
 from webhook.inprocess.pods import is_mig
 
-_LIMITED = "has(c.resources) && has(c.resources.limits)"
+LIMITED: Final = "has(c.resources) && has(c.resources.limits)"
+"""Whether the container `c` has limits."""
+
 _POSITIVE = "sign(quantity(c.resources.limits[n])) > 0"
 
 
 def asks_for(names: str) -> str:
     """Whether the container `c` asks for more than nothing of one of the resources that a variable names."""
-    return f"{_LIMITED} && variables.{names}.exists(n, n in c.resources.limits && {_POSITIVE})"
+    return f"{LIMITED} && variables.{names}.exists(n, n in c.resources.limits && {_POSITIVE})"
 
 
 def names_asked(names: str) -> str:
@@ -32,9 +34,9 @@ def listed(annotation: str) -> str:
     return f"[{value}].map(t, t.size() <= {LONGEST} ? t.split(',') : [])[0]"
 
 
-def sets(variable: str) -> str:
-    """Whether the container of the client `k` sets an environment variable, which is a text of CEL."""
-    return f"has(k.container.env) && k.container.env.exists(v, v.name == {variable})"
+def sets(container: str, variable: str) -> str:
+    """Whether a container sets an environment variable, which is a text of CEL."""
+    return f"has({container}.env) && {container}.env.exists(v, v.name == {variable})"
 
 
 _IS_EXEMPT = """variables.exemptAnnotation.size() > 0
@@ -60,7 +62,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "isExempt": _IS_EXEMPT,
     # The API server accepts no pod that names an extended resource under `requests` alone.
     "containers": "object.spec.?initContainers.orValue([]) + object.spec.containers",
-    "asksForMig": f"variables.containers.exists(c, {_LIMITED} && "
+    "asksForMig": f"variables.containers.exists(c, {LIMITED} && "
     f"c.resources.limits.exists(n, {is_mig('n')} && {_POSITIVE}))",
     "asks": f"!variables.isExempt && (variables.asksForMig || variables.containers.exists(c, {asks_for('gpus')}))",
     "landing": _LANDING,

@@ -10,38 +10,32 @@ from __future__ import annotations
 from typing import Final
 
 from webhook.inprocess.cel import literal
+from webhook.inprocess.injecting.clients import LIMITED, sets
 from webhook.inprocess.injecting.tolerations import COVERED, FROM_NODES
 from webhook.policy.pods.client_limits import ANNOTATIONS
 from webhook.policy.pods.pod import PIPE_DIRECTORY
 
-_LIMITED = "has(c.resources) && has(c.resources.limits)"
-
-
-def _lacks_variable(name: str) -> str:
-    return f"!(has(c.env) && c.env.exists(v, v.name == {name}))"
-
-
 _LACKS_MOUNT = "!(has(c.volumeMounts) && c.volumeMounts.exists(m, m.mountPath == variables.pipes[n].path))"
 _LACKS_PIPE = (
     f"(options.pipeDirectory == 'true' || options.pipeMount == 'true' && {_LACKS_MOUNT}) && "
-    f"{_lacks_variable(repr(PIPE_DIRECTORY))}"
+    f"!({sets('c', repr(PIPE_DIRECTORY))})"
 )
 _LIMITS = literal({one.key: one.variable for one in ANNOTATIONS})
 _LACKS_LIMIT = (
     "options.limits == 'true' && has(object.metadata.annotations) && "
     f"[{_LIMITS}].exists(limits, limits.exists(key, key in object.metadata.annotations && "
-    f"{_lacks_variable('limits[key]')}))"
+    f"!({sets('c', 'limits[key]')})))"
 )
 
 _RENAMED = (
-    f"options.tolerateRenamed == 'true' && variables.renamed.exists(n, listed.exists(c, {_LIMITED} && "
+    f"options.tolerateRenamed == 'true' && variables.renamed.exists(n, listed.exists(c, {LIMITED} && "
     "n in c.resources.limits) && [{'key': dyn(n), 'operator': dyn('Exists'), 'effect': dyn('NoSchedule')}]"
     f".exists(w, !{COVERED}))"
 )
 
 CONDITION: Final = (
     "[variables.options].exists(options, options.runtimeClass != '' && !has(object.spec.runtimeClassName) || "
-    f"listed.exists(c, {_LIMITED} && variables.shared.exists(n, n in c.resources.limits && "
+    f"listed.exists(c, {LIMITED} && variables.shared.exists(n, n in c.resources.limits && "
     f"({_LACKS_PIPE} || {_LACKS_LIMIT}))) || {_RENAMED} || "
     f"(variables.tolerations + {FROM_NODES}).exists(w, !{COVERED}))"
 )

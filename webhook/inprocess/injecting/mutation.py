@@ -13,7 +13,7 @@ from webhook.policy.verdict import MOST_EDITS
 
 # The entries that each client lacks.
 _ENTRIES = f"""variables.clients.map(k, ({pipe_directory.ENTRIES} + variables.annotatedLimits)
-.filter(e, !({sets("e.name")})))"""
+.filter(e, !({sets("k.container", "e.name")})))"""
 
 _ENV_OPERATIONS = """lists.range(variables.clients.size()).filter(i, variables.entries[i].size() > 0)
 .map(i, has(variables.clients[i].container.env)

@@ -36,7 +36,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "clean": f"variables.landing.transformMapEntry(i, n, {{n: {clean_path('variables.pipes[n].path')}}})",
     # The clients that get a mount: those that set no pipe directory of their own and mount nothing there.
     "mounting": f"""variables.options.pipeMount != 'true' || !{_ALLOWS_HOST_PATH} ? [] :
-variables.clients.filter(k, !({sets(f"'{PIPE_DIRECTORY}'")}) && !({_MOUNTS}))""",
+variables.clients.filter(k, !({sets("k.container", f"'{PIPE_DIRECTORY}'")}) && !({_MOUNTS}))""",
     # Their pipe directories in the order of their first use, each name of a volume once.
     "mounted": """[variables.mounting.map(k, k.resource)]
 .map(l, variables.landing.filter(n, n in l).sortBy(n, l.indexOf(n)).map(n, variables.pipes[n]))[0]

@@ -28,13 +28,13 @@ PARAMETERS: Final = (*FACTS, "facts.runtimeClasses", "injections.tolerations.fro
 """Settings under which the policies read parameters: what they inject depends on the cluster."""
 
 _CONTAINERS = "(object.spec.?initContainers.orValue([]) + object.spec.?containers.orValue([]))"
-_LIMITS = "has(c.resources) && has(c.resources.limits)"
 _LISTS = " && ".join(f"(!has(c.{field}) || c.{field}.size() <= {MOST})" for field in ("env", "volumeMounts"))
 _OF_POD = " && ".join(
     f"(!has(object.spec.{field}) || object.spec.{field}.size() <= {MOST})" for field in ("volumes", "tolerations")
 )
 _NAMES_ONE = (
-    f"{_LIMITS} && (gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}')))"
+    f"{clients.LIMITED} && "
+    f"(gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}')))"
 )
 
 
@@ -45,7 +45,7 @@ def _condition(test: str) -> str:
     """
     return (
         f"[variables.gpus].exists(gpus, [{_CONTAINERS}].exists(listed, listed.size() <= {MOST} && {_OF_POD} && "
-        f"listed.all(c, (!({_LIMITS}) || c.resources.limits.size() <= {MOST}) && {_LISTS}) && "
+        f"listed.all(c, (!({clients.LIMITED}) || c.resources.limits.size() <= {MOST}) && {_LISTS}) && "
         f"listed.exists(c, {_NAMES_ONE}) && ({test})))"
     )
 

@@ -229,7 +229,7 @@ class Entry(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """A webhook configuration of ours."""
+    """A webhook configuration of gpushare-webhook."""
 
     kind: Literal["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
     name: str
