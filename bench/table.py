@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table: the first column as text, the others to the right."""
-    lines = [_line(head), _line(["---", *("---:" for _ in head[1:])]), *map(_line, rows)]
+    lines = [_line(head), f"|---|{'---:|' * (len(head) - 1)}", *map(_line, rows)]
     return "\n".join(lines) + "\n"
 
 

@@ -18,8 +18,8 @@ _SETTINGS = f"""\
 # The settings file
 
 This page lists every key of the settings file, with its values and its default, and the profiles. You may omit any
-key, and the file. Lists of mappings (`[]`) are empty, and mappings null, unless a default is shown. The file is YAML or
-JSON:
+key, and the file. Without a default, a list and a mapping to further values are empty, and any other key is null. The
+file is YAML or JSON:
 
 ```yaml
 apiVersion: {API_VERSION}
@@ -140,9 +140,10 @@ def _values(node: Node) -> str:
 
 
 def _value(field: Field) -> str:
-    """Return what a key may have, and its default, which shows that a value may be true, false or null.
+    """Return what a key may have, and its default unless it is null or empty, as the page says of the others.
 
-    A mapping, and an empty list of mappings, say nothing but the keys below them.
+    A default shows that a value may be true or false. A mapping, and an empty list of mappings, say nothing but the
+    keys below them.
     """
     values = _ELSEWHERE.get(field.key) or _values(field.node)
     if field.default is MISSING:
@@ -151,8 +152,10 @@ def _value(field: Field) -> str:
     obvious = values.removesuffix(", or null") if written == "null" else values
     if obvious == "mapping" or (obvious == "list of mappings" and written == "[]"):
         return ""
+    if written in ("null", "[]", "{}"):
+        return f"{obvious}.<br>"
     default = f"default `{written}`.<br>"
-    return default if obvious == "true or false" and written != "null" else f"{obvious}; {default}"
+    return default if obvious == "true or false" else f"{obvious}; {default}"
 
 
 _ELSEWHERE = {"presets": "list: `all`, or names from [Workloads](workloads.md)"}

@@ -8,6 +8,18 @@
 //   client spin SECONDS     probe, then run one kernel that occupies its multiprocessors
 //   client leave SECONDS    the same, but exit while the kernel runs
 //   client fault SECONDS    probe, then run a kernel that writes to an address that is not mapped
+//
+// Examples, as root on a GPU without other users:
+//
+//   nvcc -std=c++17 -O1 -o client bench/gpu/client.cu -lcuda
+//   export CUDA_MPS_PIPE_DIRECTORY=/tmp/mps/pipe CUDA_MPS_LOG_DIRECTORY=/tmp/mps/log
+//   mkdir -p $CUDA_MPS_PIPE_DIRECTORY $CUDA_MPS_LOG_DIRECTORY && nvidia-cuda-mps-control -d
+//   echo "set_default_device_pinned_mem_limit 0 8192M" | nvidia-cuda-mps-control
+//   timeout 20 ./client probe
+//   unshare --mount sh -c 'mount -t tmpfs none /dev/shm && timeout 20 ./client allocate 1024'
+//   setpriv --reuid 1000 --regid 1000 --clear-groups ./client hold 15 &
+//   CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=4G ./client allocate 12288
+//   ./client loop 6 & ./client spin 20 & sleep 2; kill -9 $!
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <signal.h>

@@ -140,4 +140,4 @@ def test_pages_show_output() -> None:
     """That of the README and of the tutorial is compared above."""
     showing = [block.page for block in BLOCKS if block.output is not None and block.runs_in_clone]
     assert showing.count("README.md") == 1
-    assert showing.count("docs/tutorial/first-steps.md") == 5
+    assert showing.count("docs/tutorial/first-steps.md") == 4

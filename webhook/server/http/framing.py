@@ -1,4 +1,8 @@
-"""Where the requests of a connection end, computed from the end of each header and the length of each body."""
+"""Where the requests of a connection end, computed from the end of each header and the length of each body.
+
+aiohttp does not report whether the bytes behind a request begin another header, and keeps them until the connection
+ends. So it gets one request at a time.
+"""
 
 from __future__ import annotations
 
