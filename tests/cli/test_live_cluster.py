@@ -60,7 +60,7 @@ def test_kubeconfig_of_environment_names_cluster(cluster: FakeCluster, prod: tup
     environment["KUBECONFIG"] = "missing.yaml"
     ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
     assert ended.returncode == 2
-    assert "no cluster: missing.yaml: " in ended.stderr
+    assert "cannot connect: missing.yaml: " in ended.stderr
 
 
 def decisions(ended: Ended) -> list[str]:

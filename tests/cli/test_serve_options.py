@@ -62,5 +62,5 @@ def test_missing_kubeconfig_is_named(here: Path) -> None:
     ended = run("serve", "--tls-mode", "self-managed", "--installed-as", "a/b", "--kubeconfig", "missing")
     assert ended.code == 2
     assert ended.err.startswith(
-        "serve: no cluster: missing: no such file; pass a kubeconfig that kubectl accepts with "
+        "serve: cannot connect: missing: no such file; pass a kubeconfig that kubectl accepts with "
     )

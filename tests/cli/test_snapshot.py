@@ -252,7 +252,7 @@ def test_unreachable_server(here: Path) -> None:
 def test_unknown_context(here: Path) -> None:
     Path("kubeconfig").write_text(yaml.safe_dump(kubeconfig("https://127.0.0.1:1", "")))
     result = run("snapshot", "--kubeconfig", "kubeconfig", "--context", "nope")
-    said = 'context nope: no cluster: kubeconfig: there is no context "nope"; the contexts are "prod"\n'
+    said = 'context nope: cannot connect: kubeconfig: there is no context "nope"; the contexts are "prod"\n'
     assert (result.code, result.out, result.err) == (2, "", said)
 
 

@@ -326,12 +326,12 @@ async def test_small_clock_difference_is_ignored(cluster: Path, monkeypatch: pyt
 
 async def test_connect_without_cluster_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
-    with pytest.raises(ClusterError, match=f"^no cluster: {tmp_path}/missing: no such file; pass"):
+    with pytest.raises(ClusterError, match=f"^cannot connect: {tmp_path}/missing: no such file; pass"):
         await connect(str(tmp_path / "missing"))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
     (tmp_path / "token").unlink()
-    with pytest.raises(ClusterError, match="no cluster: the files of the service account: Service token file does not"):
+    with pytest.raises(ClusterError, match="cannot connect: the files of the service account: Service token file does not"):
         await connect()
 
 
@@ -359,7 +359,7 @@ async def test_invalid_kubeconfig_error_is_one_line(tmp_path: Path, content: str
     with pytest.raises(ClusterError) as wrong:
         await connect(str(file))
     (line,) = str(wrong.value).splitlines()
-    assert line.startswith(f"no cluster: {file}: ")
+    assert line.startswith(f"cannot connect: {file}: ")
     assert line.endswith("; pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG")
 
 
@@ -372,7 +372,7 @@ async def test_connect_reports_missing_library_method(monkeypatch: pytest.Monkey
 
 async def test_connect_reports_invalid_service_account_ca(cluster: Path) -> None:
     (cluster / "ca.crt").write_text("hello")
-    with pytest.raises(ClusterError, match=r"no cluster: the files of the service account: .*; check that the pod's"):
+    with pytest.raises(ClusterError, match=r"cannot connect: the files of the service account: .*; check that the pod's"):
         await connect()
 
 

@@ -102,5 +102,5 @@ async def test_connect_accepts_what_verify_accepts(two: str, context: str | None
 
 
 async def test_connect_reports_context(two: str) -> None:
-    with pytest.raises(ClusterError, match=r'^no cluster: .*/two: there is no context "nope"; the contexts are'):
+    with pytest.raises(ClusterError, match=r'^cannot connect: .*/two: there is no context "nope"; the contexts are'):
         await connect(two, "nope")

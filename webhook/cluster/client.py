@@ -195,12 +195,12 @@ async def connect(
             await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
         return Client(configuration, limits)
     except KubeconfigError as error:
-        raise ClusterError(f"no cluster: {error}") from None
+        raise ClusterError(f"cannot connect: {error}") from None
     except Exception as error:  # the library raises whatever a wrong file leads to
         where, remedy = kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, REMEDY
         if inside:
             where, remedy = "the files of the service account", "check that the pod's service account token is mounted"
-        raise ClusterError(f"no cluster: {where}: {_why(error)}; {remedy}") from None
+        raise ClusterError(f"cannot connect: {where}: {_why(error)}; {remedy}") from None
 
 
 def _load_service_account(configuration: Configuration) -> None:
