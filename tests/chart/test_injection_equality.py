@@ -6,6 +6,7 @@ import base64
 import json
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -87,11 +88,11 @@ def _changed_by_webhook(evaluator: Evaluator, hook: Hook, asked: Object, sent: O
     return changed
 
 
-def _answers(asked: list[tuple[Evaluator, Hook, Object]]) -> list[list[Object]]:
-    """What the policies make of the pods of each group."""
+def changed_by_policies(groups: Sequence[Object]) -> list[list[Object]]:
+    """Each pod of each group as received, and as its policies change it. An expression that fails fails the test."""
     done = subprocess.run(
         [tools.injections()],
-        input=json.dumps([group for _, _, group in asked]),
+        input=json.dumps(groups),
         capture_output=True,
         text=True,
         timeout=600,
@@ -109,7 +110,9 @@ def test_policies_change_pods_as_webhook() -> None:
         evaluator, policies = _evaluator(body, facts)
         asked += [(evaluator, hook, _group(evaluator, policies, hook, random, PODS)) for hook in LEVELS]
     wrong, seen = [], Counter[str]()
-    for (evaluator, hook, group), answers in zip(asked, _answers(asked), strict=True):
+    for (evaluator, hook, group), answers in zip(
+        asked, changed_by_policies([group for _, _, group in asked]), strict=True
+    ):
         for one, answer in zip(group["requests"], answers, strict=True):
             expected = _changed_by_webhook(evaluator, hook, one, answer["object"])
             if answer["changed"] != expected:
@@ -143,7 +146,9 @@ def test_webhook_completes_pods_that_policies_changed_by_facts() -> None:
         evaluator, policies = _evaluator(WITH_FACTS, facts)
         asked.append((evaluator, Hook.MUTATE, _group(evaluator, policies, Hook.MUTATE, random, PER_CLUSTER)))
     wrong, seen = [], Counter[str]()
-    for (evaluator, hook, group), answers in zip(asked, _answers(asked), strict=True):
+    for (evaluator, hook, group), answers in zip(
+        asked, changed_by_policies([group for _, _, group in asked]), strict=True
+    ):
         for one, answer in zip(group["requests"], answers, strict=True):
             alone = _changed_by_webhook(evaluator, hook, one, answer["object"])
             both = _changed_by_webhook(evaluator, hook, one, answer["changed"])

@@ -12,7 +12,7 @@ from typing import Final
 
 from webhook.inprocess.cel import literal, text, texts
 from webhook.inprocess.kinds import KIND
-from webhook.inprocess.pods import MOST, MOST_MOUNTS, MOST_NAMES, MOST_VARIABLES
+from webhook.inprocess.pods import MOST, MOST_MOUNTS, MOST_NAMES, MOST_VARIABLES, elements_together
 from webhook.policy.mark import INJECTED
 from webhook.policy.placement.memory import ANNOTATION
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
@@ -57,8 +57,16 @@ def _any(test: str) -> str:
 
 def _many(most: int, *fields: str) -> str:
     """Whether fields of the containers have so many elements together that a test of each costs too much."""
-    sizes = " + ".join(f"c.?{field}.orValue([]).size()" for field in fields)
+    sizes = elements_together(*fields)
     return f"lists.map(held, type(held) != list ? 0 : held.map(c, {sizes}).sum()).sum() > {most}"
+
+
+def _names_known(field: str) -> str:
+    return f"has(c.resources.{field}) && {GPUS}.exists(n, n in c.resources.{field})"
+
+
+_ANY_KNOWN = _any(f"({_names_known('limits')} || {_names_known('requests')})")
+"""Whether any container names a GPU resource of the settings."""
 
 
 def _names(field: str) -> str:
@@ -71,8 +79,15 @@ _NAMES = f"({_names('limits')} || {_names('requests')})"
 """Whether a container names a GPU resource."""
 
 _MANY_NAMES = _many(MOST_NAMES, "resources.?limits", "resources.?requests")
-_NAMES_ANY = f"({_MANY_NAMES} || {_any(_NAMES)})"
-"""Whether any container does, or all together have too many names to look."""
+
+
+def _unless_many_names(test: str) -> str:
+    """A test. If all containers together have too many names to look at each, any GPU resource of the settings."""
+    return f"({_MANY_NAMES} ? {_ANY_KNOWN} : {test})"
+
+
+_NAMES_ANY = _unless_many_names(_any(_NAMES))
+"""Whether any container does."""
 
 _SHARES = f"{GPUS}.filter(n, has(c.resources.limits) && n in c.resources.limits || "
 _SHARES += "has(c.resources.requests) && n in c.resources.requests)"
@@ -113,15 +128,17 @@ _ODD = (
     f"({_odd('limits')} || {_odd('requests')} || "
     f"has(c.resources.requests) && c.resources.requests.exists(n, {_UNLIKE}))"
 )
-QUANTITY: Final = _gate(f"(pod.?spec.?resources.hasValue() || {_MANY_NAMES} || {_any(_ODD)} && {_any(_NAMES)})")
+QUANTITY: Final = _gate(f"(pod.?spec.?resources.hasValue() || {_unless_many_names(f'{_any(_ODD)} && {_any(_NAMES)}')})")
 """An amount is not made of digits alone, or the request of a container differs from its limit."""
 
 _OWN_PATHS = f"{_SHARES}.size() == 1 ? paths.filter(n, n in c.resources.?limits.orValue({{}})).map(n, paths[n]) : []"
 _SETS_ANOTHER = f"c.env.exists(e, e.name == {text(PIPE_DIRECTORY)} && !(has(e.value) && e.value in own))"
 VARIABLE: Final = _gate(
-    f"({_MANY_NAMES} || {_many(MOST_VARIABLES, 'env')} || [dyn({PATHS})].exists(paths, "
-    + _any(f"has(c.env) && {_NAMES} && (c.env.size() > {MOST} || [{_OWN_PATHS}].exists(own, {_SETS_ANOTHER}))")
-    + "))"
+    _unless_many_names(
+        f"{_many(MOST_VARIABLES, 'env')} || [dyn({PATHS})].exists(paths, "
+        + _any(f"has(c.env) && {_NAMES} && (c.env.size() > {MOST} || [{_OWN_PATHS}].exists(own, {_SETS_ANOTHER}))")
+        + ")"
+    )
 )
 """A container that names a GPU sets the pipe directory, and not to the path of the only resource for which it asks."""
 
@@ -147,13 +164,15 @@ _OWN = (
 _MOUNTS_ANOTHER = f"c.volumeMounts.exists(m, pipes.exists(path, m.mountPath.contains(path.split('/')[1])) && !({_OWN}))"
 _MANY_VOLUMES = f"pod.spec.?volumes.orValue([]).size() > {MOST}"
 MOUNT: Final = _gate(
-    f"({_MANY_NAMES} || {_many(MOST_MOUNTS, 'volumeMounts')} || {_MANY_VOLUMES} || "
-    f"[dyn({PIPES})].exists(pipes, [{_OWN_VOLUMES}].exists(own, "
-    + _any(
-        f"has(c.volumeMounts) && {_NAMES} && "
-        f"(c.volumeMounts.size() > {MOST} || own.size() > {_MOST_OWN} || {_MOUNTS_ANOTHER})"
+    _unless_many_names(
+        f"{_many(MOST_MOUNTS, 'volumeMounts')} || {_MANY_VOLUMES} || "
+        f"[dyn({PIPES})].exists(pipes, [{_OWN_VOLUMES}].exists(own, "
+        + _any(
+            f"has(c.volumeMounts) && {_NAMES} && "
+            f"(c.volumeMounts.size() > {MOST} || own.size() > {_MOST_OWN} || {_MOUNTS_ANOTHER})"
+        )
+        + "))"
     )
-    + ")))"
 )
 """A container that names a GPU mounts another volume at a path with the first part of that of a pipe directory."""
 

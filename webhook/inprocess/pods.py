@@ -37,9 +37,16 @@ MOST_MOUNTS: Final = 2000
 
 TOO_LARGE: Final = (
     f"a list of the pod or of a container has more than {MOST} entries, or its containers have more than {MOST_NAMES} "
-    f"names of resources, {MOST_VARIABLES} variables or {MOST_MOUNTS} mounts together"
+    f"names of resources, {MOST_VARIABLES} variables or {MOST_MOUNTS} mounts together; "
+    "shorten the lists, or split the pod"
 )
 """The reason why a policy denies a pod that it does not read."""
+
+
+def elements_together(*fields: str) -> str:
+    """The number of elements that a container `c` has in fields, which are absent or of their type."""
+    return " + ".join(f"c.?{field}.orValue([]).size()" for field in fields)
+
 
 _MOST_NAMES = 500
 """Names of resources in one mapping that are read one by one: more take longer than a request may take."""
@@ -52,17 +59,26 @@ def gpu_names(amounts: str) -> str:
     return f"({known} + ({amounts}.size() <= {_MOST_NAMES} ? {of_mig} : [])).sort()"
 
 
-def _names_gpu(field: str) -> str:
-    at = f"c.resources.{field}"
-    of_mig = f"{at}.size() <= {_MOST_NAMES} && {at}.exists(name, name.startsWith({text(MIG)}))"
-    return f"has({at}) && type({at}) == map && (variables.gpus.exists(name, name in {at}) || {of_mig})"
+def _in_amounts(test: str) -> str:
+    """Whether a container has a mapping `at` of amounts that passes a test.
+
+    It makes no list or mapping: a pod may have 20,000 containers.
+    """
+    of_fields = [
+        f"has({at}) && type({at}) == map && ({test.replace('{at}', at)})"
+        for at in ("c.resources.limits", "c.resources.requests")
+    ]
+    return f"type(c) == map && has(c.resources) && type(c.resources) == map && ({' || '.join(of_fields)})"
 
 
-_NAMES_GPU = (
-    "type(c) == map && has(c.resources) && type(c.resources) == map && "
-    f"({_names_gpu('limits')} || {_names_gpu('requests')})"
+_NAMES_KNOWN = "variables.gpus.exists(name, name in {at})"
+_NAMES_KNOWN_GPU = _in_amounts(_NAMES_KNOWN)
+"""Whether a container names a GPU resource of the settings."""
+
+_NAMES_GPU = _in_amounts(
+    f"{_NAMES_KNOWN} || {{at}}.size() <= {_MOST_NAMES} && {{at}}.exists(name, name.startsWith({text(MIG)}))"
 )
-"""Whether a container names a GPU resource. It makes no list or mapping: a pod may have 20,000 containers."""
+"""Whether a container names any GPU resource."""
 
 
 def quantity_text(value: str) -> str:
@@ -161,28 +177,36 @@ def _size(holder: str, field: str) -> str:
     return let("held", found, "type(held) == list || type(held) == map ? held.size() : 0")
 
 
+_HAS_MANY_NAMES = "type(one.pod[?'spec'].orValue(dyn(null))) == map && " + let(
+    "listed", _CONTAINERS, f"listed.size() <= {MOST} && {_are_many(MOST_NAMES, *_AMOUNTS)}"
+)
 _LARGE = "type(one.pod[?'spec'].orValue(dyn(null))) == map && " + let(
     "listed",
     _CONTAINERS,
-    f"listed.size() > {MOST} || {_are_many(MOST_NAMES, *_AMOUNTS)} || listed.exists(c, {_NAMES_GPU}) && "
-    f"({_LONG_POD} || {_are_many(MOST_VARIABLES, ('c', 'env'))} || {_are_many(MOST_MOUNTS, ('c', 'volumeMounts'))} || "
-    f"listed.exists(c, type(c) == map && ({_LONG_LISTS})))",
+    f"listed.size() > {MOST} || (variables.many ? listed.exists(c, {_NAMES_KNOWN_GPU}) : "
+    f"listed.exists(c, {_NAMES_GPU}) && ({_LONG_POD} || {_are_many(MOST_VARIABLES, ('c', 'env'))} || "
+    f"{_are_many(MOST_MOUNTS, ('c', 'volumeMounts'))} || listed.exists(c, type(c) == map && ({_LONG_LISTS}))))",
 )
-"""A pod with so many names that the search for those of GPUs takes too long is large, whatever it asks for."""
+"""A pod of too many containers is large, whatever it asks for; another one only if it names a GPU.
+
+Among many names, only those of the settings are looked up.
+"""
 
 VARIABLES: Final[Mapping[str, str]] = {
     "gpus": "variables.shared + variables.whole + variables.mig",
+    "many": f"variables.changed.exists(one, {_HAS_MANY_NAMES})",
     "large": f"variables.changed.exists(one, {_LARGE})",
     "pods": "variables.deferred ? [] : variables.changed.map(one, "
     + record(annotations=mapping("one.pod", "metadata", "annotations"), spec=mapping("one.pod", "spec"))
     + f").filter(one, {elements('one.spec', 'schedulingGates')}.size() == 0 && !({_EXEMPT}) && !({_WINDOWS}))",
-    "named": "variables.pods.map(one, " + record(spec="one.spec", requests=_REQUESTS) + ")",
+    "named": "variables.many ? [] : variables.pods.map(one, " + record(spec="one.spec", requests=_REQUESTS) + ")",
     "asking": "variables.named.filter(one, one.requests.size() > 0).map(one, "
     + record(spec="one.spec", requests="one.requests.filter(each, each.amount > 0.0)")
     + ").filter(one, one.requests.size() > 0)",
 }
-"""`large`: a pod has more than policies read. `pods`: those to check. `named`: the same with every request for a GPU
-resource, in the order of containers and names. `asking`: those that ask for a GPU, with the requests above 0."""
+"""`many`: a pod has too many names of resources to read each. `large`: a pod has more than policies read. `pods`: those
+to check. `named`: the same with every request for a GPU resource, in the order of containers and names. `asking`: those
+that ask for a GPU, with the requests above 0."""
 
 
 def is_mig(name: str) -> str:

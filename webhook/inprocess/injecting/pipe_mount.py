@@ -24,9 +24,13 @@ _ALLOWS_HOST_PATH = f"""[namespaceObject.metadata.?labels[?'{ENFORCE_LABEL}'].or
 _MOST_UNCLEAN = 100
 """Mount paths of a container that are not clean; in a longer list, none is compared."""
 
+_MOST_SUPERFLUOUS = 10
+"""Characters by which such a path may be longer than the pipe directory: to clean 2,000 long ones takes seconds."""
+
 _MOUNTS = f"""has(k.container.volumeMounts) && [variables.clean[k.resource]].exists(path,
 k.container.volumeMounts.exists(m, m.mountPath == path)
-|| [k.container.volumeMounts.filter(m, m.mountPath.matches('^[^/]|//|/\\\\.|/$'))].exists(l, l.size() <= {_MOST_UNCLEAN}
+|| [k.container.volumeMounts.filter(m, m.mountPath.size() <= path.size() + {_MOST_SUPERFLUOUS}
+&& m.mountPath.matches('^[^/]|//|/\\\\.|/$'))].exists(l, l.size() <= {_MOST_UNCLEAN}
 && l.exists(m, {clean_path("m.mountPath")} == path)))"""
 
 _SOURCE = """(variables.options.hostPathType == '' ? {'path': dyn(p.host)}

@@ -10,7 +10,7 @@ from webhook.inprocess import landing, pods
 from webhook.inprocess.cel import VARIABLE, used
 from webhook.inprocess.data import NAMES
 from webhook.inprocess.injecting import clients, missing, mutation, tolerations
-from webhook.inprocess.pods import MOST
+from webhook.inprocess.pods import MOST, MOST_MOUNTS, MOST_NAMES, MOST_VARIABLES, elements_together
 from webhook.inprocess.validating.rule import FACTS
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.settings.settings import Settings
@@ -32,6 +32,16 @@ _LISTS = " && ".join(f"(!has(c.{field}) || c.{field}.size() <= {MOST})" for fiel
 _OF_POD = " && ".join(
     f"(!has(object.spec.{field}) || object.spec.{field}.size() <= {MOST})" for field in ("volumes", "tolerations")
 )
+_SUMS = " && ".join(
+    f"listed.map(c, {elements_together(*fields)}).sum() <= {most}"
+    for most, fields in (
+        (MOST_NAMES, ("resources.?limits", "resources.?requests")),
+        (MOST_VARIABLES, ("env",)),
+        (MOST_MOUNTS, ("volumeMounts",)),
+    )
+)
+"""The containers have few enough elements together: as many as the policies read that check."""
+
 _NAMES_ONE = (
     f"{clients.LIMITED} && "
     f"(gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}')))"
@@ -45,7 +55,7 @@ def _condition(test: str) -> str:
     """
     return (
         f"[variables.gpus].exists(gpus, [{_CONTAINERS}].exists(listed, listed.size() <= {MOST} && {_OF_POD} && "
-        f"listed.all(c, (!({clients.LIMITED}) || c.resources.limits.size() <= {MOST}) && {_LISTS}) && "
+        f"listed.all(c, (!({clients.LIMITED}) || c.resources.limits.size() <= {MOST}) && {_LISTS}) && {_SUMS} && "
         f"listed.exists(c, {_NAMES_ONE}) && ({test})))"
     )
 

@@ -36,28 +36,31 @@ _HIDING += ")).flatten()"
 """The requests with their pipe directories and the mounts at or below these: half of the cost of the violations."""
 
 _HOST_OF = let("host", _text(mapping("volume", "hostPath"), "path"), f"host == '' ? '' : {clean_path('host')}")
-_MOST_VOLUMES, _MOST_HIDING = 300, 30
-"""Volumes of a pod, and mounts of a container below the pipe directory, that are compared with each other.
+_MOST_HIDING = 30
+"""Mounts of a container below the pipe directory that are compared with each other.
 
-The API server rejects a pod with two volumes of a name, and with two mounts at a path. Only custom objects may have the
-former, and only paths that are not clean the latter.
+The API server rejects a pod with two mounts at a path, so that only paths that are not clean can be equal.
 """
 
-_IS_FIRST_OF_NAME = f"volumes.size() > {_MOST_VOLUMES} || names.indexOf(name) == place"
-_HOSTS = let(
-    "volumes",
+_HOSTS = in_chunks(
     f"{elements('one.spec', 'volumes')}.filter(volume, type(volume) == map)",
     let(
         "names",
-        f"volumes.map(volume, {_text('volume', 'name')})",
-        f"names.transformMapEntry(place, name, {_IS_FIRST_OF_NAME}, "
-        + let("volume", "volumes[place]", f"{{name: {_HOST_OF}}}")
-        + ")",
+        f"chunk.map(volume, {_text('volume', 'name')})",
+        "[names.transformMapEntry(place, name, names.indexOf(name) == place, "
+        + let("volume", "chunk[place]", f"{{name: {_HOST_OF}}}")
+        + ")]",
     ),
 )
-"""The directories of the host by the names of volumes; empty for a volume of another kind."""
+"""The directories of the host by the names of volumes, for each chunk of these; empty for a volume of another kind.
 
-_SHOWN = "variables.hosts[one.hosts][?mount.volume].orValue(mount.volume == pipe.volume ? pipe.host : '')"
+The first of a name counts. The API server rejects a pod with two; only custom objects may have them.
+"""
+
+_SHOWN = (
+    "variables.hosts[one.hosts].filter(hosts, mount.volume in hosts).map(hosts, hosts[mount.volume])[?0]"
+    ".orValue(mount.volume == pipe.volume ? pipe.host : '')"
+)
 """The host directory behind a mount; empty for a volume of another kind, and where there is no such volume."""
 
 _WANTED = "pipe.host + mount.path.substring(pipe.path.size())"
