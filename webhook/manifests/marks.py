@@ -347,9 +347,7 @@ def _yaml(growing: _Growing) -> Iterator[None]:
             else:
                 end = event.end_mark.index
                 if start == end and growing.key is not _ITEM:
-                    after_key = before.end_mark.index
-                    colon = _COLON.match(growing.content, after_key)
-                    end = after_key if colon is None else colon.end()
+                    end = _end_of_colon(growing.content, before.end_mark.index)
                 growing.latest = mark = ScalarMark(start, end, event.style)
                 growing.put(mark)
         elif kind is events.MappingStartEvent:
@@ -366,6 +364,12 @@ def _yaml(growing: _Growing) -> Iterator[None]:
         if number % step == 0 and growing.stack:
             yield
     yield
+
+
+def _end_of_colon(content: str, after_key: int) -> int:
+    """The offset after the colon of a key without a value; that after the key if no colon follows."""
+    colon = _COLON.match(content, after_key)
+    return after_key if colon is None else colon.end()
 
 
 def _key(event: Any) -> Any:

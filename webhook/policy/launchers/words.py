@@ -109,8 +109,7 @@ class Options:
                 index += 1
                 continue
             name, is_joined, value = word.partition("=")
-            if "_" in name:
-                name = name.replace("_", "-")
+            name = name.replace("_", "-")
             at = index
             index += 1
             if not is_joined:

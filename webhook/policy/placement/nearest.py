@@ -144,16 +144,9 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
             )
             return Violation(request.path, problem, _ask_for_less(placement, failure))
         case Untolerated(node, taint, alone):
-            problem = message(
-                f"no node can take the pod: the nearest, {{}}, has the taint {{}}{_more(alone)}",
-                node.name,
-                _text(taint),
-            )
-            return Violation(
-                placement.pod.place_of("tolerations"),
-                problem,
-                f"if the node is meant for such pods, tolerate {_toleration(taint)}",
-            )
+            remedy = f"if the node is meant for such pods, tolerate {_toleration(taint)}"
+            template = f"no node can take the pod: the nearest, {{}}, has the taint {{}}{_more(alone)}"
+            return Violation(placement.pod.place_of("tolerations"), message(template, node.name, _text(taint)), remedy)
         case Unmet(node, expression, alone):
             return _unmet(node, expression, alone)
         case Elsewhere(resource):

@@ -24,7 +24,7 @@ _CHOSEN: Mapping[tuple[str, str], str] = {
 
 
 def who_chooses(group: str, kind: str) -> str | None:
-    """What is known of the GPUs of an object that names none, such as who decides on them; None if nothing is."""
+    """What is known about the GPUs of an object that names none; None if nothing is."""
     return _CHOSEN.get((group, kind))
 
 
