@@ -62,7 +62,7 @@ class ParametersObject:
         wanted: Callable[[], Parameters | None],
         changed: asyncio.Event,
         log: LogEvent,
-        seen: Callable[[Mapping[str, str]], None] = lambda _others: None,
+        seen: Callable[[Mapping[str, str]], None],
     ) -> None:
         self._seen = seen
         self._api = api
