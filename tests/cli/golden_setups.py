@@ -1,4 +1,4 @@
-"""Outputs for three clusters. Run as a module, it records `setups/` anew; read the changes.
+"""Outputs for three clusters. Run as a module, it records `setups/` again: review the changes.
 
 The charts of NVIDIA/k8s-device-plugin rendered the DaemonSets and ConfigMaps of `setups/*.cluster.yaml`; of a
 DaemonSet, the names, images, commands and environments are kept.

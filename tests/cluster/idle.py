@@ -38,8 +38,9 @@ REST, LONGER = 85, 91
 class Seen:
     """The outcome of three connections.
 
-    `kept`: whether the API server's first one carried the create after the rest, too. `closed_by`: who closed the
-    other, `idle` seconds after its answer. `reused`: whether the test's own client was answered after the longer rest.
+    `kept`: whether the API server's first one carried the create after the rest, too. `closed_by`: the side that closed
+    the other, `idle` seconds after its answer. `reused`: whether the test's own client was answered after the longer
+    rest.
     """
 
     kept: bool

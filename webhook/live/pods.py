@@ -1,4 +1,4 @@
-"""A pod in the few fields that count who holds replicas, and the holders by node."""
+"""A pod in the few fields that show which replicas it holds, and the holders by node."""
 
 from __future__ import annotations
 

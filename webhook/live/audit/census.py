@@ -56,7 +56,7 @@ class _Group(NamedTuple):
 
 
 class Census:
-    """Collects the objects page by page, and keeps only the outcome of each and who controls it."""
+    """Collects the objects page by page, and keeps only the outcome and the controller of each."""
 
     def __init__(self, checker: Checker) -> None:
         self._checker = checker
