@@ -56,7 +56,9 @@ class Form(NamedTuple):
     is_guard: bool = False
 
 
-def why_left(rule: Rule, written: Mapping[str, Any], known: Mapping[str, str] | None, *, is_installed: bool) -> str:
+def why_undecided(
+    rule: Rule, written: Mapping[str, Any], known: Mapping[str, str] | None, *, is_installed: bool
+) -> str:
     """Why facts, or the lack of them, leave a rule to the webhook; empty if a policy can decide."""
     path = facts_wanted(rule, written)
     if rule.if_all_share is None or (known is None and (is_installed or not path)):

@@ -100,7 +100,7 @@ def _mutating() -> dict[str, Any]:
     return {
         "mode": mutating.MODE,
         "unless": list(injecting.UNLESS),
-        "readsParameters": list(injecting.PARAMETERS),
+        "readsParameters": list(injecting.READING),
         "parameters": PARAMETERS,
         "variables": shared,
         "mutations": mutations,

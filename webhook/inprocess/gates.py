@@ -12,7 +12,7 @@ from typing import Final
 
 from webhook.inprocess.cel import literal, text, texts
 from webhook.inprocess.kinds import KIND
-from webhook.inprocess.pods import MOST, MOST_MOUNTS, MOST_NAMES, MOST_VARIABLES, elements_together
+from webhook.inprocess.pods import MOST, MOST_MOUNTS, MOST_NAMES, MOST_VARIABLES, elements_together, known_in, mig_in
 from webhook.policy.mark import INJECTED
 from webhook.policy.placement.memory import ANNOTATION
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
@@ -62,7 +62,7 @@ def _many(most: int, *fields: str) -> str:
 
 
 def _names_known(field: str) -> str:
-    return f"has(c.resources.{field}) && {GPUS}.exists(n, n in c.resources.{field})"
+    return f"has(c.resources.{field}) && {known_in(GPUS, f'c.resources.{field}')}"
 
 
 _ANY_KNOWN = _any(f"({_names_known('limits')} || {_names_known('requests')})")
@@ -71,8 +71,7 @@ _ANY_KNOWN = _any(f"({_names_known('limits')} || {_names_known('requests')})")
 
 def _names(field: str) -> str:
     amounts = f"c.resources.{field}"
-    of_mig = f"{amounts}.size() <= {MOST} && {amounts}.exists(n, n.startsWith({text(MIG)}))"
-    return f"has({amounts}) && ({GPUS}.exists(n, n in {amounts}) || {of_mig})"
+    return f"has({amounts}) && ({known_in(GPUS, amounts)} || {amounts}.size() <= {MOST} && {mig_in(amounts)})"
 
 
 _NAMES = f"({_names('limits')} || {_names('requests')})"

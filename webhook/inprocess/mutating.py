@@ -11,13 +11,12 @@ from webhook.inprocess.by_facts import is_set
 from webhook.inprocess.facts_file import Known
 from webhook.inprocess.injecting.policy import (
     MUTATIONS,
-    PARAMETERS,
+    READING,
     UNLESS,
     Mutation,
     spec,
 )
-from webhook.inprocess.installation import PARAM_KIND, Installation, uncapped
-from webhook.inprocess.installation import PARAMETERS as PARAMETERS_EXPRESSION
+from webhook.inprocess.installation import PARAM_KIND, PARAMETERS, Installation, uncapped
 from webhook.inprocess.namespaces import condition, matched
 from webhook.inprocess.parameters import MODE as CAP
 from webhook.inprocess.policies import NO_MIRROR, Left, bound, why_left
@@ -56,7 +55,7 @@ def mutating(
     reason = why_left(settings, written, UNLESS, modes, "their mode")
     if reason is not None:
         return [], [Left("injections", reason)]
-    reads = installation is not None and any(is_set(written, path) for path in PARAMETERS)
+    reads = installation is not None and any(is_set(written, path) for path in READING)
     values = _values(settings, known, reads=reads)
     made = []
     for mutation in MUTATIONS:
@@ -112,7 +111,7 @@ def _values(settings: Settings, known: Known | None, *, reads: bool) -> Mapping[
     values = {**values, "gpus": sorted(each.name for each in settings.resources)}
     baked = {} if known is None else {key: value for key, value in known.parameters.items() if key != CAP}
     made = {name: data.expression(value) for name, value in values.items()}
-    return {**made, "parameters": PARAMETERS_EXPRESSION if reads else data.expression(baked)}
+    return {**made, "parameters": PARAMETERS if reads else data.expression(baked)}
 
 
 def _policy(

@@ -48,6 +48,16 @@ def elements_together(*fields: str) -> str:
     return " + ".join(f"c.?{field}.orValue([]).size()" for field in fields)
 
 
+def known_in(gpus: str, amounts: str) -> str:
+    """Whether a mapping has one of the names of GPU resources that an expression lists."""
+    return f"{gpus}.exists(n, n in {amounts})"
+
+
+def mig_in(amounts: str) -> str:
+    """Whether a mapping has the name of a MIG slice, which the settings may not name."""
+    return f"{amounts}.exists(n, n.startsWith({text(MIG)}))"
+
+
 _MOST_NAMES = 500
 """Names of resources in one mapping that are read one by one: more take longer than a request may take."""
 

@@ -116,7 +116,7 @@ def policies(
     for rule in RULES:
         severities = _severities(settings, rule)
         reason = why_left(settings, written, rule.unless, severities, "its severity")
-        reason = reason or by_facts.why_left(rule, written, known, is_installed=installation is not None)
+        reason = reason or by_facts.why_undecided(rule, written, known, is_installed=installation is not None)
         if reason:
             left.append(Left(rule.code, reason))
             continue

@@ -12,7 +12,6 @@ from webhook.inprocess.data import NAMES
 from webhook.inprocess.injecting import clients, missing, mutation, tolerations
 from webhook.inprocess.pods import MOST, MOST_MOUNTS, MOST_NAMES, MOST_VARIABLES, elements_together
 from webhook.inprocess.validating.rule import FACTS
-from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.settings.settings import Settings
 
 UNLESS: Final = (
@@ -24,7 +23,7 @@ UNLESS: Final = (
 )
 """Settings under which the webhook makes all injections: they change which pods become clients of MPS, and where."""
 
-PARAMETERS: Final = (*FACTS, "facts.runtimeClasses", "injections.tolerations.fromNodes")
+READING: Final = (*FACTS, "facts.runtimeClasses", "injections.tolerations.fromNodes")
 """Settings under which the policies read parameters: what they inject depends on the cluster."""
 
 _CONTAINERS = "(object.spec.?initContainers.orValue([]) + object.spec.?containers.orValue([]))"
@@ -43,8 +42,7 @@ _SUMS = " && ".join(
 """The containers have few enough elements together: as many as the policies read that check."""
 
 _NAMES_ONE = (
-    f"{clients.LIMITED} && "
-    f"(gpus.exists(n, n in c.resources.limits) || c.resources.limits.exists(n, n.startsWith('{MIG}')))"
+    f"{clients.LIMITED} && ({pods.known_in('gpus', 'c.resources.limits')} || {pods.mig_in('c.resources.limits')})"
 )
 
 
