@@ -159,7 +159,8 @@ def test_injections_stop_at_sum_of_lists() -> None:
     asked = {name: request(pod) for name, pod in (CHANGED | KEPT).items()}
     configuration = load(FILE, lambda _path: (1, 1), "settings")
     made, _ = mutating(configuration.settings, view(configuration))
-    group = {"policies": [made[0].objects("gpu")[0]], "params": None, "labels": {}, "requests": [*asked.values()]}
+    policies = [made[0].objects("gpu")[0]]
+    group: Object = {"policies": policies, "params": None, "labels": {}, "requests": [*asked.values()]}
     (answers,) = changed_by_policies([group])
     changed = [name for name, one in zip(asked, answers, strict=True) if one["object"] != one["changed"]]
     assert changed == list(CHANGED)

@@ -81,13 +81,11 @@ def _in_amounts(test: str) -> str:
     return f"type(c) == map && has(c.resources) && type(c.resources) == map && ({' || '.join(of_fields)})"
 
 
-_NAMES_KNOWN = "variables.gpus.exists(name, name in {at})"
+_NAMES_KNOWN = known_in("variables.gpus", "{at}")
 _NAMES_KNOWN_GPU = _in_amounts(_NAMES_KNOWN)
 """Whether a container names a GPU resource of the settings."""
 
-_NAMES_GPU = _in_amounts(
-    f"{_NAMES_KNOWN} || {{at}}.size() <= {_MOST_NAMES} && {{at}}.exists(name, name.startsWith({text(MIG)}))"
-)
+_NAMES_GPU = _in_amounts(f"{_NAMES_KNOWN} || {{at}}.size() <= {_MOST_NAMES} && {mig_in('{at}')}")
 """Whether a container names any GPU resource."""
 
 
