@@ -78,6 +78,7 @@ class WrittenBaseline:
         self._counts: Counter[Accepted] = Counter()
 
     def suppress(self, entry: Entry) -> Entry:
+        """The entry without findings, which the baseline gets."""
         if not isinstance(entry, Result):
             return entry
         file = self._names.of(entry.file)

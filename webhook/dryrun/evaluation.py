@@ -67,6 +67,7 @@ class Evaluated(NamedTuple):
         return operations
 
     def result(self) -> Result:
+        """The result for a report. Raises AssertionError if an edit does not apply."""
         manifest, verdict = self.manifest, self.verdict
         patch = self._built(verdict.sent) if self.is_pod and not self.is_denied else []
         return Result(
@@ -87,6 +88,7 @@ class Evaluated(NamedTuple):
         )
 
     def located(self, finding: Finding) -> Located:
+        """A finding with its place in the text of the manifest."""
         value, fix = value_of(self.manifest.at(finding.path)), text_edits(self.manifest, finding.fix)
         (line, column), excerpt, length = self.manifest.in_text(finding.path)
         key = self.manifest.key_above(finding.path)

@@ -28,6 +28,7 @@ class Rest:
             self._errors.append(_diagnostic(entry))
 
     def data(self, tally: Tally) -> dict[str, Any]:
+        """The members of the report after its results."""
         suppressed = {one.value: count for one in Suppressor if (count := tally.suppressed_by(one))}
         return {
             "errors": self._errors,

@@ -131,6 +131,7 @@ class Tally:
         return {"objects": self.objects, **self.decisions, "errors": self.errors, **unread}
 
     def exit_code(self, fail_on: FailOn) -> ExitCode:
+        """The exit code of the run: wrong input comes before denials."""
         if self.errors:
             return ExitCode.WRONG_INPUT
         fails = any(self.decisions[one] for one in fail_on.failing) or (fail_on.counts_unread and self.unread.hiding)

@@ -48,6 +48,7 @@ class Lifecycle:
                 self._entered[reached].set()
 
     async def reached(self, phase: Phase) -> None:
+        """Wait until a phase is entered or passed."""
         await self._entered[phase].wait()
 
 

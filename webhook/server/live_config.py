@@ -86,6 +86,7 @@ class LiveConfig:
         self._doubts.observe(self.evaluator.ruleset)
 
     def sources(self, files: Files) -> Iterator[ReloadedSource]:
+        """The files to read again, each with the function that applies its new content."""
         if files.settings is not None:
             yield ReloadedSource(
                 "settings",

@@ -32,6 +32,7 @@ class Scope(Enum):
     NAMESPACE_LIMITS = "ResourceQuotas and LimitRanges, on the command line"
 
     def includes(self, context: PodContext) -> bool:
+        """Whether a check of this scope runs on a pod; False for scopes of objects."""
         if context.origin.added_containers is not None:
             return self is Scope.EPHEMERAL
         if self is Scope.MPS:

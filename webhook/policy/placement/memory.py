@@ -102,6 +102,7 @@ class ResourceShares(NamedTuple):
 
     @classmethod
     def of(cls, index: NodeIndex, resource: str) -> ResourceShares:
+        """The kinds of the nodes of an index that name a resource."""
         having = index.offering(resource, 1) | index.unready(resource)
         # Nodes with more values of one label have more kinds, too; all pairs of these values would take long.
         if any(len(list(index.by_value(key, having))) > MOST_KINDS for key in _COUNTED):

@@ -60,6 +60,7 @@ class Constraint:
         self.present = True
 
     def add(self, operator: str, values: Sequence[str]) -> None:
+        """Require an expression of an affinity term too. An unknown operator, or a text for a number, adds nothing."""
         number = integer(values[0]) if len(values) == 1 else None
         match operator:
             case "In":

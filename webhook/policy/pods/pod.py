@@ -246,6 +246,7 @@ class Pod:
         return None if index is None else self.spec["volumes"][index]
 
     def host_paths(self) -> Iterator[str]:
+        """The paths of the `hostPath` volumes, as written."""
         for index, volume in enumerate(self.elements("volumes")):
             if volume.get("hostPath") is not None:
                 place = (*self.path_of("volumes"), index)
@@ -259,12 +260,14 @@ class Pod:
 
     @classmethod
     def of_spec(cls, raw: Members, path: Path) -> Pod:
+        """The pod of a spec without metadata, which gets no edits."""
         pod = cls(NOTHING, raw, path, path)
         pod.is_editable = False
         return pod
 
     @classmethod
     def of_container(cls, raw: Members, path: Path) -> Pod:
+        """A pod of one container, which stands at a path outside any pod and gets no edits."""
         pod = cls(NOTHING, NOTHING, path, path)
         pod.is_editable = pod.holds_spec = False
         pod.is_container = True

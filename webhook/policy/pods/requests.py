@@ -62,6 +62,7 @@ class PeakRequest:
         self._apps = self._highest = self._sidecars = 0
 
     def add(self, kind: str, amount: int) -> None:
+        """Add the amount of the next container, of a kind from `webhook.policy.pods.pod`."""
         if kind is APP:
             self._apps += amount
         elif kind is INIT:
@@ -71,6 +72,7 @@ class PeakRequest:
 
     @property
     def total(self) -> int:
+        """The highest amount so far, in the unit of the added ones."""
         return max(self._highest, self._sidecars + self._apps)
 
 
