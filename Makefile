@@ -57,16 +57,18 @@ COMPUTING  := --numprocesses=2 --dist=loadfile
 SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
-# traces no other test.
-COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
-SLOW      = $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.slow' $(COVERING))
+# traces no other test: none that is slow, and none of Hypothesis, which spends most of its time on drawing examples.
+COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings \
+	tests/facts/test_node_bounds.py tests/facts/test_plugin_config.py
+UNTRACED  = $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.slow\|@given' $(COVERING))
+ALL_SLOW  = $(shell grep --recursive --files-with-matches --include='*.py' '^pytestmark = pytest.mark.slow' $(COVERING))
 LOAD     := tests/server/under_load
 WITH_GO  := tests/chart tests/crds tests/deviceplugin tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
-	$(PYTEST) $(COMPUTING) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
-	$(PYTEST) $(COMPUTING) -m slow --record $(RECORDS)/slow.json $(SLOW)
+	$(PYTEST) $(COMPUTING) -m "not slow and not hypothesis" --cov --cov-report=term --record $(RECORDS)/covering.json $(addprefix --ignore=,$(ALL_SLOW)) $(COVERING)
+	$(PYTEST) $(COMPUTING) -m "slow or hypothesis" --record $(RECORDS)/untraced.json $(UNTRACED)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
 # Helm and the like run for less than a second, of which they would spend a third on collecting garbage.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import jsonpatch
@@ -37,16 +38,17 @@ def answer(hook: Hook, evaluated: Settings, name: str = "create-pod-vectoradd", 
     return respond(json.dumps(reviewed).encode(), hook, Evaluator.of(evaluated))
 
 
-def with_mode(fixture: Fixture, mode: Any) -> Evaluator:
-    """The evaluator of a fixture, in another mode of injections."""
-    own = evaluator_of(fixture).ruleset
+@cache
+def with_mode(evaluator: Evaluator, mode: str) -> Evaluator:
+    """An evaluator in another mode of injections."""
+    own = evaluator.ruleset
     namespaces = tuple(replace(rule, injections=NamespaceInjections()) for rule in own.settings.namespaces)
     changed = replace(own.settings, injections=replace(own.settings.injections, mode=mode), namespaces=namespaces)
     return Evaluator.of(changed, own.facts)
 
 
-def reviewed(fixture: Fixture, hook: Hook, mode: Any) -> Outcome:
-    return respond(json.dumps(review(fixture)).encode(), hook, with_mode(fixture, mode))
+def reviewed(fixture: Fixture, hook: Hook, mode: str) -> Outcome:
+    return respond(json.dumps(review(fixture)).encode(), hook, with_mode(evaluator_of(fixture), mode))
 
 
 @pytest.mark.parametrize("hook", [Hook.MUTATE, Hook.MUTATE_WITHOUT_HOSTPATH], ids=lambda hook: hook.path)

@@ -59,19 +59,25 @@ def runs(target: str) -> list[list[str]]:
     return [line.split(" -m pytest ", 1)[1].split() for line in dry_run(target).splitlines() if " -m pytest " in line]
 
 
+def left_out(run: list[str]) -> set[str]:
+    """The files and folders that a run leaves out."""
+    return {word.removeprefix("--ignore=") for word in run if word.startswith("--ignore=")}
+
+
 def test_targets_of_tests_run_every_test_once() -> None:
     """Each part of `unit` takes folders or leaves them out: together they are all folders, slow tests included."""
-    quick, slow, others = runs("unit")
+    quick, untraced, others = runs("unit")
     (chart,), (load,) = runs("test-chart"), runs("test-load")
     covering, with_go, loading = ([word for word in part if word[:6] == "tests/"] for part in (quick, chart, load))
     assert "--cov" in quick
-    assert quick[quick.index("-m") :][:3] == ["-m", '"not', 'slow"']
-    files = [file for folder in covering for file in tracked(f"{folder}/*.py")]
-    marked = {name(file) for file in files if "mark.slow" in file.read_text()}
-    assert {word for word in slow if word.startswith("tests/")} == marked
-    assert slow[slow.index("-m") :][:2] == ["-m", "slow"]
-    left_out = {word.removeprefix("--ignore=") for word in others if word.startswith("--ignore=")}
-    assert left_out == {*covering, *with_go, *loading}
+    assert ' -m "not slow and not hypothesis" ' in " ".join(quick)
+    assert ' -m "slow or hypothesis" ' in " ".join(untraced)
+    files = [file for part in covering for file in tracked(part) if file.suffix == ".py"]
+    texts = {name(file): file.read_text() for file in files}
+    assert left_out(quick) == {file for file, text in texts.items() if "\npytestmark = pytest.mark.slow" in text}
+    in_part = {file for file, text in texts.items() if "mark.slow" in text or "@given" in text}
+    assert {word for word in untraced if word.startswith("tests/")} == in_part
+    assert left_out(others) == {*covering, *with_go, *loading}
     assert "-m" not in others + chart + load
     assert "--numprocesses" not in " ".join(load), "another test beside it would be measured too"
 

@@ -63,6 +63,15 @@ def test_number_agrees_with_no_suffix(operator: str, suffix: str, agrees: bool) 
     assert shared.agrees_with(numbers) is agrees
 
 
+@pytest.mark.parametrize(
+    ("operator", "holds"), [("In", False), ("NotIn", True), ("Exists", False), ("DoesNotExist", True), ("Gt", False)]
+)
+def test_missing_label_meets_only_negative_operators(operator: str, holds: bool) -> None:
+    constraint = Constraint()
+    constraint.add(operator, ["4"])
+    assert constraint.holds(None) is holds
+
+
 def could_be_another(labels: Labels) -> bool:
     return labels.get(STRATEGY) != "mps" and labels.get(CAPABLE) != "true"
 
