@@ -45,9 +45,9 @@ class Expected:
     suppressed: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fixture:
-    """One fixture. `name` is its folder and file, such as `GPS001/two-replicas`.
+    """One fixture, which equals no other. `name` is its folder and file, such as `GPS001/two-replicas`.
 
     `settings` and `facts` are what their files would hold, None without a file. `groups` are the caller's.
     `subresource` is empty where the request is about the object itself.

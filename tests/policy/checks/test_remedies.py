@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, cast
 
 import yaml
@@ -588,6 +589,12 @@ def verdict(fixture: Fixture, manifest: Json) -> Verdict:
     return evaluator_of(fixture).evaluate(manifest, group, manifest["kind"], origin_of(fixture))
 
 
+@cache
+def given(fixture: Fixture) -> tuple[Finding, ...]:
+    """The findings in the fixture's object."""
+    return verdict(fixture, fixture.object).findings
+
+
 CREATED = [fixture for fixture in load_all() if fixture.operation == "CREATE" and not fixture.subresource]
 CHANGES_OF = {
     code: [(pattern, changed) for known, pattern, several in CHANGES if known == code for changed in several]
@@ -603,20 +610,20 @@ CASES = [
 def applied(fixture: Fixture, code: str, number: int) -> Json | None:
     """The object after one change for each finding of a code, from the last; None if the remedies name another."""
     pattern, change = CHANGES_OF[code][number]
+    matches = [(one, re.fullmatch(pattern, one.remedy)) for one in given(fixture) if one.code == code]
+    if not any(found for _, found in matches):
+        return None
     manifest = copy.deepcopy(fixture.object)
-    used = False
-    for finding in reversed([one for one in verdict(fixture, manifest).findings if one.code == code]):
-        found = re.fullmatch(pattern, finding.remedy)
+    for finding, found in reversed(matches):
         if found is not None:
             change(manifest, finding, found)
-            used = True
-    return manifest if used else None
+    return manifest
 
 
 @every_case(CASES, lambda case: f"{case[0].name} {case[1]}")
 def test_applied_remedy_is_not_given_again(case: tuple[Fixture, str]) -> None:
     fixture, code = case
-    given = {finding.remedy for finding in verdict(fixture, fixture.object).findings if finding.code == code}
+    before = {finding.remedy for finding in given(fixture) if finding.code == code}
     for number, (pattern, _) in enumerate(CHANGES_OF[code]):
         manifest = applied(fixture, code, number)
         if manifest is None:
@@ -624,14 +631,14 @@ def test_applied_remedy_is_not_given_again(case: tuple[Fixture, str]) -> None:
         left = [
             finding
             for finding in verdict(fixture, manifest).findings
-            if finding.code == code and finding.remedy in given and re.fullmatch(pattern, finding.remedy)
+            if finding.code == code and finding.remedy in before and re.fullmatch(pattern, finding.remedy)
         ]
         assert left == [], (number, fixture.object, manifest)
 
 
 def test_every_remedy_is_applied_or_not_in_the_manifest() -> None:
     for fixture in CREATED:
-        for finding in verdict(fixture, fixture.object).findings:
+        for finding in given(fixture):
             known = [pattern for code, pattern, _ in CHANGES if code == finding.code]
             known += [pattern for code, pattern in NOT_IN_THE_MANIFEST if code == finding.code]
             assert any(re.fullmatch(pattern, finding.remedy) for pattern in known), (fixture.name, finding)

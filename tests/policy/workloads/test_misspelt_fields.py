@@ -69,6 +69,7 @@ def asking() -> list[tuple[Fixture, Evaluator, list[Path]]]:
     return found
 
 
+@pytest.mark.slow
 def test_many_fixtures_ask_for_gpus() -> None:
     assert len(asking()) > 500
     assert {(fixture.group, fixture.object["kind"]) for fixture, _, _ in asking()} > BUILT_IN.keys() - UNUSED
