@@ -39,7 +39,7 @@ def answer(hook: Hook, evaluated: Settings, name: str = "create-pod-vectoradd", 
 
 
 @cache
-def with_mode(evaluator: Evaluator, mode: str) -> Evaluator:
+def with_mode(evaluator: Evaluator, mode: Any) -> Evaluator:
     """An evaluator in another mode of injections."""
     own = evaluator.ruleset
     namespaces = tuple(replace(rule, injections=NamespaceInjections()) for rule in own.settings.namespaces)
@@ -47,7 +47,7 @@ def with_mode(evaluator: Evaluator, mode: str) -> Evaluator:
     return Evaluator.of(changed, own.facts)
 
 
-def reviewed(fixture: Fixture, hook: Hook, mode: str) -> Outcome:
+def reviewed(fixture: Fixture, hook: Hook, mode: Any) -> Outcome:
     return respond(json.dumps(review(fixture)).encode(), hook, with_mode(evaluator_of(fixture), mode))
 
 
