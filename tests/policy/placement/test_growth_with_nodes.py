@@ -22,6 +22,8 @@ from webhook.policy.settings.settings import (
     TolerationInjection,
 )
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 SETTINGS = {

@@ -353,6 +353,7 @@ def cluster(count: int) -> tuple[Node, ...]:
     )
 
 
+@pytest.mark.slow
 def test_cpu_time_is_linear_in_expressions() -> None:
     evaluator = Evaluator.of(Settings(), Facts(cluster(5000)))
 
@@ -363,6 +364,7 @@ def test_cpu_time_is_linear_in_expressions() -> None:
     assert_linear(prepared, 64, 2048)
 
 
+@pytest.mark.slow
 def test_cpu_time_is_linear_in_nodes() -> None:
     def prepared(count: int) -> Any:
         evaluator = Evaluator.of(Settings(), Facts(cluster(count)))

@@ -72,6 +72,7 @@ def test_taint_that_is_tolerated_twice_counts_once(also: Json) -> None:
     assert found.taints.untolerated(tolerations, SCHEDULED, passing=False) == (1, 1)
 
 
+@pytest.mark.slow
 def test_taints_of_other_nodes_cost_a_pod_nothing() -> None:
     """A pod with one toleration, among nodes with a taint of their own each. A comparison with each would cost 16."""
 
