@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.chart import tools
+from tests.chart.program import Program
 from tests.chart.render import Object, Values, entries
 
+MATCHER = Program(tools.matcher)
 _SUFFIX = ".gpushare-webhook.io"
 
 
@@ -22,16 +22,12 @@ def called(values: str | Values, requests: Sequence[Object]) -> list[set[str] | 
 def called_by(groups: Sequence[tuple[str | Values, Sequence[Object]]]) -> list[list[set[str] | None]]:
     """The same for several installations at once."""
     listed = [{"entries": entries(values), "requests": list(requests)} for values, requests in groups]
-    done = subprocess.run(
-        [tools.matcher()], input=json.dumps(listed), capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
     return [
         [
             None if verdicts is None else _called(group["entries"], request, verdicts)
             for request, verdicts in zip(group["requests"], one, strict=True)
         ]
-        for group, one in zip(listed, json.loads(done.stdout), strict=True)
+        for group, one in zip(listed, MATCHER.answer(listed), strict=True)
     ]
 
 

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Hashable, Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.chart import tools
+from tests.chart.program import Program
 from tests.project.repository import ROOT
 
 CHART = ROOT / "charts" / "gpushare-webhook"
@@ -28,6 +28,7 @@ WEBHOOK_MODES = [mode for mode in MODES if mode != "policies-only"]
 Object = dict[str, Any]
 Values = Mapping[str, Any]
 
+RENDERER = Program(tools.renderer)
 _KEPT = {name: os.environ[name] for name in ("PATH", "GOGC") if name in os.environ}
 
 
@@ -40,11 +41,9 @@ def helm(*arguments: str, values: str | Values = "") -> str:
 
     `values` names a mode, or gives values.
     """
-    given = (CHART / "ci" / f"{values}-values.yaml").read_text() if isinstance(values, str) and values else values
-    text = given if isinstance(given, str) else json.dumps(given)
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "values.yaml"
-        file.write_text(text)
+        file.write_text(_written(values))
         done = subprocess.run(
             [tools.helm(), *arguments, "--values", str(file)],
             env=_KEPT | {"HOME": home, "KUBECONFIG": os.devnull},
@@ -58,38 +57,54 @@ def helm(*arguments: str, values: str | Values = "") -> str:
     return done.stdout
 
 
-@cache
-def _text(values: str, kubernetes: str, namespace: str) -> str:
-    return helm(
-        *("template", RELEASE, str(CHART), "--namespace", namespace, "--kube-version", kubernetes),
-        values=values if values in MODES else json.loads(values),
-    )
+def _written(values: str | Values) -> str:
+    if not isinstance(values, str):
+        return json.dumps(values)
+    return (CHART / "ci" / f"{values}-values.yaml").read_text() if values else ""
 
 
-def rendered(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str = NAMESPACE) -> str:
+@dataclass(frozen=True)
+class Rendered:
+    """What Helm makes of the chart: the manifests as text and as objects, which several tests read, and the notes."""
+
+    text: str
+    objects: tuple[Object, ...]
+    notes: str
+
+
+@lru_cache(maxsize=100)
+def _rendered(request: str) -> Rendered:
+    answer = RENDERER.answer(json.loads(request))
+    if answer["refused"]:
+        raise RefusedError(answer["refused"])
+    return Rendered(answer["text"], tuple(answer["objects"]), answer["notes"].strip() + "\n")
+
+
+def render(
+    values: str | Values,
+    *,
+    chart: Path = CHART,
+    release: str = RELEASE,
+    namespace: str = NAMESPACE,
+    kubernetes: str = "1.36.0",
+    apis: Sequence[str] = (),
+) -> Rendered:
+    """Render the chart, for an API server that serves `apis` besides the usual ones. Raises RefusedError.
+
+    A mapping that has a key twice is refused too.
+    """
+    settings = {"release": release, "namespace": namespace, "kubernetes": kubernetes, "apis": list(apis)}
+    return _rendered(json.dumps({"chart": str(chart), "values": _written(values), **settings}))
+
+
+def rendered(values: str | Values, **options: Any) -> str:
     """The manifests as text. Raises RefusedError."""
-    return _text(values if isinstance(values, str) else json.dumps(values), kubernetes, namespace)
+    return render(values, **options).text
 
 
-class _Strict(yaml.CSafeLoader):
-    """Refuses a mapping that has a key twice, as Flux and others do (fluxcd/flux2#1556)."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key) for key, _ in node.value]
-        twice = sorted({key for key in keys if keys.count(key) > 1})
-        if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice} twice in a mapping", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-@cache
-def _objects(text: str) -> tuple[Object, ...]:
-    return tuple(one for one in yaml.load_all(text, _Strict) if one is not None)
-
-
-def objects(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str = NAMESPACE) -> tuple[Object, ...]:
-    """The manifests as objects, which several tests read. Raises RefusedError."""
-    return _objects(rendered(values, kubernetes=kubernetes, namespace=namespace))
+def objects(values: str | Values, **options: Any) -> tuple[Object, ...]:
+    """The manifests as objects. Raises RefusedError."""
+    return render(values, **options).objects
 
 
 def of_kind(kind: str, values: str | Values, **options: str) -> list[Object]:

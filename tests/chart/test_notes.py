@@ -11,17 +11,16 @@ import pytest
 import yaml
 
 from tests.chart.render import (
-    CHART,
     FULLNAME,
     NAMESPACE,
     RELEASE,
     WEBHOOK_MODES,
     Values,
     entry,
-    helm,
     is_test,
     objects,
     pod_spec,
+    render,
 )
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
@@ -32,8 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 def notes(values: str | Values, namespace: str = NAMESPACE) -> str:
-    arguments = ("install", RELEASE, str(CHART), "--namespace", namespace, "--dry-run=client")
-    return helm(*arguments, values=values).rpartition("\nNOTES:\n")[2]
+    return render(values, namespace=namespace).notes
 
 
 def warnings(values: str | Values, **options: str) -> list[str]:

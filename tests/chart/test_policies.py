@@ -15,15 +15,14 @@ from tests.chart.render import (
     FULLNAME,
     MODES,
     NAMESPACE,
-    RELEASE,
     RefusedError,
     Values,
     entry,
-    helm,
     is_test,
     objects,
     of_kind,
     pod_spec,
+    render,
     rendered,
 )
 from tests.chart.test_rights import rules
@@ -48,9 +47,8 @@ ALONE: dict[str, Any] = {"policies": {"enabled": True, "only": True}} | STATIC
 
 def served(values: Values, kubernetes: str, *kinds: str) -> list[dict[str, Any]]:
     """The objects on an API server that serves these kinds."""
-    apis = [f"--api-versions=admissionregistration.k8s.io/v1/{kind}" for kind in kinds]
-    command = ("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", kubernetes, *apis)
-    return [one for one in yaml.safe_load_all(helm(*command, values=values)) if one]
+    apis = [f"admissionregistration.k8s.io/v1/{kind}" for kind in kinds]
+    return [*render(values, kubernetes=kubernetes, apis=apis).objects]
 
 
 def kinds(manifests: list[dict[str, Any]]) -> set[str]:

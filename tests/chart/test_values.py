@@ -17,14 +17,12 @@ from jsonschema import Draft202012Validator
 from tests.chart.render import (
     CHART,
     MODES,
-    NAMESPACE,
-    RELEASE,
     WEBHOOK_MODES,
     RefusedError,
     Values,
     entries,
-    helm,
     of_kind,
+    render,
     rendered,
 )
 from tests.project.repository import ROOT
@@ -325,5 +323,4 @@ def test_global_values_of_parent_chart_are_allowed(tmp_path: Path) -> None:
     (tmp_path / "charts").mkdir()
     shutil.copytree(CHART, tmp_path / "charts" / CHART.name)
     values = {"global": {"imageRegistry": "registry.example.com"}, CHART.name: {"enabled": True, "replicas": 3}}
-    text = helm("template", RELEASE, str(tmp_path), "--namespace", NAMESPACE, values=values)
-    assert "  replicas: 3\n" in text
+    assert "  replicas: 3\n" in render(values, chart=tmp_path).text

@@ -19,15 +19,14 @@ _NO_DISCOVERY = "-tags=remove_all_sd"  # without the clients of all clouds, whic
 
 
 def recipe() -> Recipe:
-    """Helm, the API server's code for conditions and policies, and promtool, of the versions in the files go.mod."""
+    """Helm, its engine, the API server's code for conditions and policies, and promtool, as go.mod pins them."""
     return Recipe("chart-tools", key_of(_SOURCE, _PROMTOOL_SOURCE, *gobuild.FLAGS, _NO_DISCOVERY), _fill)
 
 
 def _fill(folder: Path) -> None:
     gobuild.build(_SOURCE, folder / "helm", package=_HELM)
-    gobuild.build(_SOURCE, folder / "matcher", package="./matcher")
-    gobuild.build(_SOURCE, folder / "policies", package="./policies")
-    gobuild.build(_SOURCE, folder / "injections", package="./injections")
+    for program in ("renderer", "matcher", "policies", "injections"):
+        gobuild.build(_SOURCE, folder / program, package=f"./{program}")
     gobuild.build(_PROMTOOL_SOURCE, folder / "promtool", _NO_DISCOVERY, package=_PROMTOOL)
 
 
@@ -40,6 +39,12 @@ def helm() -> str:
         if version.startswith("v4."):
             return found
     return str(recipe().make() / "helm")
+
+
+@cache
+def renderer() -> str:
+    """The program that renders charts by Helm's engine. Raises `ToolsMissingError`."""
+    return str(recipe().make() / "renderer")
 
 
 @cache
@@ -69,7 +74,7 @@ def promtool() -> str:
 def main() -> int:
     """Build what is missing, and print the paths."""
     try:
-        built = (helm(), matcher(), policies(), injections(), promtool())
+        built = (helm(), renderer(), matcher(), policies(), injections(), promtool())
     except ToolsMissingError as problem:
         print(f"chart-tools: {problem}", file=sys.stderr)
         return 1

@@ -6,10 +6,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log"
-	"os"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
@@ -20,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"charttools/requests"
+	"charttools/service"
 )
 
 type group struct {
@@ -28,17 +27,13 @@ type group struct {
 }
 
 func main() {
-	var groups []group
-	if err := json.NewDecoder(os.Stdin).Decode(&groups); err != nil {
-		log.Fatal(err)
-	}
-	verdicts := make([][][]string, len(groups))
-	for index, one := range groups {
-		verdicts[index] = one.evaluate()
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(verdicts); err != nil {
-		log.Fatal(err)
-	}
+	service.Serve(func(groups []group) [][][]string {
+		verdicts := make([][][]string, len(groups))
+		for index, one := range groups {
+			verdicts[index] = one.evaluate()
+		}
+		return verdicts
+	})
 }
 
 func (g group) evaluate() [][]string {
