@@ -88,7 +88,13 @@ matchExpressions:
   {{- end }}
 {{- end -}}
 
+{{/* The requirements that every selector of namespaces has. The values hold them from the first use on, as with `settings`. */}}
 {{- define "gpushare-webhook.exclusions" -}}
+{{- if not (hasKey .Values "effectiveExclusions") }}{{ $_ := set .Values "effectiveExclusions" (include "gpushare-webhook.computedExclusions" .) }}{{ end -}}
+{{- .Values.effectiveExclusions -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.computedExclusions" -}}
 - key: kubernetes.io/metadata.name
   operator: NotIn
   values: {{ include "gpushare-webhook.excluded" . }}

@@ -13,10 +13,8 @@ server's budget, or more than 100 keys in a mapping, because the time to read ke
 
 {{/* Whether all steps may follow a dot in CEL. */}}
 {{- define "gpushare-webhook.cel.areNames" -}}
-{{- $reserved := list "as" "break" "const" "continue" "else" "false" "for" "function" "if" "import" "in" "let" "loop" "namespace" "null" "package" "return" "true" "var" "void" "while" -}}
-{{- $others := list -}}
-{{- range . }}{{ if or (has . $reserved) (contains "-" .) }}{{ $others = append $others . }}{{ end }}{{ end -}}
-{{- empty $others | ternary "true" "" -}}
+{{- $others := without . "as" "break" "const" "continue" "else" "false" "for" "function" "if" "import" "in" "let" "loop" "namespace" "null" "package" "return" "true" "var" "void" "while" -}}
+{{- if and (eq (len .) (len $others)) (not (contains "-" (join "" .))) }}true{{ end -}}
 {{- end -}}
 
 {{/* The value below `at` to which `steps` lead, in which nothing is repeated. It is optional if there are steps. */}}

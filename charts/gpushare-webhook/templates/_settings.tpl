@@ -97,9 +97,12 @@ replaced, and so are the mappings of `replacedWhole`; a text stands for a sectio
 
 {{/* The names of the GPU resources, a list in JSON. MIG resources are recognized by their prefix. */}}
 {{- define "gpushare-webhook.resourceNames" -}}
+{{- if not (hasKey .Values "effectiveNames") -}}
 {{- $names := list -}}
 {{- range (include "gpushare-webhook.settings" . | fromJson).resources }}{{ $names = append $names .name }}{{ end -}}
-{{- toJson $names -}}
+{{- $_ := set .Values "effectiveNames" (toJson $names) -}}
+{{- end -}}
+{{- .Values.effectiveNames -}}
 {{- end -}}
 
 {{/* The first resource that is shared; empty when none is. */}}
