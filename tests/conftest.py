@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.exhaustive", "tests.record"]
@@ -15,3 +18,13 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=20_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests, and no garbage: the objects of all tests stay, so that the collector can ignore them."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result

@@ -19,7 +19,7 @@ import click
 import pytest
 
 from tests.cli.run import run
-from webhook.cli import COMMANDS
+from webhook.cli import COMMANDS, main
 from webhook.cli.selection import complete_codes
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
@@ -33,6 +33,7 @@ ENVIRONMENT = {"PATH": PATH, "TERM": "dumb", "HOME": "/nonexistent", "LANG": "C.
 
 Write: TypeAlias = Callable[[str], None]
 WaitFor: TypeAlias = Callable[[str], None]
+Completions: TypeAlias = Callable[[str], list[str]]
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -86,22 +87,29 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
         ("version --output=j", ["plain,json"]),
     ],
 )
-def test_completion_of_values(here: Path, words: str, completed: list[str]) -> None:
+def test_completion_of_values(completions: Completions, here: Path, words: str, completed: list[str]) -> None:
     (here / "kubeconfig").write_text("contexts: [{name: prod}, {name: test}]")
-    assert completions(words, here / "kubeconfig") == completed
+    assert completions(words) == completed
 
 
-def test_completion_of_contexts_without_kubeconfig(here: Path) -> None:
-    assert completions("check --context p", here / "missing") == []
+def test_completion_of_contexts_without_kubeconfig(completions: Completions) -> None:
+    assert completions("check --context p") == []
 
 
-def completions(words: str, kubeconfig: Path) -> list[str]:
-    requested = {
-        "_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete",
-        "COMP_LINE": f"gpushare-webhook {words}",
-        "KUBECONFIG": str(kubeconfig),
-    }
-    return subprocess.check_output([PROGRAM], env={**os.environ, **requested}, timeout=20, text=True).split()
+@pytest.fixture(name="completions")
+def _completions(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Completions:
+    """Complete words as bash does. click writes bytes, which `run` does not take."""
+
+    def complete(words: str) -> list[str]:
+        monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_LINE", f"gpushare-webhook {words}")
+        monkeypatch.setenv("KUBECONFIG", str(here / "kubeconfig"))
+        monkeypatch.setattr(sys, "argv", ["gpushare-webhook"])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main()
+        return capsys.readouterr().out.split()
+
+    return complete
 
 
 def test_completion_of_commands_imports_none_of_them() -> None:

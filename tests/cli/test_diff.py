@@ -56,27 +56,29 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def _mutations(data: bytes, fixture: Fixture) -> list[Mutation]:
-    return mutations(data, evaluator_of(fixture), fixture.namespace)
-
-
-EDITED = [
-    fixture
-    for fixture in load_all()
-    if any(one.operations for one in _mutations(json.dumps(fixture.object).encode(), fixture))
-]
+    return mutations(data, evaluator_of(fixture), fixture.namespace, f"{fixture.name}.yaml")
 
 
 @pytest.mark.slow
 @pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("fixture", EDITED, ids=lambda fixture: fixture.name)
-def test_diff_of_fixture_applies(here: Path, fixture: Fixture, form: Callable[[Any], str]) -> None:
-    data = form(fixture.object).encode()
-    diff = diff_of(_mutations(data, fixture), here)
+def test_diff_of_fixtures_applies(here: Path, form: Callable[[Any], str]) -> None:
+    edited = [
+        (fixture, form(fixture.object).encode())
+        for fixture in load_all()
+        if any(one.operations for one in _mutations(json.dumps(fixture.object).encode(), fixture))
+    ]
+    assert len(edited) > 200
+    diff = diff_of([one for fixture, data in edited for one in _mutations(data, fixture)], here)
     for tool in APPLY.values():
-        (here / FILE).write_bytes(data)
+        for fixture, data in edited:
+            file = here / f"{fixture.name}.yaml"
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(data)
         apply(tool, diff, here)
-        assert values((here / FILE).read_bytes()) == expected(data, evaluator_of(fixture), fixture.namespace)
+        for fixture, data in edited:
+            result = values((here / f"{fixture.name}.yaml").read_bytes())
+            assert result == expected(data, evaluator_of(fixture), fixture.namespace), fixture.name
 
 
 @pytest.mark.slow

@@ -18,9 +18,9 @@ FILE = "pod.yaml"
 DEFAULTS = Evaluator.of(Settings())
 
 
-def mutations(data: bytes, evaluator: Evaluator = DEFAULTS, namespace: str = "") -> list[Mutation]:
+def mutations(data: bytes, evaluator: Evaluator = DEFAULTS, namespace: str = "", file: str = FILE) -> list[Mutation]:
     """Return the objects of a file with their edits, without those that are denied or cannot be read."""
-    checked = [evaluate(one, evaluator, namespace) for one in read(FILE, data) if isinstance(one, Manifest)]
+    checked = [evaluate(one, evaluator, namespace) for one in read(file, data) if isinstance(one, Manifest)]
     return [mutation(one) for one in checked if isinstance(one, Evaluated) and not one.is_denied]
 
 
