@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ slow = pytest.mark.slow
 
 def names(environment: Environment) -> set[str]:
     """The canonical names of the installed distributions."""
-    return {canonical(one["name"]) for one in json.loads(environment.pip("list", "--format=json"))}
+    return {canonical(one.name) for one in distributions(path=[str(environment.packages)])}
 
 
 def test_extras_are_those_of_project_file() -> None:

@@ -15,7 +15,7 @@ import yaml
 from tests.cli.run import run
 from tests.fixture import Fixture, Json, load_all
 from tests.policy.checks.test_remedies import verdict
-from tests.report.test_sarif import validator
+from tests.report.test_sarif import validate
 from webhook.report.fix import spelled
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ class Checked:
         ((result),) = ended.json()["results"]
         self.findings: list[Json] = result["findings"]
         log = json.loads((folder / "sarif").read_text())
-        validator().validate(log)
+        validate(log)
         self.results: list[Json] = log["runs"][0]["results"]
         self.names = {(finding["code"], finding["path"]) for finding in self.findings}
 

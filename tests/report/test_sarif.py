@@ -31,6 +31,18 @@ def validator() -> Any:
     return jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
 
 
+def validate(log: Any) -> None:
+    """Validate a log of one run. A tool, whose rules make up most of a log, is validated once for all logs with it."""
+    (run_of_log,) = log["runs"]
+    _validate_tool(json.dumps(run_of_log["tool"]))
+    validator().validate({**log, "runs": [{**run_of_log, "tool": {"driver": {"name": "validated"}}}]})
+
+
+@cache
+def _validate_tool(tool: str) -> None:
+    validator().validate({"version": "2.1.0", "runs": [{"tool": json.loads(tool)}]})
+
+
 def log_of(*entries: Entry, tree: SourceTree | None = None) -> Any:
     """Return the run of a valid report about entries."""
     writer = SarifWriter() if tree is None else SarifWriter(tree)
