@@ -36,6 +36,8 @@ FITTING: dict[str, tuple[str, ...]] = {
     "cli": ("cli",),
     "cluster": ("facts", "pki"),
     "dryrun": ("cli",),
+    "inprocess": ("inprocess",),
+    "live": ("live", "cli"),
     "manifests": ("manifests",),
     "patch": ("patch", "fixtures"),
     "pki": ("pki",),

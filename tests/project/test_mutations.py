@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutate import FITTING
 from tests.mutations import PRODUCT, changes, mutations
 from tests.project.repository import ROOT
 
@@ -46,7 +47,7 @@ def test_changes_of_source(source: str) -> None:
 def test_seed_chooses_mutations_of_all_packages() -> None:
     chosen = list(islice(mutations(ROOT, 1), 26))
     packages = {path.name for path in (ROOT / PRODUCT).iterdir() if (path / "__init__.py").exists()}
-    assert {mutation.package for mutation in chosen} == {"", *packages}
+    assert {mutation.package for mutation in chosen} == {"", *packages} == FITTING.keys()
     assert [str(mutation) for mutation in islice(mutations(ROOT, 1), 26)] == list(map(str, chosen))
     assert [str(mutation) for mutation in islice(mutations(ROOT, 2), 26)] != list(map(str, chosen))
 
