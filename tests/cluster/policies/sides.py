@@ -96,9 +96,9 @@ class Sides:
 
 _OWN = frozenset(
     {"namespace", "uid", "creationTimestamp", "managedFields", "resourceVersion", "controller-uid"}
-    | {"batch.kubernetes.io/controller-uid"}
+    | {"batch.kubernetes.io/controller-uid", "lastTransitionTime"}
 )
-"""Names of what the API server gives an object of its own, in its metadata and in the selector of a Job."""
+"""Names of fields that the API server fills in: in the metadata, in conditions and in the selector of a Job."""
 
 
 def without_space(made: Any) -> Any:
