@@ -78,6 +78,20 @@ def _rollout(volumes: list[Object], pod: Object | None = None) -> Object:
     return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": metadata, "spec": template}
 
 
+def _ray_cluster(pod: Object) -> Object:
+    """A custom object with two such pods."""
+    template = {"template": {"spec": pod["spec"]}}
+    metadata = {"name": "r", "namespace": "team"}
+    spec = {"headGroupSpec": template, "workerGroupSpecs": [template]}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec}
+
+
+def _long_volumes(count: int) -> list[Object]:
+    """Volumes of the daemon's directory with the longest names."""
+    host = {"path": f"/run/nvidia{PIPE}"}
+    return [{"name": f"{number:063}", "hostPath": host} for number in range(count)]
+
+
 def _without_gpus(pod: Object, **spec: Any) -> Object:
     containers = json.loads(json.dumps(pod["spec"]["containers"]))
     for one in containers:
@@ -97,6 +111,15 @@ READ = {
     "20,000 names without a GPU": _without_gpus(_thousand(names=10)),
     "20,000 names without a GPU in a custom object": _rollout([], _without_gpus(_thousand(names=10))),
     "20,000 names without a GPU and a host namespace": _without_gpus(_thousand(names=10), hostPID=True),
+    "20,000 names without a GPU, and one of the pod": _without_gpus(
+        _thousand(names=10), resources={"limits": {GPU: "1"}}
+    ),
+    "20,000 names without a GPU, and one of the pod, in a custom object": _rollout(
+        [], _without_gpus(_thousand(names=10), resources={"limits": {GPU: "1"}})
+    ),
+    "2,000 volumes of long names in a custom object": _ray_cluster(
+        _pod(*_mounted(1, f"{999:063}"), volumes=_long_volumes(1_000))
+    ),
     "1,000 mounts and 1,000 volumes of daemons": _pod(*_mounted(1_000, "v7"), volumes=_volumes(1_000, own=1_000)),
 }
 LARGE = {
@@ -155,7 +178,7 @@ KEPT = {
 
 
 def test_injections_stop_at_sum_of_lists() -> None:
-    """More elements than that exceed the budget of an expression, and take a second."""
+    """Longer lists exceed the budget of an expression, and take a second."""
     asked = {name: request(pod) for name, pod in (CHANGED | KEPT).items()}
     configuration = load(FILE, lambda _path: (1, 1), "settings")
     made, _ = mutating(configuration.settings, view(configuration))

@@ -81,12 +81,14 @@ _MANY_NAMES = _many(MOST_NAMES, "resources.?limits", "resources.?requests")
 
 
 def _unless_many_names(test: str) -> str:
-    """A test. If all containers together have too many names to look at each, any GPU resource of the settings."""
+    """Whether a test holds, or, if all containers together have too many names to look at each, whether any container
+    names a GPU resource of the settings.
+    """
     return f"({_MANY_NAMES} ? {_ANY_KNOWN} : {test})"
 
 
 _NAMES_ANY = _unless_many_names(_any(_NAMES))
-"""Whether any container does."""
+"""Whether any container names a GPU resource."""
 
 _SHARES = f"{GPUS}.filter(n, has(c.resources.limits) && n in c.resources.limits || "
 _SHARES += "has(c.resources.requests) && n in c.resources.requests)"

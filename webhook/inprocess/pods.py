@@ -37,10 +37,12 @@ MOST_MOUNTS: Final = 2000
 
 TOO_LARGE: Final = (
     f"a list of the pod or of a container has more than {MOST} entries, or its containers have more than {MOST_NAMES} "
-    f"names of resources, {MOST_VARIABLES} variables or {MOST_MOUNTS} mounts together; "
-    "shorten the lists, or split the pod"
+    f"names of resources, {MOST_VARIABLES} variables or {MOST_MOUNTS} mounts together"
 )
 """The reason why a policy denies a pod that it does not read."""
+
+SHORTEN: Final = "shorten the lists, or split the pod"
+"""The remedy for such a pod."""
 
 
 def elements_together(*fields: str) -> str:
@@ -195,7 +197,7 @@ _LARGE = "type(one.pod[?'spec'].orValue(dyn(null))) == map && " + let(
     f"listed.exists(c, {_NAMES_GPU}) && ({_LONG_POD} || {_are_many(MOST_VARIABLES, ('c', 'env'))} || "
     f"{_are_many(MOST_MOUNTS, ('c', 'volumeMounts'))} || listed.exists(c, type(c) == map && ({_LONG_LISTS}))))",
 )
-"""A pod of too many containers is large, whatever it asks for; another one only if it names a GPU.
+"""A pod of too many containers is large, whatever it asks for; another pod is large only if it names a GPU.
 
 Among many names, only those of the settings are looked up.
 """
@@ -207,7 +209,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "pods": "variables.deferred ? [] : variables.changed.map(one, "
     + record(annotations=mapping("one.pod", "metadata", "annotations"), spec=mapping("one.pod", "spec"))
     + f").filter(one, {elements('one.spec', 'schedulingGates')}.size() == 0 && !({_EXEMPT}) && !({_WINDOWS}))",
-    "named": "variables.many ? [] : variables.pods.map(one, " + record(spec="one.spec", requests=_REQUESTS) + ")",
+    "named": "variables.pods.map(one, " + record(spec="one.spec", requests=f"variables.many ? [] : {_REQUESTS}") + ")",
     "asking": "variables.named.filter(one, one.requests.size() > 0).map(one, "
     + record(spec="one.spec", requests="one.requests.filter(each, each.amount > 0.0)")
     + ").filter(one, one.requests.size() > 0)",

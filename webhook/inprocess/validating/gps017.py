@@ -47,9 +47,13 @@ _HOSTS = in_chunks(
     let(
         "names",
         f"chunk.map(volume, {_text('volume', 'name')})",
-        "[names.transformMapEntry(place, name, names.indexOf(name) == place, "
-        + let("volume", "chunk[place]", f"{{name: {_HOST_OF}}}")
-        + ")]",
+        let(
+            "differ",
+            "names.distinct().size() == names.size()",
+            "[names.transformMapEntry(place, name, differ || names.indexOf(name) == place, "
+            + let("volume", "chunk[place]", f"{{name: {_HOST_OF}}}")
+            + ")]",
+        ),
     ),
 )
 """The directories of the host by the names of volumes, for each chunk of these; empty for a volume of another kind.

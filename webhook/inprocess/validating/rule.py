@@ -77,16 +77,16 @@ class Rule:
     @property
     def line(self) -> str:
         """The line of the first violation without its remedy, as in a warning."""
-        return self._line("")
+        return self._line("", "")
 
     @property
     def denial(self) -> str:
         """The line of the first violation in a denial."""
-        return self._line(f" + '; ' + {_of_first(self.remedy)}")
+        return self._line(f"; {pods.SHORTEN}", f" + '; ' + {_of_first(self.remedy)}")
 
-    def _line(self, rest: str) -> str:
-        large = f"{self.code} cannot be checked: {pods.TOO_LARGE}"
-        return f"variables.large ? {text(large)} : {text(self.code + ' ')} + {FITTED}{rest}"
+    def _line(self, if_large: str, otherwise: str) -> str:
+        large = f"{self.code} cannot be checked: {pods.TOO_LARGE}{if_large}"
+        return f"variables.large ? {text(large)} : {text(self.code + ' ')} + {FITTED}{otherwise}"
 
     def expressions(self, *, denies: bool) -> dict[str, str | None]:
         """The variables of a policy that denies, or warns and records, in their order; None for data."""
