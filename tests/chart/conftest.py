@@ -1,4 +1,4 @@
-"""Programs that the tests ask end with each file of tests, so that tests/record.py counts their processor time."""
+"""Programs that answer tests end with each file of tests, so that tests/record.py counts their processor time."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _written(values: str | Values) -> str:
 
 @dataclass(frozen=True)
 class Rendered:
-    """What Helm makes of the chart: the manifests as text and as objects, which several tests read, and the notes."""
+    """A rendered chart: the manifests as text and as objects, which several tests read, and the notes."""
 
     text: str
     objects: tuple[Object, ...]

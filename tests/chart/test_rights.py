@@ -75,7 +75,7 @@ def named(resource: str, *names: str) -> set[Rule]:
 
 
 NO_PRESETS: Values = {"presets": []}
-"""Half of the time to render the chart goes to entries of presets, which need no rights: `MODES` have them."""
+"""Entries of presets take half of the time to render the chart, and need no rights. Values of `MODES` have presets."""
 
 SUBSETS = [dict(zip(SOURCES, chosen, strict=True)) for chosen in itertools.product([False, True], repeat=len(SOURCES))]
 PLUGINS: dict[str, tuple[Any, dict[str, set[Rule]]]] = {

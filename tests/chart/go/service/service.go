@@ -1,4 +1,4 @@
-// Package service lets a program answer requests as long as there are any: to start it, or to compile again, takes longer.
+// Package service lets a program answer many requests: a start, or another compilation, takes longer than an answer.
 package service
 
 import (
