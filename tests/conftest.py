@@ -22,7 +22,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect tests, and no garbage: the objects of all tests stay, so that the collector can ignore them."""
+    """Collect tests without the garbage collector. The objects of tests stay, so that it ignores them later."""
     gc.disable()
     result = yield
     gc.freeze()

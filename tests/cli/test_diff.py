@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,16 @@ def _mutations(data: bytes, fixture: Fixture) -> list[Mutation]:
     return mutations(data, evaluator_of(fixture), fixture.namespace, f"{fixture.name}.yaml")
 
 
+EACH_IN_TURN = "each in turn"
+
+
 @pytest.mark.slow
-@pytest.mark.exhaustive(every=5)
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_diff_of_fixtures_applies(here: Path, form: Callable[[Any], str]) -> None:
+@pytest.mark.exhaustive(every=len(FORMS) + 1)
+@pytest.mark.parametrize("form", [EACH_IN_TURN, *FORMS])
+def test_diff_of_fixtures_applies(here: Path, form: str) -> None:
+    forms = cycle(FORMS.values() if form == EACH_IN_TURN else [FORMS[form]])
     edited = [
-        (fixture, form(fixture.object).encode())
+        (fixture, next(forms)(fixture.object).encode())
         for fixture in load_all()
         if any(one.operations for one in _mutations(json.dumps(fixture.object).encode(), fixture))
     ]

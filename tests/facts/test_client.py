@@ -331,7 +331,7 @@ async def test_connect_without_cluster_fails(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
     (tmp_path / "token").unlink()
-    with pytest.raises(ClusterError, match="cannot connect: the files of the service account: Service token file"):
+    with pytest.raises(ClusterError, match="cannot connect: the files of the service account: Service token file does"):
         await connect()
 
 
@@ -372,7 +372,7 @@ async def test_connect_reports_missing_library_method(monkeypatch: pytest.Monkey
 
 async def test_connect_reports_invalid_service_account_ca(cluster: Path) -> None:
     (cluster / "ca.crt").write_text("hello")
-    with pytest.raises(ClusterError, match=r"cannot connect: the files of the service account: .*; check that"):
+    with pytest.raises(ClusterError, match=r"connect: the files of the service account: .*; check that the pod's"):
         await connect()
 
 

@@ -226,7 +226,7 @@ async def test_runtime_classes_never_expire() -> None:
     age = live.source("runtime-classes").age
     assert age is not None
     assert 3600 <= age <= 3621
-    assert len(cluster.reads) - reads <= 124, "6 in half a minute of growing waits, then one per half a minute at most"
+    assert len(cluster.reads) - reads <= 124, "6 during 31 s of growing waits, then at most one every 30 s"
     assert live.events() == ["runtime classes read", "runtime classes cannot be read"]
     cluster.down.clear()
     cluster.put(RUNTIME_CLASSES, "nvidia", runtime_class())
