@@ -110,6 +110,10 @@ def _without(names: Iterable[str], found: frozenset[str]) -> frozenset[str]:
     return frozenset(one for one in found if not any(name in one for name in names))
 
 
+_OF_OTHER_TESTS = ("/chart-tools-", "/bench-", "/device-plugin-v")
+"""Parts of the paths of programs that tests without a cluster run, which may run at the same time."""
+
+
 def _processes(other_owners: set[int]) -> frozenset[str]:
     """Processes of this harness: in other process namespaces than this one's, or run from its folders."""
     mine = Path("/proc/self/ns/pid").readlink()
@@ -120,7 +124,7 @@ def _processes(other_owners: set[int]) -> frozenset[str]:
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # it has ended
             continue
-        tool = str(cache_root()) in command and "/chart-tools-" not in command  # the ordinary tests run those too
+        tool = str(cache_root()) in command and not any(one in command for one in _OF_OTHER_TESTS)
         ours = foreign or tool or str(leftovers.folders()) in command
         process = ProcessId.of(int(entry.name)) if ours else None
         if process and not other_owners & ancestors(process.pid):
