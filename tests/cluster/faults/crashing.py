@@ -20,8 +20,9 @@ _FOR_A_SECOND = {
     "tolerationSeconds": 1,
 }
 _FAILING = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
-# The shell outlives the killed process: if all end at once, containerd may see the end before the reason of it.
-_GROWS = "tail /dev/zero; code=$?; sleep 1; exit $code"
+# containerd registers for the kernel's event after the start, and may see the end of a container before that event: the
+# process begins later, and the shell outlives it.
+_GROWS = "sleep 2; tail /dev/zero; code=$?; sleep 2; exit $code"
 _EVICTION = (
     "The node was low on resource: memory. Threshold quantity: 100Mi, available: 81948Ki. Container main was using "
     "9216Mi, request is 0, has larger consumption of memory. "
