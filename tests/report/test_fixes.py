@@ -48,19 +48,28 @@ FIXTURES = [
 ]
 
 
+def findings_in(folder: Path, text: str, *options: object) -> list[Json]:
+    """The findings of a run about one file."""
+    (folder / "object.yaml").write_bytes(text.encode())
+    ended = run("check", folder / "object.yaml", "-o", "json", *options)
+    assert ended.err == ""
+    ((result),) = ended.json()["results"]
+    found: list[Json] = result["findings"]
+    return found
+
+
+def names(findings: list[Json]) -> set[tuple[str, str]]:
+    return {(finding["code"], finding["path"]) for finding in findings}
+
+
 class Checked:
     """The reports of a run about one file."""
 
     def __init__(self, folder: Path, text: str, *options: object) -> None:
-        (folder / "object.yaml").write_bytes(text.encode())
-        ended = run("check", folder / "object.yaml", "-o", "json", "-o", f"sarif={folder}/sarif", *options)
-        assert ended.err == ""
-        ((result),) = ended.json()["results"]
-        self.findings: list[Json] = result["findings"]
+        self.findings = findings_in(folder, text, "-o", f"sarif={folder}/sarif", *options)
         log = json.loads((folder / "sarif").read_text())
         validate(log)
         self.results: list[Json] = log["runs"][0]["results"]
-        self.names = {(finding["code"], finding["path"]) for finding in self.findings}
 
 
 def options_of(fixture: Fixture, folder: Path) -> list[object]:
@@ -122,9 +131,9 @@ def test_fix_resolves_finding_and_nothing_else(fixture: Fixture, style: Callable
         if "fix" in finding:
             fixed = applied(text, result)
             assert_only_fixed(yaml.safe_load(fixed), fixture.object, finding)
-            after = Checked(tmp_path, fixed, *options)
-            assert (finding["code"], finding["path"]) not in after.names
-            assert after.names < before.names
+            after = names(findings_in(tmp_path, fixed, *options))
+            assert (finding["code"], finding["path"]) not in after
+            assert after < names(before.findings)
 
 
 def pod(limits: str = "{nvidia.com/gpu: 2}", *, above: str = "", spec: str = "", container: str = "") -> str:
