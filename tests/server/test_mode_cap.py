@@ -99,6 +99,14 @@ def test_cap_of_policies_ends_with_mode_that_caps_nothing(watched: Watched, mode
     assert [event for event, _ in watched.logged()[:2]] == ["mode capped", "mode no longer capped"]
 
 
+def test_unknown_cap_of_policies_is_logged_once(watched: Watched) -> None:
+    """The object is read once per minute."""
+    cap = ModeCap(watched.log, watched.metrics, of="policies")
+    for _ in range(3):
+        cap.take_as_policies("of")
+    assert [event for event, _ in watched.logged()] == ["unknown mode cap ignored"]
+
+
 def test_enforce_caps_nothing(watched: Watched) -> None:
     watched.live.cap_mode("off")
     watched.live.cap_mode("enforce")

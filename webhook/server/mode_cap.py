@@ -35,23 +35,26 @@ class ModeCap:
     def take(self, mode: str | None) -> None:
         """Take the mode of the annotation; None if there is no annotation."""
         wanted = _HIGHEST if mode is None else mode
-        if wanted not in MODES:
+        if wanted in MODES:
+            self._unknown = None
+            self._hold(wanted)
+        else:
             self._ignore(wanted)
-            return
-        self._unknown = None
-        before, self.value = self.value, wanted
+
+    def take_as_policies(self, mode: str | None) -> None:
+        """Take the mode as policies do: an unknown one caps nothing (`webhook.inprocess.installation.uncapped`)."""
+        if mode is not None and mode not in MODES:
+            self._hold(_HIGHEST)
+        self.take(mode)
+
+    def _hold(self, mode: Cap) -> None:
+        before, self.value = self.value, mode
         if self.value != before:
             self._export()
             if self.value == _HIGHEST:
                 self._log.event("info", "mode no longer capped", of=self._of, before=before)
             else:
                 self._log.event("warning", "mode capped", of=self._of, cap=self.value, before=before)
-
-    def take_as_policies(self, mode: str | None) -> None:
-        """Take the mode as policies do: an unknown one caps nothing (`webhook.inprocess.installation.uncapped`)."""
-        if mode not in MODES:
-            self.take(None)
-        self.take(mode)
 
     def _ignore(self, mode: str) -> None:
         """Log an unknown mode once."""
