@@ -34,9 +34,8 @@ def known(ruleset: Ruleset) -> Known:
     """What policies can hold of the facts of a ruleset."""
     wanted, facts = ruleset.settings.facts, ruleset.facts
     held = parameters(ruleset)
-    is_wanted = wanted.nodes or wanted.device_classes or wanted.device_plugin is not None
     shown = (facts.nodes, facts.device_classes, facts.device_plugin)
-    is_about_nodes = is_wanted or any(one is not None for one in shown)
+    is_about_nodes = wanted.are_about_nodes or any(one is not None for one in shown)
     return Known(held, is_about_nodes, dict(_left(ruleset, held)))
 
 

@@ -10,14 +10,13 @@ def options(settings: Settings) -> dict[str, str]:
     """The texts that the expressions of injections read from `options`."""
     injections = settings.injections
     mount, runtime_class = injections.pipe_mount, injections.runtime_class
-    facts = settings.facts
-    is_known = facts.runtime_classes
+    is_known = settings.facts.runtime_classes
     injects_class = runtime_class.enabled and (is_known or runtime_class.when_unknown == "inject")
     return {
         "annotate": _switch(injections.annotate),
         "hostPathType": mount.type,
         "knowsClasses": _switch(is_known),
-        "knowsNodes": _switch(facts.nodes or facts.device_classes or facts.device_plugin is not None),
+        "knowsNodes": _switch(settings.facts.are_about_nodes),
         "limits": _switch(injections.limits.enabled),
         "pipeDirectory": _switch(injections.pipe_directory.enabled),
         "pipeMount": _switch(mount.enabled),

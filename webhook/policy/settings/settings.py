@@ -285,9 +285,13 @@ class FactsSettings:
     )
 
     @property
+    def are_about_nodes(self) -> bool:
+        """Whether facts are wanted on which it depends where a pod can land."""
+        return self.nodes or self.device_classes or self.device_plugin is not None
+
+    @property
     def are_wanted(self) -> bool:
-        switches = (self.nodes, self.namespaces, self.runtime_classes, self.device_classes)
-        return any(switches) or self.device_plugin is not None
+        return self.are_about_nodes or self.namespaces or self.runtime_classes
 
 
 PresetName = Literal[
