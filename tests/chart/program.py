@@ -9,6 +9,9 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+KEPT = {name: os.environ[name] for name in ("PATH", "GOGC") if name in os.environ}
+"""The environment of programs of the chart's tests, without the configuration of a user."""
+
 _PATIENCE = 60
 """Seconds in which the program ends at the end of its input."""
 
@@ -19,17 +22,15 @@ class Program:
     def __init__(self, path: Callable[[], str]) -> None:
         self._path = path
         self._running: subprocess.Popen[bytes] | None = None
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the program
 
     def answer(self, request: Any) -> Any:
         """The answer to a request. Raises AssertionError with the log if the program fails."""
         if self._running is None:
-            self._running = self._start()
+            self._start()
         try:
-            return json.loads(self._asked(self._running, json.dumps(request).encode()))
+            return json.loads(self._asked(json.dumps(request).encode()))
         except (BrokenPipeError, json.JSONDecodeError):
-            self._kill()
-            raise AssertionError(self._failure()) from None
+            raise AssertionError(f"{self._path()} gave no answer: {self._kill()}") from None
         except BaseException:  # such as the time limit of a test: the next test must not read this answer
             self._kill()
             raise
@@ -42,29 +43,26 @@ class Program:
             finally:
                 self._kill()
 
-    @staticmethod
-    def _asked(running: subprocess.Popen[bytes], request: bytes) -> bytes:
-        assert running.stdin is not None
-        assert running.stdout is not None
-        running.stdin.write(request)
-        running.stdin.flush()
-        return running.stdout.readline()
-
-    def _kill(self) -> None:
-        if self._running is not None:
-            self._running.kill()
-            self._running.communicate()
-            self._running = None
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        kept = {name: os.environ[name] for name in ("PATH", "GOGC") if name in os.environ}
-        self._errors.truncate(0)
-        self._errors.seek(0)
-        return subprocess.Popen(
-            [self._path()], env=kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+    def _start(self) -> None:
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the program has ended
+        self._running = subprocess.Popen(
+            [self._path()], env=KEPT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log
         )
 
-    def _failure(self) -> str:
-        """The log's first lines, where a crash has its reason."""
-        self._errors.seek(0)
-        return f"{self._path()} gave no answer: {self._errors.read().decode()[:2000]}"
+    def _asked(self, request: bytes) -> bytes:
+        assert self._running is not None
+        assert self._running.stdin is not None
+        assert self._running.stdout is not None
+        self._running.stdin.write(request)
+        self._running.stdin.flush()
+        return self._running.stdout.readline()
+
+    def _kill(self) -> str:
+        """Kill the program if it runs. Return the first lines of its log, where a crash has its reason."""
+        assert self._running is not None
+        self._running.kill()
+        self._running.communicate()
+        self._running = None
+        with self._log:
+            self._log.seek(0)
+            return self._log.read().decode()[:2000]

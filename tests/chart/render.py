@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chart import tools
-from tests.chart.program import Program
+from tests.chart.program import KEPT, Program
 from tests.project.repository import ROOT
 
 CHART = ROOT / "charts" / "gpushare-webhook"
@@ -29,7 +29,6 @@ Object = dict[str, Any]
 Values = Mapping[str, Any]
 
 RENDERER = Program(tools.renderer)
-_KEPT = {name: os.environ[name] for name in ("PATH", "GOGC") if name in os.environ}
 
 
 class RefusedError(Exception):
@@ -46,7 +45,7 @@ def helm(*arguments: str, values: str | Values = "") -> str:
         file.write_text(_written(values))
         done = subprocess.run(
             [tools.helm(), *arguments, "--values", str(file)],
-            env=_KEPT | {"HOME": home, "KUBECONFIG": os.devnull},
+            env=KEPT | {"HOME": home, "KUBECONFIG": os.devnull},
             capture_output=True,
             text=True,
             timeout=120,
