@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.chart import tools
-from tests.cluster.harness import options, webhook_image
+from tests.cluster.harness import custom_kinds, options, webhook_image
 from tests.cluster.harness.hooks import VALIDATING
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import CHART
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tests.project.pages import Block
 
 NAMESPACE = "gpushare-webhook"
+REPORTS = [("openreports.io", "Report"), ("openreports.io", "ClusterReport")]
 IMAGE = f"gpushare-webhook/gpushare-webhook:{__version__}"
 LABELLED = "--selector=app.kubernetes.io/name=gpushare-webhook"
 HERE = {name(page): [block for block in shell_blocks(page) if block.runs_in_cluster] for page in pages()}
@@ -53,8 +54,10 @@ def node(cluster: Cluster) -> Iterator[Cluster]:
     cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
     for manifest in device_plugin():
         cluster.kubectl("apply", "-f", "-", manifest=manifest)
+    custom_kinds.install(cluster, REPORTS)
     yield cluster
     cluster.kubectl("delete", "namespace", PLUGIN_NAMESPACE)
+    cluster.kubectl("delete", "customresourcedefinition", "reports.openreports.io", "clusterreports.openreports.io")
 
 
 def device_plugin() -> Iterator[Object]:
@@ -88,7 +91,11 @@ def installed(node: Cluster) -> Iterator[Cluster]:
 
 
 def remove(cluster: Cluster) -> None:
-    cluster.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", LABELLED)
+    kinds = cluster.kubectl("api-resources", "--api-group=admissionregistration.k8s.io", "--output=name").split()
+    found = cluster.kubectl("get", ",".join(kinds), "--output=name").split()
+    # Policies that a page exports have no labels.
+    if admission := [one for one in found if one.partition("/")[2].startswith("gpushare-webhook")]:
+        cluster.kubectl("delete", *admission)
     cluster.kubectl("delete", "deployment", "--all", f"--namespace={NAMESPACE}")
     cluster.kubectl("delete", "pod", "--all", f"--namespace={NAMESPACE}", "--grace-period=1")
     cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
