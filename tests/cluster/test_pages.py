@@ -15,6 +15,7 @@ import yaml
 
 from tests.chart import tools
 from tests.cluster.harness import custom_kinds, options, webhook_image
+from tests.cluster.harness.helm import Helm
 from tests.cluster.harness.hooks import VALIDATING
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import CHART
@@ -84,8 +85,11 @@ def empty(node: Cluster) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def installed(node: Cluster) -> Iterator[Cluster]:
-    """The cluster with the webhook as the README installs it."""
-    run(node, HERE["README.md"], clone(node, "installation"))
+    """The cluster with the webhook as the README installs it, and with the policies of the API server."""
+    folder = clone(node, "installation")
+    run(node, HERE["README.md"], folder)
+    upgrade = ("upgrade", "gpushare-webhook", str(folder / "charts" / "gpushare-webhook"), "--reuse-values", "--wait")
+    Helm(node, NAMESPACE)(*upgrade, "--set=policies.enabled=true")
     yield node
     remove(node)
 
