@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
@@ -45,7 +46,9 @@ class Client:
     def say(self, request: bytes) -> Reply:
         """Send bytes on a new connection; the reply."""
         with self.connect() as connection:
-            connection.sendall(request)
+            # The server may answer and close before it has read everything (RFC 9112, section 9.5).
+            with suppress(ssl.SSLEOFError, ConnectionError):
+                connection.sendall(request)
             return reply(connection)
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str] = JSON) -> Reply:
