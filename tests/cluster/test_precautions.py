@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness import leftovers
+from tests.cluster.harness.cache import cache_root
 from tests.cluster.harness.cluster import Cluster, UnavailableError, cluster, control_plane
 from tests.cluster.harness.inside import KUBELET_SETTINGS
 from tests.cluster.harness.manifests import pod
@@ -48,6 +49,30 @@ def test_cluster_that_ran_gpu_pod_leaves_no_trace(before: Machine, needs_node: N
         assert {"processes", "cgroups", "files"} <= during.keys(), "the look has to see a cluster, or it proves nothing"
         assert not {"settings", "mounts", "interfaces"} & during.keys(), during
     assert Machine.look().changes(before) == {}
+
+
+def test_process_of_other_run_is_left_out(before: Machine, tmp_path: Path) -> None:
+    """Programs of the cache that this run starts count; those of a run beside it come and go."""
+    program = [sys.executable, "-c", "print('runs', flush=True); input()", str(cache_root())]
+    other = tmp_path / "test_other.py"
+    other.write_text(
+        f"import subprocess\n\n\ndef test_program() -> None:\n    subprocess.run({program!r}, check=True)\n"
+    )
+    with _asking(program):
+        assert "processes" in Machine.look().changes(before)
+    with _asking([sys.executable, "-m", "pytest", "--quiet", "--capture=no", str(other)]):
+        assert Machine.look().changes(before) == {}
+
+
+@contextmanager
+def _asking(command: list[str]) -> Iterator[None]:
+    """A command that waits for input, as soon as its program runs."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout
+        assert started.stdout.readline() == "runs\n"
+        yield
+        started.communicate("\n")
+        assert started.returncode == 0
 
 
 @pytest.mark.exhaustive

@@ -110,26 +110,36 @@ def _without(names: Iterable[str], found: frozenset[str]) -> frozenset[str]:
     return frozenset(one for one in found if not any(name in one for name in names))
 
 
-_OF_OTHER_TESTS = ("/chart-tools-", "/bench-", "/device-plugin-v")
-"""Parts of the paths of programs that tests without a cluster run, which may run at the same time."""
-
-
 def _processes(other_owners: set[int]) -> frozenset[str]:
     """Processes of this harness: in other process namespaces than this one's, or run from its folders."""
-    mine = Path("/proc/self/ns/pid").readlink()
+    mine, lineage = Path("/proc/self/ns/pid").readlink(), ancestors(os.getpid())
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             foreign = (entry / "ns/pid").readlink() != mine
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            command = _words(entry)
         except OSError:  # it has ended
             continue
-        tool = str(cache_root()) in command and not any(one in command for one in _OF_OTHER_TESTS)
-        ours = foreign or tool or str(leftovers.folders()) in command
-        process = ProcessId.of(int(entry.name)) if ours else None
-        if process and not other_owners & ancestors(process.pid):
-            found.add(f"{process.pid} {process.started} {command}")
+        from_folders = any(str(folder) in word for folder in (cache_root(), leftovers.folders()) for word in command)
+        process = ProcessId.of(int(entry.name)) if foreign or from_folders else None
+        if process is None:
+            continue
+        others = ancestors(process.pid) - lineage
+        if not others & other_owners and not any(map(_is_pytest, others)):
+            found.add(f"{process.pid} {process.started} {' '.join(command)}")
     return frozenset(found)
+
+
+def _is_pytest(pid: int) -> bool:
+    """Whether a process is a run of pytest: what another run starts may come and go at the same time."""
+    try:
+        return any(Path(word).name == "pytest" for word in _words(Path(f"/proc/{pid}")))
+    except OSError:  # it has ended
+        return False
+
+
+def _words(process: Path) -> list[str]:
+    return (process / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
 
 
 def _below(root: Path) -> Iterator[Path]:
