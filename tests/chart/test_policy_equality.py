@@ -27,20 +27,33 @@ def _load(body: Object | None, name: str) -> Group:
     return Group(configuration, Evaluator.of(configuration.settings), ())
 
 
-def _of_fixture(fixture: Fixture) -> Group | None:
-    """The request of a fixture; None for one that no policy sees: of another kind, or of an exempt namespace."""
-    configuration = load(fixture.settings, lambda _path: (1, 1), fixture.name)
-    evaluator = evaluator_of(fixture)
+def _of_fixtures(*, with_facts: bool) -> list[Group]:
+    """The requests of the fixtures, a group for each evaluator: fixtures with the same settings and facts share it."""
+    asked: dict[Evaluator, list[Object]] = {}
+    groups = []
+    for fixture in load_all():
+        evaluator = evaluator_of(fixture)
+        if with_facts != (fixture.facts is not None) or not _is_seen(fixture, evaluator):
+            continue
+        if evaluator not in asked:
+            asked[evaluator] = []
+            configuration = load(fixture.settings, lambda _path: (1, 1), fixture.name)
+            groups.append(Group(configuration, evaluator, asked[evaluator], has_facts=with_facts))
+        asked[evaluator].append(
+            request(
+                fixture.object | {"metadata": fixture.object.get("metadata") or {}},
+                before=fixture.old_object if fixture.operation == "UPDATE" else None,
+                groups=fixture.groups,
+                namespace=fixture.namespace,
+            )
+        )
+    return groups
+
+
+def _is_seen(fixture: Fixture, evaluator: Evaluator) -> bool:
+    """Whether policies see the request of a fixture: no object of another kind, and none of an exempt namespace."""
     is_covered = (fixture.group, fixture.object["kind"]) in KINDS and not fixture.subresource
-    if not is_covered or evaluator.ruleset.of(fixture.namespace).exemption is not None:
-        return None
-    asked = request(
-        fixture.object | {"metadata": fixture.object.get("metadata") or {}},
-        before=fixture.old_object if fixture.operation == "UPDATE" else None,
-        groups=fixture.groups,
-        namespace=fixture.namespace,
-    )
-    return Group(configuration, evaluator, [asked], has_facts=fixture.facts is not None)
+    return is_covered and evaluator.ruleset.of(fixture.namespace).exemption is None
 
 
 def _differences(found: list[Compared]) -> list[str]:
@@ -48,8 +61,7 @@ def _differences(found: list[Compared]) -> list[str]:
 
 
 def test_policies_agree_with_webhook_on_fixtures() -> None:
-    groups = [group for fixture in load_all() if (group := _of_fixture(fixture)) is not None and not group.has_facts]
-    found = compared(groups, data_from_params=True)
+    found = compared(_of_fixtures(with_facts=False), data_from_params=True)
     assert _differences(found) == []
     with_a_line = Counter(one.policy.code for one in found if one.got)
     assert with_a_line.keys() == CODES
@@ -88,8 +100,7 @@ def _of_cluster(random: Random) -> Group:
 
 
 def test_policies_deny_fixtures_with_facts_only_where_webhook_does() -> None:
-    groups = [group for fixture in load_all() if (group := _of_fixture(fixture)) is not None and group.has_facts]
-    found = compared(groups, data_from_params=True)
+    found = compared(_of_fixtures(with_facts=True), data_from_params=True)
     assert _wrong(found) == []
     assert sum(bool(one.got) for one in found) >= 5
 
