@@ -16,7 +16,7 @@ cluster-tools: $(READY) ## Build the programs of a test cluster into the cache f
 
 # A third process works while others wait. The control planes are small, and collect garbage less often.
 test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
-	GOGC=200 $(PYTEST) --numprocesses=3 --dist=loadfile --no-loadscope-reorder --record $(RECORDS)/cluster.json --ignore=$(CLUSTER_ALONE) tests/cluster
+	GOGC=400 $(PYTEST) --numprocesses=3 --dist=loadfile --no-loadscope-reorder --record $(RECORDS)/cluster.json --ignore=$(CLUSTER_ALONE) tests/cluster
 	$(PYTEST) --record $(RECORDS)/cluster-alone.json $(CLUSTER_ALONE)
 
 demo-cluster: cluster-tools ## Show a real cluster with and without the webhook; KEEP=1 ends in a shell.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
+    from tests.cluster.harness.reviews import Reviewer
 
 CONTRACT = 3.0
 """Seconds within which the parameters have the mode of the annotation."""
@@ -107,9 +108,13 @@ def test_parameters_follow_nodes_and_annotation(
 
         age = _age(server.health("/metrics")[1])
         assert 0 <= age < 90
-        written = [entry for entry in server.log() if entry["event"] == "parameters written"]
-        assert 5 <= len(written) <= 8
+        wait_for("the log", lambda: len(_written(server)) >= 5)  # each line follows the API server's response
+    assert len(_written(server)) <= 8
     assert _data(running) == shared
+
+
+def _written(server: Reviewer) -> list[Object]:
+    return [entry for entry in server.log() if entry["event"] == "parameters written"]
 
 
 def _age(page: str) -> float:
