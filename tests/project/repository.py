@@ -47,9 +47,15 @@ def name(file: Path) -> str:
 
 
 @cache
-def modules() -> dict[str, ast.Module]:
-    """The syntax trees of the Python modules that are not empty, by path."""
-    return {name(file): ast.parse(file.read_text()) for file in tracked("*.py") if file.read_text()}
+def module(path: str) -> ast.Module:
+    """The syntax tree of a Python module."""
+    return ast.parse((ROOT / path).read_text())
+
+
+@cache
+def modules(folder: str) -> dict[str, ast.Module]:
+    """The syntax trees of the Python modules in a folder, by path."""
+    return {name(file): module(name(file)) for file in tracked(f"{folder}/*.py")}
 
 
 @cache

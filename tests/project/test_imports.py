@@ -19,8 +19,7 @@ def product_modules() -> dict[str, ast.Module]:
     """Every module of the product by its dotted name."""
     return {
         path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): tree
-        for path, tree in modules().items()
-        if path.startswith(f"{PRODUCT}/")
+        for path, tree in modules(PRODUCT).items()
     }
 
 

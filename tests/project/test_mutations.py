@@ -44,12 +44,20 @@ def test_changes_of_source(source: str) -> None:
     assert made == MADE[source]
 
 
-def test_seed_chooses_mutations_of_all_packages() -> None:
-    chosen = list(islice(mutations(ROOT, 1), 26))
+def test_mutations_are_of_all_packages() -> None:
     packages = {path.name for path in (ROOT / PRODUCT).iterdir() if (path / "__init__.py").exists()}
-    assert {mutation.package for mutation in chosen} == {"", *packages} == FITTING.keys()
-    assert [str(mutation) for mutation in islice(mutations(ROOT, 1), 26)] == list(map(str, chosen))
-    assert [str(mutation) for mutation in islice(mutations(ROOT, 2), 26)] != list(map(str, chosen))
+    assert {mutation.package for mutation in islice(mutations(ROOT, 1), 26)} == {"", *packages} == FITTING.keys()
+
+
+def test_seed_chooses_mutations(tmp_path: Path) -> None:
+    for package in ("core", "edge"):
+        (tmp_path / PRODUCT / package).mkdir(parents=True)
+        (tmp_path / PRODUCT / package / "steps.py").write_text("STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n")
+
+    def chosen(seed: int) -> list[str]:
+        return [str(mutation) for mutation in islice(mutations(tmp_path, seed), 8)]
+
+    assert chosen(1) == chosen(1) != chosen(2)
 
 
 def test_mutation_is_shown_with_file_line_and_difference(tmp_path: Path) -> None:

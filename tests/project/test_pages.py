@@ -13,7 +13,7 @@ from release.rehearsal import guide
 from tests.project import page_shell
 from tests.project.clone import copied, reader
 from tests.project.pages import CLUSTER, SHELL, Block, page_block, pages, shell_blocks
-from tests.project.repository import ROOT, blocks, modules, name, tracked
+from tests.project.repository import ROOT, blocks, module, name, tracked
 
 BLOCKS = [block for page in pages() for block in shell_blocks(page)]
 IN_CLONE = {
@@ -84,10 +84,8 @@ def test_block_of_ci_has_targets_that_ci_makes(block: Block) -> None:
 
 def page_blocks_read(test: str) -> list[tuple[str, str]]:
     """The arguments of the calls of `page_block` in a test, named as pytest does."""
-    module, _, function = test.partition("::")
-    found = [
-        node for node in ast.walk(modules()[module]) if isinstance(node, ast.FunctionDef) and node.name == function
-    ]
+    path, _, function = test.partition("::")
+    found = [node for node in ast.walk(module(path)) if isinstance(node, ast.FunctionDef) and node.name == function]
     calls = [node for one in found for node in ast.walk(one) if isinstance(node, ast.Call)]
     named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "page_block"]
     return [(ast.literal_eval(call.args[0]), ast.literal_eval(call.args[1])) for call in named]

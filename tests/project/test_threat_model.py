@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.repository import ROOT, modules
+from tests.project.repository import ROOT, module, modules
 
 MODEL = ROOT / "docs/explanation/threat-model.md"
 ATTEMPTS = ROOT / "docs/explanation/bypass.md"
@@ -27,9 +27,9 @@ OWN_FILES = ("tests/cluster/test_bypass", "tests/cluster/control_plane/test_bypa
 def collected() -> dict[str, dict[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """The tests of each file, by name. Only names that pytest collects count."""
     found: dict[str, dict[str, ast.FunctionDef | ast.AsyncFunctionDef]] = defaultdict(dict)
-    for file, module in modules().items():
+    for file, tree in modules("tests").items():
         if Path(file).name.startswith("test_"):
-            for node in module.body:
+            for node in tree.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                     found[file][node.name] = node
     return found
@@ -54,7 +54,7 @@ def problems(text: str) -> list[str]:
 
 def _marks(file: str, test: str) -> list[ast.expr]:
     """The decorators of a test, and the marks of its file."""
-    assigned = [node for node in modules()[file].body if isinstance(node, ast.Assign)]
+    assigned = [node for node in module(file).body if isinstance(node, ast.Assign)]
     of_file = [node.value for node in assigned if "pytestmark" in ast.unparse(node.targets[0])]
     return [*collected()[file][test].decorator_list, *of_file]
 
