@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from tests.cli.run import run
 from tests.cli.test_mutate_text import DENIED, LIST, MAP, edited
 from tests.report.test_rewrite import POD
 from webhook.cli.in_place import replace_content
+from webhook.cli.outputs import exit_on_signals
 from webhook.diagnostics import InputError
 from webhook.report.exit_codes import ExitCode
 
@@ -368,6 +369,13 @@ def test_signal_removes_unfinished_file(here: Path, words: tuple[str, ...], sign
         _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (128 + signal_number, b"")
     assert [(one.name, one.read_text()) for one in here.iterdir()] == [("a.yaml", POD)]
+
+
+def test_signals_have_their_default_again_after_output() -> None:
+    with ExitStack() as leftovers:
+        exit_on_signals(leftovers)
+        assert signal.SIG_DFL not in map(signal.getsignal, (signal.SIGTERM, signal.SIGHUP))
+    assert {signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)} == {signal.SIG_DFL}
 
 
 @pytest.mark.slow

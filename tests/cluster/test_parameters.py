@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.cluster import control_plane
+from tests.cluster.harness.manifests import GPU, container, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.reviews import reviewer
@@ -32,11 +33,14 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 PATH = f"{ACCOUNTS}/webhook{SUFFIX}"
 OTHER = {"meta.helm.sh/release-name": "x"}
+MODE = "gpushare-webhook/mode"
 SETTINGS: Object = {
     "policies": {"enabled": True},
     "facts": {"nodes": True},
     "injections": {"tolerations": {"fromNodes": ["team"]}},
 }
+HALF = pod("half", container(gpus=0, resources={"limits": {GPU: "0.5"}}))
+"""A pod that a policy denies whatever the facts."""
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
 
 
@@ -97,13 +101,13 @@ def test_parameters_follow_nodes_and_annotation(
             assert "tolerations" not in _data(running)
         wait_for("the whole node to go", lambda: _data(running) == shared)
 
-        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {"gpushare-webhook/mode": "audit"}}})
+        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {MODE: "audit"}}})
         began = time.monotonic()
         wait_for("the mode", lambda: _data(running)["mode"] == "audit", every=0.05)
         took = time.monotonic() - began
         record_property("mode in the parameters after", f"{took:.2f} s")
         assert took < CONTRACT
-        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {"gpushare-webhook/mode": None}}})
+        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {MODE: None}}})
         wait_for("the mode to be lifted", lambda: _data(running) == shared)
 
         age = _age(server.health("/metrics")[1])
@@ -120,6 +124,20 @@ def _written(server: Reviewer) -> list[Object]:
 def _age(page: str) -> float:
     name = "gpushare_webhook_parameters_age_seconds "
     return next(float(line.removeprefix(name)) for line in page.splitlines() if line.startswith(name))
+
+
+def test_hooks_deny_in_place_of_policies_that_an_annotation_stops(running: ControlPlaneOnly, kubeconfig: Path) -> None:
+    _cap_policies(running, "audit")
+    with reviewer(running, SETTINGS, kubeconfig, "default/webhook") as server:
+        wait_for("the denial", lambda: not server.pod(HALF).allowed)
+        assert [denial[:6] for denial in server.pod(HALF).denials] == ["GPS003"]
+        _cap_policies(running, None)
+        with node_object(running, "mps-1", MPS, gpus=4):  # new facts make the webhook read the account at once
+            wait_for("the policies to deny", lambda: server.pod(HALF).allowed)
+
+
+def _cap_policies(running: ControlPlaneOnly, mode: str | None) -> None:
+    running.api.patch(PATH, {"metadata": {"annotations": {MODE: mode}}})
 
 
 def test_parameters_wait_for_settings_of_release(running: ControlPlaneOnly, kubeconfig: Path) -> None:

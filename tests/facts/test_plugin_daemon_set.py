@@ -101,8 +101,9 @@ def test_plugin_without_configuration(container: dict[str, Any], *, unconfigured
     assert not found([container, manager("nvidia-device-plugin-sidecar")]).unconfigured
 
 
-def test_default_from_elsewhere_is_unknown() -> None:
-    reference = {"name": "DEFAULT_CONFIG", "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}}
+@pytest.mark.parametrize("name", ["DEFAULT_CONFIG", "FALLBACK_STRATEGIES"])
+def test_default_from_elsewhere_is_unknown(name: str) -> None:
+    reference = {"name": name, "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}}
     init = {"name": "init", "command": ["config-manager"], "env": [reference]}
     assert found([{"name": "nvidia-device-plugin", "image": IMAGE}], [init]).default is None
 

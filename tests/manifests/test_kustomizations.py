@@ -183,6 +183,12 @@ def test_kustomization_of_another_shape(top: Path, text: str) -> None:
     assert report["errors"] == []
 
 
+def test_list_is_no_kustomization_by_its_name(top: Path) -> None:
+    write(top, kustomization_yaml=f"[{{op: add, path: /x, value: {{{GPU}: 2}}}}]")
+    (found,) = checked("kk")["results"]
+    assert found["object"]["kind"] == "Patch"
+
+
 def test_part_that_is_wrong_as_an_object_is_an_error(top: Path) -> None:
     write(top, kustomization_yaml="patches: [{path: p.yaml}]", p_yaml="apiVersion: v1\nkind: Pod\nspec: []")
     (error,) = checked("kk")["errors"]

@@ -14,7 +14,7 @@ from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.text import Excerpt
 from webhook.policy.verdict import Finding, Severity
 from webhook.report.check.text import QuietWriter
-from webhook.report.lines import columns
+from webhook.report.lines import columns, wrapped
 from webhook.report.model import Entry, Located, Result
 from webhook.report.tally import FailOn
 from webhook.report.writer import PLAIN, Page
@@ -214,6 +214,11 @@ def test_lines_fit_the_width(width: int) -> None:
     assert [line for line in lines if columns(line) > width] == []
     words = "".join("".join(lines).split())
     assert "".join(MESSAGE.split()) in words
+
+
+def test_word_that_fits_not_beside_its_head_begins_on_the_next_line() -> None:
+    assert list(wrapped("remedies follow", 20, "  ", taken=15)) == ["", "  remedies follow"]
+    assert list(wrapped("remedies follow", 20, "  ", taken=12)) == ["remedies", "  follow"]
 
 
 def test_width_does_not_break_lines_of_a_file() -> None:

@@ -88,3 +88,8 @@ def test_capacity_is_short_where_all_pods_fitted_before() -> None:
     assert found.is_short
     assert not Capacity(CARD, 9, 8, 4).is_short
     assert list(capacities([change(8, 8, 1)], {CARD: 8}, pods)) == []
+
+
+def test_capacity_begins_at_zero_where_no_node_offers_the_resource() -> None:
+    offered = NodeChange("gpu-1", CARD, None, Offer("gpu-1", "mps", CARD, 8, None), 0)
+    assert list(capacities([offered], {}, ())) == [Capacity(CARD, 0, 0, 8)]
