@@ -371,7 +371,7 @@ def test_signal_removes_unfinished_file(here: Path, words: tuple[str, ...], sign
     assert [(one.name, one.read_text()) for one in here.iterdir()] == [("a.yaml", POD)]
 
 
-def test_signals_have_their_default_again_after_output() -> None:
+def test_output_restores_default_signal_actions() -> None:
     with ExitStack() as leftovers:
         exit_on_signals(leftovers)
         assert signal.SIG_DFL not in map(signal.getsignal, (signal.SIGTERM, signal.SIGHUP))

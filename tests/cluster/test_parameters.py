@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,7 +41,7 @@ SETTINGS: Object = {
     "injections": {"tolerations": {"fromNodes": ["team"]}},
 }
 HALF = pod("half", container(gpus=0, resources={"limits": {GPU: "0.5"}}))
-"""A pod that a policy denies whatever the facts."""
+"""A pod that a policy denies, regardless of the facts."""
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
 
 
@@ -126,17 +127,28 @@ def _age(page: str) -> float:
     return next(float(line.removeprefix(name)) for line in page.splitlines() if line.startswith(name))
 
 
-def test_hooks_deny_in_place_of_policies_that_an_annotation_stops(running: ControlPlaneOnly, kubeconfig: Path) -> None:
-    _cap_policies(running, "audit")
-    with reviewer(running, SETTINGS, kubeconfig, "default/webhook") as server:
-        wait_for("the denial", lambda: not server.pod(HALF).allowed)
+def test_hook_denies_while_annotation_stops_policies(running: ControlPlaneOnly, kubeconfig: Path) -> None:
+    with ExitStack() as nodes, reviewer_while_stopped(running, kubeconfig) as server:
+        wait_for("the hook to deny", lambda: not server.pod(HALF).allowed)
         assert [denial[:6] for denial in server.pod(HALF).denials] == ["GPS003"]
-        _cap_policies(running, None)
-        with node_object(running, "mps-1", MPS, gpus=4):  # new facts make the webhook read the account at once
-            wait_for("the policies to deny", lambda: server.pod(HALF).allowed)
+        _stop_policies(running, None)
+        # New facts make the webhook read the account at once. The node outlives the webhook, which would write them.
+        nodes.enter_context(node_object(running, "mps-1", MPS, gpus=4))
+        wait_for("the hook to leave the code to policies", lambda: server.pod(HALF).allowed)
 
 
-def _cap_policies(running: ControlPlaneOnly, mode: str | None) -> None:
+@contextmanager
+def reviewer_while_stopped(running: ControlPlaneOnly, kubeconfig: Path) -> Iterator[Reviewer]:
+    """A webhook process that starts while an annotation stops the policies."""
+    _stop_policies(running, "audit")
+    try:
+        with reviewer(running, SETTINGS, kubeconfig, "default/webhook") as server:
+            yield server
+    finally:
+        _stop_policies(running, None)
+
+
+def _stop_policies(running: ControlPlaneOnly, mode: str | None) -> None:
     running.api.patch(PATH, {"metadata": {"annotations": {MODE: mode}}})
 
 

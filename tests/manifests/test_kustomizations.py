@@ -183,7 +183,7 @@ def test_kustomization_of_another_shape(top: Path, text: str) -> None:
     assert report["errors"] == []
 
 
-def test_list_is_no_kustomization_by_its_name(top: Path) -> None:
+def test_list_in_file_named_kustomization_is_a_patch(top: Path) -> None:
     write(top, kustomization_yaml=f"[{{op: add, path: /x, value: {{{GPU}: 2}}}}]")
     (found,) = checked("kk")["results"]
     assert found["object"]["kind"] == "Patch"

@@ -44,12 +44,12 @@ def test_changes_of_source(source: str) -> None:
     assert made == MADE[source]
 
 
-def test_mutations_are_of_all_packages() -> None:
+def test_mutations_cover_all_packages() -> None:
     packages = {path.name for path in (ROOT / PRODUCT).iterdir() if (path / "__init__.py").exists()}
     assert {mutation.package for mutation in islice(mutations(ROOT, 1), 26)} == {"", *packages} == FITTING.keys()
 
 
-def test_seed_chooses_mutations(tmp_path: Path) -> None:
+def test_seed_determines_mutations(tmp_path: Path) -> None:
     for package in ("core", "edge"):
         (tmp_path / PRODUCT / package).mkdir(parents=True)
         (tmp_path / PRODUCT / package / "steps.py").write_text("STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n")

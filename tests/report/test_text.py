@@ -216,7 +216,7 @@ def test_lines_fit_the_width(width: int) -> None:
     assert "".join(MESSAGE.split()) in words
 
 
-def test_word_that_fits_not_beside_its_head_begins_on_the_next_line() -> None:
+def test_word_too_wide_beside_head_begins_on_next_line() -> None:
     assert list(wrapped("remedies follow", 20, "  ", taken=15)) == ["", "  remedies follow"]
     assert list(wrapped("remedies follow", 20, "  ", taken=12)) == ["remedies", "  follow"]
 
