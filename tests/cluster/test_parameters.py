@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +15,7 @@ from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.reviews import reviewer
 from tests.cluster.harness.rights import ACCOUNT, create_account
 from tests.cluster.harness.waiting import wait_for
+from tests.cluster.policies.release import set_mode
 from tests.cluster.sources import MPS, WHOLE
 from webhook.inprocess.installation import PREFIX, SUFFIX
 
@@ -34,7 +35,6 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 PATH = f"{ACCOUNTS}/webhook{SUFFIX}"
 OTHER = {"meta.helm.sh/release-name": "x"}
-MODE = "gpushare-webhook/mode"
 SETTINGS: Object = {
     "policies": {"enabled": True},
     "facts": {"nodes": True},
@@ -102,13 +102,13 @@ def test_parameters_follow_nodes_and_annotation(
             assert "tolerations" not in _data(running)
         wait_for("the whole node to go", lambda: _data(running) == shared)
 
-        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {MODE: "audit"}}})
+        set_mode(running, f"{CONFIG_MAPS}/webhook", "audit")
         began = time.monotonic()
         wait_for("the mode", lambda: _data(running)["mode"] == "audit", every=0.05)
         took = time.monotonic() - began
         record_property("mode in the parameters after", f"{took:.2f} s")
         assert took < CONTRACT
-        running.api.patch(f"{CONFIG_MAPS}/webhook", {"metadata": {"annotations": {MODE: None}}})
+        set_mode(running, f"{CONFIG_MAPS}/webhook", None)
         wait_for("the mode to be lifted", lambda: _data(running) == shared)
 
         age = _age(server.health("/metrics")[1])
@@ -128,28 +128,16 @@ def _age(page: str) -> float:
 
 
 def test_hook_denies_while_annotation_stops_policies(running: ControlPlaneOnly, kubeconfig: Path) -> None:
-    with ExitStack() as nodes, reviewer_while_stopped(running, kubeconfig) as server:
-        wait_for("the hook to deny", lambda: not server.pod(HALF).allowed)
-        assert [denial[:6] for denial in server.pod(HALF).denials] == ["GPS003"]
-        _stop_policies(running, None)
-        # New facts make the webhook read the account at once. The node outlives the webhook, which would write them.
-        nodes.enter_context(node_object(running, "mps-1", MPS, gpus=4))
-        wait_for("the hook to leave the code to policies", lambda: server.pod(HALF).allowed)
-
-
-@contextmanager
-def reviewer_while_stopped(running: ControlPlaneOnly, kubeconfig: Path) -> Iterator[Reviewer]:
-    """A webhook process that starts while an annotation stops the policies."""
-    _stop_policies(running, "audit")
-    try:
+    with ExitStack() as afterwards:
+        set_mode(running, PATH, "audit")
+        afterwards.callback(set_mode, running, PATH, None)
         with reviewer(running, SETTINGS, kubeconfig, "default/webhook") as server:
-            yield server
-    finally:
-        _stop_policies(running, None)
-
-
-def _stop_policies(running: ControlPlaneOnly, mode: str | None) -> None:
-    running.api.patch(PATH, {"metadata": {"annotations": {MODE: mode}}})
+            wait_for("the hook to deny", lambda: not server.pod(HALF).allowed)
+            assert [denial[:6] for denial in server.pod(HALF).denials] == ["GPS003"]
+            set_mode(running, PATH, None)
+            # New facts make the webhook read the account at once. The node outlives it: its end would be written, too.
+            afterwards.enter_context(node_object(running, "mps-1", MPS, gpus=4))
+            wait_for("the hook to leave the code to policies", lambda: server.pod(HALF).allowed)
 
 
 def test_parameters_wait_for_settings_of_release(running: ControlPlaneOnly, kubeconfig: Path) -> None:

@@ -34,8 +34,8 @@ class By(Enum):
 class Row:
     """Replicas of one resource that a node offers, or that the pods of a namespace or of an owner hold.
 
-    `total` and `offer` are None in rows about namespaces and owners. `rejected` counts pods that the kubelet rejected
-    for a device plugin (UnexpectedAdmissionError), which hold nothing.
+    `offer` is None in rows about namespaces and owners. `rejected` counts the pods that the kubelet rejected because of
+    a device plugin (UnexpectedAdmissionError). These pods hold nothing.
     """
 
     of: str

@@ -10,7 +10,7 @@ from tests.cluster.harness.helm import Helm
 from tests.cluster.harness.hooks import DRY_POD, is_mutated, namespace, rejection
 from tests.cluster.harness.inventory import inventory, wait_left
 from tests.cluster.harness.manifests import container, pod
-from tests.cluster.harness.release import CHART, NAME, RELEASE
+from tests.cluster.harness.release import NAME, RELEASE, UPGRADE
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Installed:
         self.helm = Helm(running, NAMESPACE)
 
     def upgrade(self, values: Object) -> None:
-        self.helm("upgrade", RELEASE, str(CHART), "--install", values=(values,))
+        self.helm(*UPGRADE, values=(values,))
 
     def stored(self) -> set[str]:
         """The policies and bindings of the release."""

@@ -18,6 +18,7 @@ from tests.cluster.harness.manifests import pod
 from tests.cluster.harness.release import CORE, HOST, NAME, NAMESPACE
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook_manifests import secret
+from tests.cluster.policies.release import set_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _CONFIG_MAP = f"{CORE}/configmaps/{NAME}"
 _DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
-_MODE = "gpushare-webhook/mode"
 _SKIP = "gpushare-skip"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
 NEXT = "gpushare-webhook:next"
@@ -187,11 +187,11 @@ def _ready_of(site: Site, image: str) -> int:
 @contextmanager
 def _capped(site: Site) -> Iterator[None]:
     """The mode is capped, as in an emergency."""
-    site.cluster.api.patch(_CONFIG_MAP, {"metadata": {"annotations": {_MODE: "warn"}}})
+    set_mode(site.cluster, _CONFIG_MAP, "warn")
     try:
         yield
     finally:
-        site.cluster.api.patch(_CONFIG_MAP, {"metadata": {"annotations": {_MODE: None}}})
+        set_mode(site.cluster, _CONFIG_MAP, None)
 
 
 @contextmanager

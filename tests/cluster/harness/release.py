@@ -34,6 +34,11 @@ RELEASE = "gps"
 NAME = f"{RELEASE}-gpushare-webhook"
 HOST = f"{NAME}.{NAMESPACE}.svc"
 CORE = f"/api/v1/namespaces/{NAMESPACE}"
+UPGRADE = ("upgrade", RELEASE, str(CHART), "--install", "--disable-openapi-validation")
+"""Helm's command that installs the chart or upgrades it.
+
+The API server checks the fields of each object. Fetching its definitions as well doubles the processor time of Helm.
+"""
 SELECTOR = f"app.kubernetes.io/name=gpushare-webhook,app.kubernetes.io/instance={RELEASE}"
 
 # Differences to the chart's defaults: the image that the node has, and a shorter shutdown.
@@ -91,10 +96,7 @@ class Release:
 
     def upgrade(self, *values: Object, flags: tuple[str, ...] = ()) -> str:
         """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
-        # The API server checks the fields of each object. To fetch its definitions doubles the processor time of Helm.
-        quick = ("--install", "--disable-openapi-validation")
-        command = ("upgrade", RELEASE, str(CHART), *quick, "--wait", "--timeout=180s", *flags)
-        return self.helm(*command, values=(*self._values, *values))
+        return self.helm(*UPGRADE, "--wait", "--timeout=180s", *flags, values=(*self._values, *values))
 
     def rendered(self, template: str, *values: Object) -> Object:
         """The object of one template of the chart, with more values, without creating it. Raises `RuntimeError`."""

@@ -17,6 +17,7 @@ NAMESPACE, NAME = "gpushare-webhook", "gps"
 INSTALLED_AS = ("--installed-as", f"{NAMESPACE}/{NAME}")
 MODE = "gpushare-webhook/mode"
 ACCOUNTS = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
+ACCOUNT = f"{ACCOUNTS}/{NAME}{SUFFIX}"
 
 
 @contextmanager
@@ -28,6 +29,6 @@ def parameters_object(running: ControlPlaneOnly, parameters: Mapping[str, str]) 
         yield
 
 
-def set_mode(running: ControlPlaneOnly, mode: str | None) -> None:
-    """Set the annotation of an emergency, or remove it."""
-    running.api.patch(f"{ACCOUNTS}/{NAME}{SUFFIX}", {"metadata": {"annotations": {MODE: mode}}})
+def set_mode(running: ControlPlaneOnly, path: str, mode: str | None) -> None:
+    """Set the annotation of an emergency on the object at a path, or remove it."""
+    running.api.patch(path, {"metadata": {"annotations": {MODE: mode}}})

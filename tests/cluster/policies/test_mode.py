@@ -11,7 +11,7 @@ from tests.cluster.harness.hooks import is_mutated
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.policies.installed import exported, installed
-from tests.cluster.policies.release import ACCOUNTS, INSTALLED_AS, NAME, parameters_object, set_mode
+from tests.cluster.policies.release import ACCOUNT, ACCOUNTS, INSTALLED_AS, NAME, parameters_object, set_mode
 from tests.cluster.policies.sides import POLICED
 from webhook.inprocess.installation import SUFFIX
 
@@ -44,7 +44,7 @@ def _decide(both: Sides) -> tuple[bool, bool]:
 @pytest.mark.parametrize("mode", [one for one in MODES if one])
 def test_policies_obey_annotation(both: Sides, mode: str, record_property: Callable[[str, Any], None]) -> None:
     for wanted in (mode, None):
-        set_mode(both.running, wanted)
+        set_mode(both.running, ACCOUNT, wanted)
         began = time.monotonic()
         wait_for(f"the mode {wanted}", lambda wanted=wanted: _decide(both) == MODES[wanted])  # type: ignore[misc]
         took = time.monotonic() - began
@@ -54,10 +54,9 @@ def test_policies_obey_annotation(both: Sides, mode: str, record_property: Calla
 
 def test_policies_without_parameters_object_decide_nothing(both: Sides) -> None:
     """Each binding names the object and its namespace, so that no other object provides the mode."""
-    name = NAME + SUFFIX
-    both.running.api.delete(f"{ACCOUNTS}/{name}")
+    both.running.api.delete(ACCOUNT)
     try:
         wait_for("the policies to stop", lambda: _decide(both) == (False, False))
     finally:
-        both.running.api.create(ACCOUNTS, {"metadata": {"name": name}})
+        both.running.api.create(ACCOUNTS, {"metadata": {"name": NAME + SUFFIX}})
     wait_for("the policies to decide", lambda: _decide(both) == MODES[None])
