@@ -50,7 +50,7 @@ quick: $(READY) ## Run the tests that are not slow, in a minute, and print the s
 
 ##@ Tests
 
-# The exhaustive tests that run: all, none, or part K of N.
+# The exhaustive tests that run: all, or none.
 EXHAUSTIVE ?= none
 RECORDS    := build/tests
 PYTEST      = $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
@@ -66,7 +66,7 @@ COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settin
 UNTRACED  = $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.slow\|@given' $(COVERING))
 ALL_SLOW  = $(shell grep --recursive --files-with-matches --include='*.py' '^pytestmark = pytest.mark.slow' $(COVERING))
 LOAD     := tests/server/under_load
-WITH_GO  := tests/chart tests/crds tests/deviceplugin tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
+WITH_GO  := tests/chart tests/crds tests/deviceplugin tests/bench/test_load_generator.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
@@ -96,7 +96,7 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-budget: $(READY) ## Compare the processor time of the tests with the committed figures, after a run as in CI.
+budget: $(READY) ## Print the processor time of the tests beside the committed figures, after a run as in CI.
 	@$(BIN)/python -m tests.budget
 
 bench-tools: $(READY)

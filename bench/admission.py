@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from bench.candidates import CONSTANT, TYPED, WEBHOOK
 from bench.gotools import ToolsMissingError, go_program
 from bench.machine import Machine
@@ -20,19 +22,22 @@ from tests.cluster.harness.cluster import ControlPlaneOnly
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, LocalWebhook, local_webhook_process
 from tests.cluster.harness.interpreters import image
 from webhook.dryrun.files import configuration
-from webhook.inprocess.export import Target, export
+from webhook.guard.objects import exported
 from webhook.pki import Authority
-from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import view
 
 CONSTANT_PATCH = "constant patch"
 
 _PEERS = Path(__file__).parent / "peers"
-_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
-_BINDINGS = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
 _CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 _PORTS = {CONSTANT: 10251, CONSTANT_PATCH: 10252, TYPED: 10253}
 _LABEL = "bench"
+_GUARD = {
+    "ValidatingAdmissionPolicy": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+    "ServiceAccount": "/api/v1/namespaces/default/serviceaccounts",
+}
+"""The paths of its objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,49 +66,13 @@ class Servers:
         }
         self.running.api.create(path, configuration | {"metadata": {"name": label}, "webhooks": [entry]})
 
-    def apply_policy(self, label: str) -> None:
-        """Let the API server itself make the webhook's edits in pods with a label."""
-        (entry, *_) = product.mutating(b"")["webhooks"]
-        spec = {
-            "matchConstraints": {
-                "resourceRules": entry["rules"],
-                "namespaceSelector": entry["namespaceSelector"],
-                "objectSelector": _selecting(label),
-            },
-            "matchConditions": entry["matchConditions"],
-            "failurePolicy": "Fail",
-            "reinvocationPolicy": "Never",
-            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": (_PEERS / "policy.cel").read_text()}}],
-        }
-        self.running.api.create(_POLICIES, {"metadata": {"name": label}, "spec": spec})
-        self.running.api.create(_BINDINGS, {"metadata": {"name": label}, "spec": {"policyName": label}})
-
-    def apply_policies(self, label: str) -> None:
-        """Let the API server itself enforce all that policies can express, for pods with a label."""
-        for one in exported_policies(label):
-            self.running.api.create(_collection(one["kind"]), one)
-
-
-def exported_policies(label: str) -> list[Any]:
-    """The policies for the default settings, for pods with a label, as `export policies` writes them."""
-    made = export(Settings(), view(configuration(None)), Target()).objects
-    return [_of_label(one, label) for one in made]
-
-
-def _of_label(exported: Any, label: str) -> Any:
-    """A policy for pods with a label, under a name of its own; or its binding."""
-    name, spec = f"{label}-{exported['metadata']['name']}", dict(exported["spec"])
-    if "policyName" in spec:
-        spec["policyName"] = name
-    else:
-        spec["matchConstraints"] = spec["matchConstraints"] | {"objectSelector": _selecting(label)}
-    return {**exported, "metadata": {"name": name}, "spec": spec}
-
-
-def _collection(kind: str) -> str:
-    """The path of policies or of bindings of a kind."""
-    plural = f"{kind}s" if kind.endswith("Binding") else f"{kind[:-1]}ies"
-    return f"/apis/admissionregistration.k8s.io/v1/{plural.lower()}"
+    def apply_guard(self, label: str) -> None:
+        """Let the API server check pods with a label by the guard, as `export guard` writes it."""
+        for one in yaml.safe_load_all(exported(view(configuration(None)), "default", label)):
+            if one["kind"] == "ValidatingAdmissionPolicyBinding":
+                one["spec"]["matchResources"]["namespaceSelector"] = {}  # the guard leaves out its own namespace
+                one["spec"]["matchResources"]["objectSelector"] = _selecting(label)
+            self.running.api.create(_GUARD[one["kind"]], one)
 
 
 def labelled(pod: Any, label: str) -> Any:

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from bench.gotools import ToolsMissingError, go_program
 from bench.machine import Machine, pinned
-from tests.cluster.harness.interpreters import Interpreter, at_hand, image
+from tests.cluster.harness.interpreters import Interpreter, image
 
 BENCH = Path(__file__).parent
 CERTS = BENCH.parent / "certs"
@@ -26,7 +26,6 @@ CERTIFICATE = CERTS / "tls.crt"
 KEY = CERTS / "tls.key"
 
 WEBHOOK = "gpushare-webhook"
-AT_HAND = f"{WEBHOOK}, Python at hand"
 CONSTANT = "constant answer"
 TYPED = "Go controller-runtime"
 
@@ -67,11 +66,10 @@ def constant(interpreter: Interpreter) -> Candidate:
 
 
 def candidates() -> tuple[Candidate, ...]:
-    """The webhook with the image's Python and with that at hand, and its peers. Raises ToolsMissingError."""
+    """The webhook with the image's Python, and its peers. Raises ToolsMissingError."""
     ours = image()
     return (
         serving(WEBHOOK, ours),
-        serving(AT_HAND, at_hand()),
         constant(ours),
         Candidate(
             TYPED,
@@ -127,17 +125,10 @@ class Running:
 
     def memory(self) -> float:
         """Resident memory in MiB."""
-        return self._status("VmRSS")
-
-    def peak(self) -> float:
-        """The most resident memory so far, in MiB."""
-        return self._status("VmHWM")
-
-    def _status(self, name: str) -> float:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith(f"{name}:"):
+            if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024
-        raise CandidateError(f"{self.candidate.name}: no {name}")
+        raise CandidateError(f"{self.candidate.name}: no VmRSS")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from threading import Timer
@@ -17,17 +17,15 @@ from bench.machine import Machine, pinned
 from bench.peers.programs import PROGRAMS
 from bench.results import Bar, Figure, Ratio, Results
 from bench.rounds import Rounds
-from bench.table import number, shown, table
+from bench.table import number, table
 from tests.cluster.harness.cache import ToolsMissingError
-from tests.cluster.harness.interpreters import Interpreter, at_hand, image
+from tests.cluster.harness.interpreters import image
 
 NAME = "commands"
 OURS = "gpushare-webhook check"
-AT_HAND = f"{OURS}, Python at hand"
-PARALLEL = f"{OURS} -j 0"
 WALL, CPU = "wall time", "CPU time"
 METHOD = (
-    "whole processes on one core (`-j 0`: on all cores), in turn; wall and CPU time of each by wait4, the "
+    "whole processes on one core, in turn; wall and CPU time of each by wait4, the "
     "median of its runs in a round; each run has to find the one Deployment that breaks the rule"
 )
 
@@ -44,8 +42,8 @@ _LIMIT = 120
 _INTRO = """## The command line
 
 `check` with all its checks beside tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a JSON
-schema of the fields that occur, gator with one Rego constraint, kyverno with one pattern (CEL takes five times as
-long). Whole processes on one core (`-j 0`: all), Deployments of 725 bytes, one of which breaks the rule.
+schema of the fields that occur, kyverno with one pattern (CEL takes five times as long). Whole processes on one core,
+Deployments of 725 bytes, one of which breaks the rule.
 """
 
 
@@ -55,26 +53,24 @@ class WrongAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A command line: its name, its arguments for a file or folder, its environment, and whether it has one core."""
+    """A command line: its name, its arguments for a file or folder, and its environment."""
 
     name: str
     command: Callable[[Path], list[str]]
     environment: Mapping[str, str] = field(default_factory=dict)
-    on_one_core: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A file or folder to check, with its number of Deployments. `tools` are those that check it, if not all."""
+    """A file or folder to check, and whether only `check` does so."""
 
     title: str
     path: Path
-    deployments: int
-    tools: frozenset[str] | None = None
+    ours_alone: bool = False
 
     def is_for(self, tool: Tool) -> bool:
         """Whether a tool checks it."""
-        return tool.on_one_core if self.tools is None else tool.name in self.tools
+        return tool.name == OURS or not self.ours_alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,41 +87,30 @@ def run(machine: Machine, rounds: Rounds) -> Results:
     """Measure all available tools on all cases."""
     tools, skipped = available()
     # As an installer does: else a first run would compile every module, or each run where Python may not write.
-    for one in (image(), at_hand()):
-        compiling = [*one.command, "-m", "compileall", "-q", str(Path(__file__).parents[1] / "webhook")]
-        subprocess.run(compiling, env=os.environ | one.environment, check=True)
+    python = image()
+    compiling = [*python.command, "-m", "compileall", "-q", str(Path(__file__).parents[1] / "webhook")]
+    subprocess.run(compiling, env=os.environ | python.environment, check=True)
     with tempfile.TemporaryDirectory() as folder:
         cases = write_cases(Path(folder), rounds.many(MANY), rounds.many(VERY_MANY))
         for tool in tools:
             prove(tool, Path(folder), machine)
-        taken: dict[tuple[Case, str], list[Run]] = {
-            (case, tool.name): [] for case in cases for tool in tools if case.is_for(tool)
-        }
+        taken: dict[tuple[Case, str], list[Run]] = {}
         for _ in range(rounds.count):
             for case in cases:
-                for name, middle in take_turns(
-                    [tool for tool in tools if case.is_for(tool)], case, machine, rounds.many(_RUNS)
-                ):
-                    taken[case, name].append(middle)
+                asked = [tool for tool in tools if case.is_for(tool)]
+                for name, middle in take_turns(asked, case, machine, rounds.many(_RUNS)):
+                    taken.setdefault((case, name), []).append(middle)
     figures = tuple(figure for (case, name), runs in taken.items() for figure in _figures(case, name, runs))
     versions = ", ".join(f"{one.name} {one.version}" for one in PROGRAMS if one.name not in skipped)
-    return Results.of(
-        NAME,
-        machine,
-        rounds,
-        METHOD,
-        figures,
-        _ratios(figures),
-        skipped,
-        notes=(f"Compared with {versions}.",) if versions else (),
-    )
+    notes = (f"Compared with {versions}.",) if versions else ()
+    return Results.of(NAME, machine, rounds, METHOD, figures, _ratios(figures), skipped, notes)
 
 
 def available() -> tuple[list[Tool], dict[str, str]]:
     """The available tools, and the reason for each other."""
-    parallel = replace(_ours(PARALLEL, image(), "-j", "0"), on_one_core=False)
-    tools = [_ours(OURS, image()), _ours(AT_HAND, at_hand()), parallel]
-    skipped = {}
+    python = image()
+    ours = [*python.command, "-m", "webhook", "check", "-f"]
+    tools, skipped = [Tool(OURS, lambda path: [*ours, str(path)], python.environment)], {}
     for program in PROGRAMS:
         try:
             binary = str(program.find())
@@ -136,18 +121,9 @@ def available() -> tuple[list[Tool], dict[str, str]]:
     return tools, skipped
 
 
-def _ours(name: str, python: Interpreter, *options: str) -> Tool:
-    command = [*python.command, "-m", "webhook", "check", *options, "-f"]
-    return Tool(name, lambda path: [*command, str(path)], python.environment)
-
-
 _PEERS: dict[str, Callable[[str, Path], list[str]]] = {
     "kubeconform": lambda binary, path: [
         *(binary, "-n", "1", "-schema-location", f"{_RULES}/{{{{.ResourceKind}}}}.json", str(path)),
-    ],
-    "gator": lambda binary, path: [
-        *(binary, "test", "-f", str(path)),
-        *(f"--filename={_RULES / file}" for file in ("gator-template.yaml", "gator-constraint.yaml")),
     ],
     "kyverno": lambda binary, path: [binary, "apply", str(_RULES / "kyverno.yaml"), "--resource", str(path)],
 }
@@ -157,15 +133,10 @@ def write_cases(folder: Path, many: int, very_many: int) -> list[Case]:
     """The files: one Deployment, many in one file, many in as many files, and very many in one file."""
     deployments = several(many)
     return [
-        Case(ONE_FILE, write_file(folder / "one.yaml", [wrong(0)]), 1),
-        Case(f"{many:,} in one file", write_file(folder / "many.yaml", deployments), many),
-        Case(f"{many:,} files", write_folder(folder / "many", deployments), many),
-        Case(
-            f"{very_many:,} in one file",
-            write_file(folder / "very-many.yaml", several(very_many)),
-            very_many,
-            frozenset((OURS, AT_HAND, PARALLEL)),
-        ),
+        Case(ONE_FILE, write_file(folder / "one.yaml", [wrong(0)])),
+        Case(f"{many:,} in one file", write_file(folder / "many.yaml", deployments)),
+        Case(f"{many:,} files", write_folder(folder / "many", deployments)),
+        Case(f"{very_many:,} in one file", write_file(folder / "very-many.yaml", several(very_many)), ours_alone=True),
     ]
 
 
@@ -212,7 +183,7 @@ def perform(tool: Tool, path: Path, machine: Machine, limit: float = _LIMIT) -> 
             stdout=output,
             stderr=subprocess.STDOUT,
             env=os.environ | tool.environment,
-            preexec_fn=pinned(machine.server) if tool.on_one_core else None,
+            preexec_fn=pinned(machine.server),
         )
         killer = Timer(limit, process.kill)
         killer.start()
@@ -237,7 +208,7 @@ def _ratios(figures: tuple[Figure, ...]) -> Iterator[Ratio]:
     """The wall time of `check` over that of each other project, which for many Deployments has to be below 1."""
     ours = {figure.case: figure for figure in figures if figure.subject == OURS and figure.quantity == WALL}
     for figure in figures:
-        if figure.quantity == WALL and figure.subject not in (OURS, AT_HAND, PARALLEL):
+        if figure.quantity == WALL and figure.subject != OURS:
             yield Ratio.between(ours[figure.case], figure, None if figure.case == ONE_FILE else Bar(most=1))
 
 
@@ -245,6 +216,6 @@ def section(found: Results) -> str:
     """The wall time of each tool in each case."""
     cases = dict.fromkeys(figure.case for figure in found.figures)
     written = {(one.case, one.subject): number(one.spread.middle) for one in found.having(quantity=WALL)}
-    rows = [[tool, *(written.get((case, tool), "") for case in cases)] for tool in shown(found.subjects)]
+    rows = [[tool, *(written.get((case, tool), "") for case in cases)] for tool in found.subjects]
     skipped = [f"{who} is skipped: {why}." for who, why in found.skipped.items()]
     return "\n".join([_INTRO, table(["tool, wall time in s", *cases], rows), *skipped]) + "\n"

@@ -19,13 +19,16 @@ OF_TESTS = ("load", "peers/gowebhook")
 __all__ = ["OF_TESTS", "ToolsMissingError", "go_program"]
 
 
-def go_program(folder: str) -> Path:
-    """The program of the Go module in a folder of `bench/`, built where it is missing. Raises ToolsMissingError."""
+def recipe(folder: str, package: str = ".") -> Recipe:
+    """The folder of the cache with the program of a Go module in `bench/`, or of a package that it requires."""
     source = BENCH / folder
-    recipe = Recipe(
-        f"bench-{source.name}", key_of(source, *FLAGS), lambda finished: build(source, finished / source.name)
-    )
-    return recipe.make() / source.name
+    key = key_of(source, *FLAGS)
+    return Recipe(f"bench-{source.name}", key, lambda made: build(source, made / source.name, package=package))
+
+
+def go_program(folder: str, package: str = ".") -> Path:
+    """The program, built where it is missing. Raises ToolsMissingError."""
+    return recipe(folder, package).make() / Path(folder).name
 
 
 def main() -> int:

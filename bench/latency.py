@@ -6,23 +6,20 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import reloading
 from bench.candidates import AUTHORITY, CONSTANT, WEBHOOK, available, make_certificates, running
 from bench.corpus import SIX, TWO, write
 from bench.load_generator import Load, Report, generate
 from bench.machine import Machine
 from bench.results import Bar, Figure, Results
 from bench.rounds import Rounds
-from bench.table import number, shown, table
+from bench.table import number, table
 
 RATE = 500
 SECONDS = 3.0
 CONNECTIONS = 64
-NODES = 5_000
 QUANTITIES = ("p50", "p99")
 BARS = {"p50": Bar(most=1), "p99": Bar(most=5)}
 CASES = {f"{size.title} at {RATE}/s": size for size in (TWO, SIX)}
-WHILE_LOADING = f"2 kB at {RATE}/s while facts of {NODES:,} nodes load"
 
 METHOD = "open loop over TLS 1.3 at a fixed rate; latency from the planned time, so without coordinated omission"
 
@@ -48,31 +45,18 @@ def run(machine: Machine, rounds: Rounds) -> Results:
                         bodies = write("mutated", size, folder)
                         load = Load(server.address, bodies, AUTHORITY, CONNECTIONS, rounds.seconds(SECONDS), rate=RATE)
                         keep(server.candidate.name, case, generate(load, machine))
-            bodies = write("mutated", TWO, folder)
-            load = Load("", bodies, AUTHORITY, CONNECTIONS, rounds.seconds(SECONDS), rate=RATE, warmup=0)
-            keep(WEBHOOK, WHILE_LOADING, reloading.measure(load, NODES, folder, machine))
     figures = tuple(
-        Figure(name, case, quantity, "ms", tuple(found), _bar(name, case, quantity))
+        Figure(name, case, quantity, "ms", tuple(found), BARS[quantity] if name == WEBHOOK else None)
         for (name, case, quantity), found in values.items()
     )
     return Results.of("latency", machine, rounds, METHOD, figures, skipped=skipped)
 
 
-def _bar(name: str, case: str, quantity: str) -> Bar | None:
-    if case == WHILE_LOADING:
-        return Bar(most=10) if quantity == "p99" else None
-    return BARS[quantity] if name == WEBHOOK else None
-
-
 def section(results: Results) -> str:
     """The latency of each server, at the median and at the 99th percentile."""
-    written = {
-        (one.subject, one.case, one.quantity): number(one.spread.middle)
-        for one in results.figures
-        if one.quantity in QUANTITIES
-    }
+    written = {(one.subject, one.case, one.quantity): number(one.spread.middle) for one in results.figures}
     columns = [(case, quantity) for case in CASES for quantity in QUANTITIES]
-    rows = [[one, *(written.get((one, *column), "") for column in columns)] for one in shown(results.subjects)]
+    rows = [[one, *(written.get((one, *column), "") for column in columns)] for one in results.subjects]
     head = ["server, ms", *(f"{case}, {quantity}" for case, quantity in columns)]
     return f"""\
 ## Latency

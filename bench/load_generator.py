@@ -23,8 +23,7 @@ class LoadError(Exception):
 class Load:
     """A load: a loopback address, a file with one body per line, and the authority of the certificate.
 
-    `identity` is a file with the client's certificate and its key. With `rate`, requests per second are planned in
-    advance (open loop); without, each connection waits for its answer.
+    With `rate`, requests per second are planned in advance (open loop); without, each connection waits for its answer.
     """
 
     address: str
@@ -36,11 +35,10 @@ class Load:
     warmup: float = 0.2
     path: str = "/mutate?timeout=10s"
     limit: int = 1_000_000
-    identity: Path | None = None
 
 
 class Report(msgspec.Struct, rename="camel"):
-    """The result, in seconds. `cpu` is the generator's own; near `seconds`, the generator itself was the limit."""
+    """The result, in seconds."""
 
     requests: int
     seconds: float
@@ -49,8 +47,6 @@ class Report(msgspec.Struct, rename="camel"):
     statuses: dict[str, int]
     errors: dict[str, int]
     latency: dict[str, float]
-    cpu: float
-    planner_late: float
 
     def check(self, who: str, allowed: bool | None) -> None:
         """Reject a run with a failed or wrong answer. Raises LoadError."""
@@ -72,7 +68,6 @@ def generate(load: Load, machine: Machine | None = None) -> Report:
         "warmup": f"{load.warmup}s",
         "rate": load.rate,
         "limit": load.limit,
-        "identity": load.identity or "",
     }
     ended = subprocess.run(
         [str(go_program("load")), *(f"-{name}={value}" for name, value in options.items())],

@@ -23,9 +23,9 @@ def committed() -> dict[str, Results]:
 def render(results: Mapping[str, Results]) -> str:
     """The page: what it is, the goals, a section for each suite, and what is measured elsewhere."""
     sections = [_section(suite, results[suite.name]) for suite in SUITES if suite.name in results]
-    parts = [(PROSE / "intro.md").read_text(), _provisional(results), _goals(results), *sections]
+    parts = [(PROSE / "intro.md").read_text(), _goals(results), *sections]
     parts += [(PROSE / "elsewhere.md").read_text(), _runs(results)]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
 def write() -> None:
@@ -37,13 +37,6 @@ def _section(suite: Suite, found: Results) -> str:
     text = suite.section(found).rstrip()
     notes = "".join(f"\n- {note}" for note in found.notes if note not in text)
     return f"{text}\n{notes}"
-
-
-def _provisional(results: Mapping[str, Results]) -> str:
-    short = [name for name, found in results.items() if found.share < 1]
-    if not short:
-        return ""
-    return f"> The figures of {', '.join(short)} come from short runs and are **provisional**: read none of them.\n"
 
 
 def _goals(results: Mapping[str, Results]) -> str:

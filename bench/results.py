@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import msgspec
 
@@ -101,14 +100,12 @@ class Ratio:
 class Results:
     """Everything that one run of a suite measured.
 
-    `share` is that of `Rounds`: figures of a run with less than 1 are provisional, and the page says so. `skipped` has
-    the reason for each subject that could not be measured, `notes` what else a reader has to know.
+    `skipped` has the reason for each subject that could not be measured, `notes` what else a reader has to know.
     """
 
     suite: str
     machine: Machine
     rounds: int
-    share: float
     method: str
     figures: tuple[Figure, ...] = ()
     ratios: tuple[Ratio, ...] = ()
@@ -128,17 +125,7 @@ class Results:
         notes: Iterable[str] = (),
     ) -> Results:
         """The results of a run that took these rounds."""
-        return cls(
-            suite,
-            machine,
-            rounds.count,
-            rounds.share,
-            method,
-            tuple(figures),
-            tuple(ratios),
-            skipped or {},
-            tuple(notes),
-        )
+        return cls(suite, machine, rounds.count, method, tuple(figures), tuple(ratios), skipped or {}, tuple(notes))
 
     @property
     def subjects(self) -> list[str]:
@@ -160,10 +147,10 @@ class Results:
 
 
 def save(results: Results, folder: Path = FOLDER) -> Path:
-    """Write results as `<suite>.json`; each figure and ratio with its smallest, middle and largest value."""
+    """Write results as `<suite>.json`."""
     plain = msgspec.to_builtins(results)
-    plain["figures"] = [entry | _written(item) for entry, item in zip(plain["figures"], results.figures, strict=True)]
-    plain["ratios"] = [entry | _written(item) for entry, item in zip(plain["ratios"], results.ratios, strict=True)]
+    for entry in (*plain["figures"], *plain["ratios"]):
+        entry["values"] = [_round(value) for value in entry["values"]]
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{results.suite}.json"
     file.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
@@ -173,15 +160,6 @@ def save(results: Results, folder: Path = FOLDER) -> Path:
 def load(suite: str, folder: Path = FOLDER) -> Results:
     """Read the results of a suite. Raises FileNotFoundError, and msgspec.ValidationError where the file is not such."""
     return msgspec.json.decode((folder / f"{suite}.json").read_bytes(), type=Results)
-
-
-def _written(item: Figure | Ratio) -> dict[str, Any]:
-    spread = item.spread
-    rounded = {"min": spread.low, "median": spread.middle, "max": spread.high}
-    return {
-        "values": [_round(value) for value in item.values],
-        **{name: _round(value) for name, value in rounded.items()},
-    }
 
 
 def _round(value: float) -> float:

@@ -46,12 +46,11 @@ ALONE, LOADING, CHANGING, IN_PROCESS = (
     "one review, in process",
 )
 FIRST, P50, P99, SHED = "start to first snapshot", "p50", "p99", "reviews shed"
-MEMORY, PEAK = "memory", "highest memory"
+MEMORY = "memory"
 BARS = {
     (LOADING, P99): Bar(most=10),
     (CHANGING, P99): Bar(most=10),
     (CHANGING, MEMORY): Bar(most=200),
-    (CHANGING, PEAK): Bar(most=200),
 }
 REVIEW_BAR = Bar(most=1)
 METHOD = (
@@ -132,7 +131,6 @@ def _round(
         yield from latencies(CHANGING, report)
         yield CHANGING, "changes a second", "/s", changes.made / changes.seconds
         yield CHANGING, MEMORY, "MiB", server.memory()
-        yield CHANGING, PEAK, "MiB", server.peak()
     for shape, times in _in_process(facts, machine, rounds.many(_REVIEWS)):
         yield f"{IN_PROCESS}: {shape}", P50, "ms", quantiles(times, n=100, method="inclusive")[49]
         yield f"{IN_PROCESS}: {shape}", P99, "ms", quantiles(times, n=100, method="inclusive")[98]

@@ -16,14 +16,14 @@ from typing import Any
 
 from webhook.admission import Hook, Outcome, respond
 from webhook.admission.review import Request, read
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.patch import build, verify
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Verdict
 
 REVIEWS = Path(__file__).parents[1] / "tests" / "reviews"
-EVALUATOR = Evaluator.of(Settings())
+EVALUATOR = OfflineEvaluator.of(Settings())
 
 WARM_UP = 20
 """Reviews before those that count: they fill the bounded caches, as the first reviews of a server do."""
@@ -72,7 +72,7 @@ def _numbered(review: dict[str, Any], number: int) -> bytes:
 
 def decide(request: Request, hook: Hook) -> Verdict:
     """The verdict for the pod of a request that creates it."""
-    origin = Origin(request.namespace, is_final_hook=hook is Hook.VALIDATE, hostpath=hook.hostpath, groups=())
+    origin = RequestContext(request.namespace, is_final_hook=hook is Hook.VALIDATE, hostpath=hook.hostpath, groups=())
     return EVALUATOR.evaluate(request.object, "", "Pod", origin)  # type: ignore[arg-type]
 
 

@@ -11,11 +11,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shown(subjects: Iterable[str]) -> list[str]:
-    """The subjects that the page shows: those on the Python of the image, not on the machine's."""
-    return [subject for subject in subjects if not subject.endswith(", Python at hand")]
-
-
 def number(value: float) -> str:
     """Three significant digits, and separators in thousands: 17,500, 312, 4.12, 0.031."""
     if value == 0:

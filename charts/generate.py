@@ -1,4 +1,4 @@
-"""Write the generated files of the chart: its schema, the table in its README.md, its version, policies, two templates.
+"""Write the generated files of the chart: its schema, the table in its README.md, its version, two templates.
 
 values.yaml is the source of the values: the comment above a key describes it, and a comment line `schema: {…}` adds to
 its type what the default does not show, with the definitions of definitions.yaml. Schema and defaults of `config` are
@@ -11,23 +11,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import yaml
 
 from webhook import __version__
-from webhook.inprocess.chart import content as policies
+from webhook.guard.objects import ASKED_WITH, NEVER_WITH, SPEC, SUFFIX
 from webhook.live.rights import READ, rules
 from webhook.policy.pods.gpu_resources import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.paths import Assembly, PodPath, written
+from webhook.policy.workloads.paths import Assembly, PodPath
 from webhook.policy.workloads.presets import PRESETS
-from webhook.settings.configuration import SETTINGS_FILE
-from webhook.settings.profiles import PROFILES, REPLACED_WHOLE
+from webhook.settings.configuration import Configuration
+from webhook.settings.members import bare, is_section, members
+from webhook.settings.profiles import PROFILES
 from webhook.settings.schema import DIALECT, schema
-from webhook.settings.schema_tree import MISSING, Array, Node, Nullable, Object, bare, write
 
 HERE = Path(__file__).parent
 CHART = HERE / "gpushare-webhook"
@@ -158,11 +158,11 @@ def _default(default: Any) -> str:
 def settings_defaults() -> str:
     """The template that holds the defaults and the profiles of the settings file, and the wrong names of GPS013."""
     return _DEFAULTS.format(
-        defaults=json.dumps(_defaults(SETTINGS_FILE), indent=2),
+        defaults=json.dumps(_defaults(Configuration), indent=2),
         profiles=json.dumps(PROFILES, indent=2),
-        replaced=json.dumps(sorted(REPLACED_WHOLE)),
-        shorthands=json.dumps(dict(_shorthands(SETTINGS_FILE))),
-        wrong=json.dumps([name for name in WRONG_NAMES if "/" in name]),
+        shorthands=json.dumps(dict(_shorthands(Configuration))),
+        wrong=json.dumps([name for name in WRONG_NAMES if "/" in name and not name.startswith("nvidia.com/")]),
+        guard=json.dumps({"suffix": SUFFIX, "neverWith": NEVER_WITH, "askedWith": ASKED_WITH}, indent=2),
     )
 
 
@@ -182,46 +182,47 @@ section `key` that is null by default.
 {profiles}
 {{{{- end -}}}}
 
-{{{{/* The mappings of `config` that replace those of the profile instead of being merged with them, in JSON. */}}}}
-{{{{- define "gpushare-webhook.replacedWhole" -}}}}
-{replaced}
-{{{{- end -}}}}
-
 {{{{/* The sections of `config` for which a text may stand: it is the only element of this list of the section. */}}}}
 {{{{- define "gpushare-webhook.shorthands" -}}}}
 {shorthands}
 {{{{- end -}}}}
 
-{{{{/* Names that users write by mistake (GPS013), in JSON. The API server itself rejects those without a slash. */}}}}
+{{{{/*
+Names outside nvidia.com that users write by mistake (GPS013), in JSON. The API server rejects those without a slash.
+*/}}}}
 {{{{- define "gpushare-webhook.wrongNames" -}}}}
 {wrong}
+{{{{- end -}}}}
+
+{{{{/* The settings without which there is no guard, and the end of the name of its parameter, in JSON. */}}}}
+{{{{- define "gpushare-webhook.guardTable" -}}}}
+{guard}
 {{{{- end -}}}}
 """
 
 
-def _defaults(tree: Object) -> dict[str, Any]:
+def _defaults(cls: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for field in tree.fields:
-        match field.node:
-            case Object() as section:
-                found[field.key] = _defaults(section)
-            case node if field.default is not MISSING:
-                found[field.key] = write(node, field.default)
-                match node:
-                    case Array(Object() as element):
-                        found[f"{field.key}[]"] = _defaults(element)
-                    case Nullable(Object() as section):
-                        found[f"{field.key}{{}}"] = _defaults(section)
+    for key, one in members(cls).items():
+        if is_section(one.hint):
+            found[key] = _defaults(one.hint)
+        elif one.default is not MISSING:
+            found[key] = one.default
+            section = bare(one.hint)
+            if section is not one.hint and is_section(section):
+                found[f"{key}{{}}"] = _defaults(section)
+            elif get_origin(section) is tuple and is_section(element := get_args(section)[0]):
+                found[f"{key}[]"] = _defaults(element)
     return found
 
 
-def _shorthands(tree: Node) -> Iterator[tuple[str, str]]:
+def _shorthands(cls: type) -> Iterator[tuple[str, str]]:
     """The keys that have a shorthand, and what the shorthand stands for."""
-    tree = bare(tree)
-    for field in tree.fields if isinstance(tree, Object) else ():
-        if field.shorthand:
-            yield field.key, field.shorthand
-        yield from _shorthands(field.node)
+    for key, one in members(cls).items():
+        if shorthand := one.field.metadata.get("shorthand"):
+            yield key, shorthand
+        if is_section(section := bare(one.hint)):
+            yield from _shorthands(section)
 
 
 def presets() -> str:
@@ -259,14 +260,14 @@ def _kind(kind: Kind) -> dict[str, Any]:
         "resource": kind.resource,
         "versions": kind.versions,
         "namespaced": kind.namespaced,
-        "paths": [{"path": written(path.steps), "holds": _held(path)} for path in kind.paths],
+        "paths": [{"path": path.path, "holds": _held(path)} for path in kind.paths],
     }
 
 
-def _held(path: PodPath) -> str | list[dict[str, str]]:
-    match path.holds:
+def _held(place: PodPath) -> str | list[dict[str, str]]:
+    match place.holds:
         case Assembly() as assembly:
-            return [{"path": written(steps), "form": form} for steps, form in assembly.requests]
+            return [{"path": path, "form": form} for path, form in assembly.requests]
         case whole:
             return whole
 
@@ -295,7 +296,7 @@ def files() -> dict[str, str]:
         "Chart.yaml": chart(),
         "templates/_defaults.tpl": settings_defaults(),
         "templates/_presets.tpl": presets(),
-        "files/policies.json": json.dumps(policies(), indent=2, ensure_ascii=False) + "\n",
+        "files/guard.yaml": SPEC.read_text("utf-8"),
         "files/rights.json": json.dumps({name: rules(kinds) for name, kinds in READ.items()}, indent=2) + "\n",
     }
 

@@ -10,26 +10,22 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-import yaml
-
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.files import parse
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source
 from webhook.policy import checks, injections
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check, Scope
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
-from webhook.report.data import yaml_text
 from webhook.report.explanation import explanation
 from webhook.report.model import Result
-from webhook.settings.configuration import SETTINGS_FILE, default, view
+from webhook.settings.configuration import default, view
 from webhook.settings.load import load, load_facts
-from webhook.settings.schema_tree import Field, Object, bare, write
 
 _WIDTH = 76
 """Columns of findings and comments: a terminal of 80 columns shows them with an indent of 4."""
@@ -70,21 +66,16 @@ def _of_check(check: Check[Any]) -> str:
     findings = ("".join(_findings(report(check, example, "wrong"))) for example in examples(page))
     page = re.sub(_FINDINGS, lambda found: found[1] + next(findings), page, flags=re.MULTILINE | re.DOTALL)
     severity = f"[{check.severity.label}](../../../docs/reference/checks.md#severities)"
-    severities = (f"# {line}" for line in wrap(_SEVERITY, _WIDTH - 4))
-    return _with_parts(
-        page,
-        f"{check.code}: {check.title}",
-        f"Default severity: {severity}. Applies to {check.scope.value}.",
-        "\n  ".join(["severities:", *severities, f"{check.code}: {check.severity.label}\n"]),
+    return _with_title(
+        page, f"{check.code}: {check.title}", f"Default severity: {severity}. Applies to {check.scope.value}."
     )
 
 
 _FINDINGS = r"(^Findings[^\n]*:\n\n```text\n).*?(?=^```$)"
-_SEVERITY = "One of deny, warn, audit and off. `namespaces` can set it for some namespaces."
 
 
 def _of_injection(injection: Injection) -> str:
-    page = _with_parts(
+    page = _with_title(
         explanation(injection),
         f"{injection.name}: {injection.title}",
         f"{_switch(injection).capitalize()} by default. Applies to pods on CREATE.",
@@ -97,36 +88,12 @@ def _switch(injection: Injection) -> str:
     return "on" if view(default())["injections"][injection.name]["enabled"] else "off"
 
 
-def _with_parts(page: str, title: str, lead: str, first: str = "") -> str:
-    """Return a page with its title, its first sentence, and the defaults of the settings that it names."""
+def _with_title(page: str, title: str, lead: str) -> str:
+    """Return a page with its title, its first sentence, and the link to the settings that it names."""
     _, _, body = page.partition("\n\n## ")
-    before, mark, after = body.partition("\n## Settings\n")
-    text, _, block = after.partition("```yaml\n")
-    given = yaml.safe_load(block.removesuffix("```\n")) or {}
-    given.pop("severities", None)
-    settings = "".join(f"{line}\n" for line in _lines(SETTINGS_FILE, given, _WIDTH))
+    body = body.replace("\nThese settings change", "\nThese [settings](../../../docs/reference/settings.md) change")
     first_lines = "\n".join(wrap(lead, 120))
-    return f"# {title}\n\n{first_lines}\n\n## {before}{mark}{text}```yaml\n{first}{settings}```\n"
-
-
-def _lines(section: Object, given: dict[str, Any], width: int) -> Iterator[str]:
-    """Yield keys of a section of the settings file: their descriptions as comments, and their defaults."""
-    for key in given:
-        field = _field(section, key)
-        below = bare(field.node)
-        if isinstance(below, Object):
-            yield f"{key}:"
-            yield from (f"  {line}" for line in _lines(below, given[key], width - 2))
-        else:
-            yield from (f"# {line}" for line in wrap(field.description, width - 2, break_on_hyphens=False))
-            yield from yaml_text({key: write(field.node, field.default, briefly=True)}).splitlines()
-
-
-def _field(section: Object, key: str) -> Field:
-    field = section.field(key)
-    if field is None:
-        raise LookupError(f"the settings file has no key {key}")
-    return field
+    return f"# {title}\n\n{first_lines}\n\n## {body}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +134,10 @@ _FIELDS = {
 def report(check: Check[Any], example: Example, which: str) -> list[Result]:
     """Return the results for the wrong or the right manifest. Raises InputError if a text of the example is invalid."""
     settings = parse("settings.yaml", example.settings.encode(), load).settings
-    evaluator = Evaluator.of(settings, parse("facts.yaml", example.facts.encode(), load_facts))
-    origin = partial(Origin, is_final_hook=True, groups=()) if check.scope is Scope.EXPECTS_EDITS else Origin
+    evaluator = OfflineEvaluator.of(settings, parse("facts.yaml", example.facts.encode(), load_facts))
+    origin = (
+        partial(RequestContext, is_final_hook=True, groups=()) if check.scope is Scope.EXPECTS_EDITS else RequestContext
+    )
     results = []
     for one in checked_objects(Source(f"{which}.yaml", getattr(example, which).encode())):
         if isinstance(one, Unread):
@@ -183,9 +152,9 @@ def report(check: Check[Any], example: Example, which: str) -> list[Result]:
 def _findings(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         for located in result.findings:
-            first = f"{located.at(result.file)}: {located.finding.severity.label} {located}"
+            first = f"{located.at(result.file)}: {located.severity.label} {located}"
             yield _wrapped(first, "")
-            yield _wrapped(f"remedy: {located.finding.remedy}", "  ")
+            yield _wrapped(f"remedy: {located.remedy}", "  ")
 
 
 def _wrapped(text: str, before: str) -> str:

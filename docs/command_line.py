@@ -43,6 +43,10 @@ CODES = """\
 Where several of the codes 0 to 3 apply, the highest wins: all readable inputs are still checked and reported. A wrong
 value in a readable object is a finding (1). An object whose structure is not that of its kind, such as a pod with
 `containers: {}`, is malformed (2).
+
+Commands about a live cluster exit with 2 if they could not read something that their answer depends on; `why` only if
+it finds no cause. Otherwise 1 means: `audit` denies, `plan` gets worse, `doctor` finds an error, `why` finds a cause.
+Parts that `--without` names, Secrets and `pods/proxy` do not count.
 """
 
 

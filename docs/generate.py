@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs import checks, command_line, settings, workloads
-from webhook.server.observe.metrics import FAMILIES
+from webhook.server.observe.metrics import Metrics
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -39,7 +39,7 @@ def metrics() -> str:
         "[The first day](../how-to/first-day.md#2-report-everywhere) has queries.",
         "",
     ]
-    for family in FAMILIES:
+    for family in Metrics().families:
         labels = ", ".join(f"`{label}`" for label in family.labels)
         kind = family.kind.__name__.lower() + (f": {labels}" if labels else "")
         lines.append(f"- **`{family.full_name}`** ({kind}): {family.help}")

@@ -1,18 +1,19 @@
-"""The pages of the settings file and the facts file, from the schema trees that validate them."""
+"""The pages of the settings file and the facts file, from the dataclasses that they are read into."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
-from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
-from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
+from webhook.policy.placement.facts import Facts
+from webhook.settings.configuration import API_VERSION, KIND, Configuration
+from webhook.settings.facts_file import FACTS_KIND
+from webhook.settings.members import Member, bare, described, form_of, is_section, members, words
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
-from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, write
 
 _SETTINGS = f"""\
 # The settings file
@@ -66,89 +67,85 @@ devicePlugin: {{failRequestsGreaterThanOne: true}}
 
 def settings_page() -> str:
     """Return the page of the settings file."""
-    plain = [field for field in SETTINGS_FILE.fields if not isinstance(field.node, Object)]
+    plain = {key: one for key, one in members(Configuration).items() if not is_section(one.hint)}
     return "\n".join([_SETTINGS, "## Top level\n", *_keys(plain, ""), "", *_sections(), _PROFILES, _profiles()])
 
 
 def facts_page() -> str:
     """Return the page of the facts file."""
     inputs = (Path(__file__).parent / "prose/facts-from-inputs.md").read_text(encoding="utf-8")
-    return "\n".join([_FACTS, "## Keys\n", *_keys(FACTS_FILE.fields, ""), "", inputs])
+    return "\n".join([_FACTS, "## Keys\n", *_keys(members(Facts), ""), "", inputs])
 
 
 def _sections() -> Iterator[str]:
-    for field in SETTINGS_FILE.fields:
-        if isinstance(field.node, Object):
-            yield f"## {field.key}\n\n{field.description}\n"
-            yield from _keys(field.node.fields, f"{field.key}.")
+    for key, one in members(Configuration).items():
+        if is_section(one.hint):
+            yield f"## {key}\n\n{one.description}\n"
+            yield from _keys(members(one.hint), f"{key}.")
             yield ""
 
 
-def _keys(fields: Iterable[Field], above: str) -> Iterator[str]:
-    """Yield an item of a list for each key, and for the keys below it."""
-    for field in fields:
-        key = above + field.key
-        if isinstance(field.node, Object) and field.node.fields[0].key == "enabled":
-            yield from _keys(_switched(field.description, *field.node.fields), f"{key}.")
+def _keys(found: Mapping[str, Member], above: str, switched: str = "") -> Iterator[str]:
+    """Yield an item of a list for each key, and for the keys below it.
+
+    `switched` describes the mapping that the key `enabled` switches on, and replaces "Whether to inject it.".
+    """
+    for name, one in found.items():
+        key = above + name
+        below = _below(one.hint)
+        if is_section(one.hint) and "enabled" in members(one.hint):
+            yield from _keys(members(one.hint), f"{key}.", one.description)
             continue
-        value = _value(field)
-        told = "" if value and _repeats(field.description, key) else field.description
+        description = one.description
+        if switched and name == "enabled":
+            description = f"{switched} {description.partition('. ')[2]}".strip()
+        value = _value(name, one)
+        told = "" if value and _repeats(description, key) else description
         yield f"- **`{key}`**: {value}{told}".removesuffix("<br>")
-        below = _below(field.node)
         if below is not None:
-            yield from _keys(below[1].fields, f"{key}{below[0]}.")
+            yield from _keys(members(below[1]), f"{key}{below[0]}.")
 
 
 def _repeats(description: str, key: str) -> bool:
     """Whether a description says nothing but the key, as "The taint's key." of `taints[].key` does."""
-    words = re.findall("[a-z]+", description.lower().replace("'s ", " "))
-    return all(word in f"the of {key.lower()}" for word in words)
+    words_of = re.findall("[a-z]+", description.lower().replace("'s ", " "))
+    return all(word in f"the of {key.lower()}" for word in words_of)
 
 
-def _switched(description: str, enabled: Field, *others: Field) -> Iterator[Field]:
-    """Yield the keys of a mapping that `enabled` switches on: its description replaces "Whether to inject it."."""
-    further = enabled.description.partition(". ")[2]
-    yield replace(enabled, description=f"{description} {further}".strip())
-    yield from others
+def _below(hint: Any) -> tuple[str, type] | None:
+    """The section inside a type, and what leads there."""
+    hint = bare(hint)
+    if get_origin(hint) is tuple and is_section(element := get_args(hint)[0]):
+        return "[]", element
+    return ("", hint) if is_section(hint) else None
 
 
-def _below(node: Node) -> tuple[str, Object] | None:
-    """The object inside a node, and what leads there."""
-    match node:
-        case Object():
-            return "", node
-        case Nullable(inner):
-            return _below(inner)
-        case Array(Object() as element):
-            return "[]", element
-    return None
+def _values(hint: Any) -> str:
+    inner = bare(hint)
+    if inner is not hint:
+        return f"{_values(inner)}, or null"
+    if get_origin(hint) is tuple:
+        element, _ = get_args(hint)
+        return "list of mappings" if is_section(element) else f"list: {_values(element)}"
+    if is_section(hint):
+        return "mapping"
+    if form_of(hint) is None and not words(hint) and get_args(hint):
+        key, value = map(_values, get_args(hint))
+        labels = "a label's key", "a label's value"
+        return "labels" if (key, value) == labels else f"mapping of {key} to {value}"
+    return _plain(described(hint))
 
 
-def _values(node: Node) -> str:
-    match node:
-        case Scalar(form):
-            return _plain(form.description)
-        case Nullable(inner):
-            return f"{_values(inner)}, or null"
-        case Array(element):
-            return "list of mappings" if isinstance(element, Object) else f"list: {_values(element)}"
-        case Map(key, value):
-            named = f"mapping of {_values(key)} to {_values(value)}"
-            return "labels" if named == "mapping of a label's key to a label's value" else named
-        case Object():
-            return "mapping"
-
-
-def _value(field: Field) -> str:
+def _value(key: str, one: Member) -> str:
     """Return what a key may have, and its default unless it is null or empty, as the page says of the others.
 
     A default shows that a value may be true or false. A mapping, and an empty list of mappings, say nothing but the
     keys below them.
     """
-    values = _ELSEWHERE.get(field.key) or _values(field.node)
-    if field.default is MISSING:
+    values = _ELSEWHERE.get(key) or _values(one.hint)
+    if one.default is MISSING:
         return f"{values}, required.<br>"
-    written = json.dumps(write(field.node, field.default), ensure_ascii=False)
+    written = json.dumps(one.default, ensure_ascii=False)
     obvious = values.removesuffix(", or null") if written == "null" else values
     if obvious == "mapping" or (obvious == "list of mappings" and written == "[]"):
         return ""

@@ -19,7 +19,6 @@ from webhook.policy.workloads.paths import (
     always,
     one,
     unknown,
-    written,
 )
 from webhook.policy.workloads.presets import PRESETS, Preset
 
@@ -36,7 +35,6 @@ FORMS = {
     "step": "`computeResources`",
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
-    "gpus": "`gpu`, and its resource in `gpuType`",
     "dynamo": "`extraPodSpec.mainContainer`, and `gpu` in `resources`",
 }
 _FIXED: dict[PodCount, str] = {one: "1", unknown: "unknown"}
@@ -86,7 +84,7 @@ def _name(kind: Kind) -> str:
 
 
 def _path(path: PodPath) -> str:
-    return f"`{written(path.steps)}`" if path.steps else "the object itself"
+    return f"`{path.path}`" if path.path else "the object itself"
 
 
 def _holds(path: PodPath) -> str:
@@ -103,11 +101,11 @@ def _holds(path: PodPath) -> str:
 
 
 def _part(part: Containers) -> str:
-    if not part.steps:
+    if not part.path:
         return f"one container ({FORMS[part.form]})"
     what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)
-    what += [] if part.template is None else [f"defaults in `{written(part.template)}`"]
-    return f"`{written(part.steps)}`" + (f" ({', '.join(what)})" if what else "")
+    what += [f"defaults in `{part.template}`"] if part.template else []
+    return f"`{part.path}`" + (f" ({', '.join(what)})" if what else "")
 
 
 def _group(path: PodPath) -> str:

@@ -27,7 +27,7 @@ from webhook.manifests import Manifest, Source, objects
 from webhook.report.data import yaml_text
 from webhook.report.model import Subject
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation_writer import Destination, Mutation
+from webhook.report.mutation import Destination, Mutation
 
 ROOT = Path(__file__).parent.parent
 CERTS = ROOT / "certs"

@@ -43,7 +43,7 @@ Costs: TypeAlias = dict[str, Cost]
 
 
 def costs(records: Iterable[Record], depth: int = 2) -> Costs:
-    """The costs by folder of this depth. The exhaustive tests have none: each run tries others."""
+    """The costs by folder of this depth. The exhaustive tests have none: only `make test-all` runs them."""
     tests: dict[str, int] = defaultdict(int)
     seconds: dict[str, float] = defaultdict(float)
     for record in records:
@@ -82,23 +82,20 @@ def written(found: Costs) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Compare, or accept."""
+def main() -> None:
+    """Print the comparison, or accept. The machine decides a part of the figures, so that nothing fails."""
     records = [read(file) for file in sorted(_RECORDS.glob("*.json"))]
     found = costs(records)
     if sys.argv[1:] == ["accept"]:
         _FILE.write_text(written(found))
-        return 0
+        return
     budget = {folder: Cost(**one) for folder, one in tomllib.loads(_FILE.read_text())["folders"].items()}
-    exceeded = False
-    for line, keeps in compared(found, budget):
-        print(line)
-        exceeded |= not keeps
-    if exceeded:
-        print("The files with the most processor time:", *dearest(records), sep="\n  ", file=sys.stderr)
-        print("CONTRIBUTING.md, section Tests, says how to pay for a test.", file=sys.stderr)
-    return int(exceeded)
+    lines = list(compared(found, budget))
+    print(*(line for line, _ in lines), sep="\n")
+    if not all(keeps for _, keeps in lines):
+        print("The files with the most processor time:", *dearest(records), sep="\n  ")
+        print("CONTRIBUTING.md, section Tests, says how to pay for a test.")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

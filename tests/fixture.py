@@ -12,10 +12,8 @@ from typing import Any, Literal, cast
 import yaml
 
 from webhook.admission import Hook
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Facts
-from webhook.policy.settings.settings import Settings
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.workloads.kinds import group_of
 from webhook.settings.load import load, load_facts
 
@@ -34,15 +32,11 @@ HOOKS: Mapping[str, Hook | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected verdict. `findings` may include a message and a remedy; `patch` is the one that is sent.
-
-    `suppressed` counts the findings that an annotation suppresses, by code.
-    """
+    """The expected verdict. `findings` may include a message and a remedy; `patch` is the one that is sent."""
 
     decision: Literal["allowed", "warned", "denied"]
     findings: tuple[Mapping[str, str], ...]
     patch: list[Json]
-    suppressed: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +107,7 @@ def _read(file: Path) -> Fixture:
         _file("Facts", value.get("facts")),
         value["object"],
         value.get("oldObject"),
-        Expected(expect["decision"], tuple(expect["findings"]), expect["patch"], expect.get("suppressed", {})),
+        Expected(expect["decision"], tuple(expect["findings"]), expect["patch"]),
     )
 
 
@@ -128,25 +122,15 @@ def _file(kind: str, body: Json | None) -> Json | None:
     return None if body is None else {"apiVersion": "gpushare-webhook/v1", "kind": kind, **body}
 
 
-def settings_of(fixture: Fixture) -> Settings:
-    """The fixture's settings, read as the product reads its file."""
-    return load(fixture.settings, _nowhere, f"{fixture.name} settings").settings
-
-
-def facts_of(fixture: Fixture) -> Facts:
-    """The fixture's facts, read as the product reads its file."""
-    return load_facts(fixture.facts, _nowhere, f"{fixture.name} facts")
-
-
-def evaluator_of(fixture: Fixture) -> Evaluator:
+def evaluator_of(fixture: Fixture) -> OfflineEvaluator:
     """The evaluator for the fixture's settings and facts, the same for all fixtures with these."""
     return _evaluator(json.dumps(fixture.settings), json.dumps(fixture.facts))
 
 
-def origin_of(fixture: Fixture) -> Origin:
+def origin_of(fixture: Fixture) -> RequestContext:
     """The origin of a fixture's object: a request to its hook, or the command line."""
     hook = HOOKS[fixture.hook]
-    return Origin(
+    return RequestContext(
         fixture.namespace,
         is_final_hook=fixture.hook == "validate",
         hostpath=None if hook is None else hook.hostpath,
@@ -155,9 +139,9 @@ def origin_of(fixture: Fixture) -> Origin:
 
 
 @cache
-def _evaluator(settings: str, facts: str) -> Evaluator:
+def _evaluator(settings: str, facts: str) -> OfflineEvaluator:
     read = load(json.loads(settings), _nowhere, "settings").settings
-    return Evaluator.of(read, load_facts(json.loads(facts), _nowhere, "facts"))
+    return OfflineEvaluator.of(read, load_facts(json.loads(facts), _nowhere, "facts"))
 
 
 def _nowhere(path: tuple[str | int, ...]) -> tuple[int, int]:

@@ -36,7 +36,7 @@ FITTING: dict[str, tuple[str, ...]] = {
     "cli": ("cli",),
     "cluster": ("facts", "pki"),
     "dryrun": ("cli",),
-    "inprocess": ("inprocess",),
+    "guard": ("cli",),
     "live": ("live", "cli"),
     "manifests": ("manifests",),
     "patch": ("patch", "fixtures"),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from webhook.policy.settings.formats import NAMESPACED_NAME
 from webhook.settings.configuration import Configuration
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client
     from webhook.cluster.live_facts import LiveSource
-    from webhook.cluster.settings_map import SettingsMap
     from webhook.policy.settings.settings import Settings
     from webhook.server import Server
     from webhook.settings.process import Tls
@@ -32,8 +32,7 @@ async def installed(
     the installation are made of. With it, the settings are followed, too.
     """
     managed, facts = wanted.tls.mode == "self-managed", wanted.settings.facts.are_wanted
-    policies = wanted.settings.policies.enabled and installed_as is not None
-    if not managed and not facts and not wanted.events.enabled and not policies:
+    if not managed and not facts:
         yield
         return
     from webhook.cluster.client import ClusterError, connect
@@ -46,12 +45,10 @@ async def installed(
     try:
         if managed:
             _keep_certificates(server, wanted.tls, namespace, name, api)
-        sources = _follow_facts(server, wanted.settings, api) if facts else ()
-        settings = _follow_settings(server, namespace, name, api) if name else None
-        if policies and settings is not None:
-            _write_parameters(server, namespace, name, api, settings, sources)
-        if wanted.events.enabled:
-            _write_events(server, api)
+        if facts:
+            _follow_facts(server, wanted.settings, api)
+        if name:
+            _follow_installation(server, namespace, name, api)
         yield
     finally:
         await api.close()
@@ -59,8 +56,8 @@ async def installed(
 
 def _named(installed_as: str | None, tls: Tls) -> tuple[str, str]:
     """The namespace and the name of the installation, empty if they are not given. Raises NotInstalledError."""
-    namespace, _, name = (installed_as or "").partition("/")
-    if namespace and name:
+    if NAMESPACED_NAME.allows(installed_as):
+        namespace, _, name = str(installed_as).partition("/")
         return namespace, name
     if tls.mode == "self-managed":
         raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart sets")
@@ -69,21 +66,24 @@ def _named(installed_as: str | None, tls: Tls) -> tuple[str, str]:
     return "", ""
 
 
-def _follow_settings(server: Server, namespace: str, name: str, api: Client) -> SettingsMap:
-    """Follow the ConfigMap that the chart makes. The cap comes first: settings that are wrong do not hold it up."""
-    from webhook.cluster.settings_map import InstalledSettings, SettingsMap
+def _follow_installation(server: Server, namespace: str, name: str, api: Client) -> None:
+    """Follow the settings that the chart installs, and the cap on the mode."""
+    from webhook.cluster.followed import CAP, SETTINGS, Followed
 
-    async def take(found: InstalledSettings) -> None:
-        server.live.cap_mode(found.mode)
-        if found.text is not None:
-            server.live.installed_text = found.text.encode(errors="replace")
+    async def take_settings(text: str | None) -> None:
+        if text:
+            server.live.installed_text = text.encode(errors="replace")
             await server.reload.refresh("settings")
 
-    settings = SettingsMap(api, namespace, name, take, server.log.event)
-    server.supervisor.add("installed settings", settings.run)
-    server.requirements["not waiting for settings"] = lambda: not settings.pending()
+    async def take_cap(mode: str | None) -> None:
+        server.live.cap_mode(mode or None)
+
+    cap = Followed(api, CAP, namespace, name, take_cap, server.log.event)
+    settings = Followed(api, SETTINGS, namespace, name, take_settings, server.log.event)
+    for what, followed in (("mode", cap), ("settings", settings)):
+        server.supervisor.add(f"installed {what}", followed.run)
+        server.requirements[f"not waiting for {what}"] = followed.settled
     server.details["settings are from"] = lambda: settings.state
-    return settings
 
 
 def _keep_certificates(server: Server, tls: Tls, namespace: str, name: str, api: Client) -> None:
@@ -104,11 +104,11 @@ def _keep_certificates(server: Server, tls: Tls, namespace: str, name: str, api:
     server.requirements["certificate trusted"] = lambda: keeper.trusted
 
 
-def _follow_facts(server: Server, settings: Settings, api: Client) -> Sequence[LiveSource]:
+def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
     from webhook.cluster.live_facts import LiveFacts
     from webhook.policy.placement.node_bounds import Decisive
 
-    if settings.facts.device_classes and not server.live.evaluator.ruleset.nodes.known and not settings.facts.nodes:
+    if settings.facts.device_classes and not server.live.evaluator.snapshot.nodes.known and not settings.facts.nodes:
         reason = "a DeviceClass that serves a shared resource turns its limits into warnings where nodes are unknown"
         server.log.event("warning", "facts.deviceClasses without facts.nodes", reason=reason)
     facts = LiveFacts(api, settings.facts, Decisive.of(settings), server.live.apply_cluster_facts, server.log.event)
@@ -116,44 +116,6 @@ def _follow_facts(server: Server, settings: Settings, api: Client) -> Sequence[L
         server.supervisor.add(name, run)
     for source in facts.sources:
         _expose(source, server)
-    return facts.sources
-
-
-def _write_parameters(
-    server: Server, namespace: str, name: str, api: Client, settings: SettingsMap, sources: Sequence[LiveSource]
-) -> None:
-    """Write the parameters of policies, as soon as the cap on the mode and the facts are known.
-
-    The object may also cap the mode of policies, which logs and metrics tell.
-    """
-    from webhook.cluster.parameters_object import ParametersObject
-    from webhook.cluster.settings_map import MODE
-    from webhook.inprocess.installation import PREFIX, SUFFIX
-    from webhook.inprocess.parameters import parameters
-    from webhook.server.mode_cap import ModeCap
-
-    cap = ModeCap(server.log, server.metrics, of="policies")
-
-    def wanted() -> Mapping[str, str] | None:
-        waits = not settings.taken or any(source.pending for source in sources)
-        return None if waits else parameters(server.live.evaluator.ruleset)
-
-    def seen(annotations: Mapping[str, str]) -> None:
-        cap.take_as_policies(annotations.get(MODE))
-        server.live.stop_policies(bool(cap.description))
-
-    account = f"{name}{SUFFIX}"
-    written = ParametersObject(api, namespace, account, PREFIX, wanted, server.live.replaced, server.log.event, seen)
-    server.supervisor.add("parameters of policies", written.run)
-    server.metrics.parameters_age.set_function(lambda: -1 if written.age is None else written.age)
-
-
-def _write_events(server: Server, api: Client) -> None:
-    from webhook.cluster.events import PodEvents
-
-    events = PodEvents(api, server.log.event, lambda result: server.metrics.events(result).inc())
-    server.reviews.on_outcome = events.offer
-    server.supervisor.add("Events", events.run)
 
 
 def _expose(source: LiveSource, server: Server) -> None:

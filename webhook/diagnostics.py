@@ -95,16 +95,17 @@ class Listing:
         """Return the count of the file before if it ends here, and the entry unless it is only counted."""
         counted = self.end() if entry.file != self._file else ()
         self._file = entry.file
-        if not isinstance(entry, Diagnostic):
-            return (*counted, entry)
-        if entry.errors == 0:
-            is_first, self._has_note = not self._has_note, True
-            return (*counted, entry) if is_first else counted
-        if entry.errors == 1 and self._listed < MOST_LISTED:
-            self._listed += 1
-            return (*counted, entry)
-        self._further += entry.errors
-        return counted
+        if isinstance(entry, Diagnostic):
+            if entry.errors == 0:
+                if self._has_note:
+                    return counted
+                self._has_note = True
+            elif entry.errors == 1 and self._listed < MOST_LISTED:
+                self._listed += 1
+            else:
+                self._further += entry.errors
+                return counted
+        return (*counted, entry)
 
     def refuse(self, file: str, located: Callable[[], Diagnostic]) -> Iterable[Diagnostic]:
         """Add an error of the file. It is located only if it is listed: that may take longer than all else."""
@@ -145,12 +146,13 @@ _KEY = 110
 
 def dotted(path: Path) -> str:
     """Return a path as messages write it: `spec.containers[0].env`, `placement.mpsLabels["example.com/mps"]`."""
-    return "".join([_step(step) for step in path]).removeprefix(".")
-
-
-def _step(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
-    # Almost all keys are identifiers, which are found faster than by an expression.
-    is_plain = step.isidentifier() and step.isascii() and len(step) <= _KEY_LENGTH
-    return f".{step}" if is_plain or _is_plain(step) else f'["{printable(step, _KEY)}"]'
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        # Almost all keys are identifiers, which are found faster than by an expression.
+        elif (step.isidentifier() and step.isascii() and len(step) <= _KEY_LENGTH) or _is_plain(step):
+            text += f".{step}"
+        else:
+            text += f'["{printable(step, _KEY)}"]'
+    return text.removeprefix(".")

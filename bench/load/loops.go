@@ -9,32 +9,23 @@ import (
 )
 
 // closedLoop has every connection ask one request after the other.
-func closedLoop(target *target, o options) (Report, error) {
-	connections, err := dial(target, o.connections)
-	if err != nil {
-		return Report{}, err
-	}
-	defer closeAll(connections)
+func closedLoop(target *target, o options) Report {
 	logs := make([]log, o.connections)
 	begin := time.Now().Add(o.warmup)
 	end := begin.Add(o.duration)
 	var next, measured atomic.Int64
-	var started time.Duration
-	var once sync.Once
 	var all sync.WaitGroup
-	for i, one := range connections {
+	for i := range o.connections {
 		all.Go(func() {
 			for {
 				asked := time.Now()
 				if !asked.Before(end) || (!asked.Before(begin) && measured.Add(1) > int64(o.limit)) {
 					return
 				}
-				request := target.requests[int(next.Add(1)-1)%len(target.requests)]
-				status, allows, err := one.ask(request)
+				status, allows, err := target.ask(int(next.Add(1) - 1))
 				if asked.Before(begin) {
 					continue
 				}
-				once.Do(func() { started = processorTime() })
 				if logs[i].add(time.Since(asked), status, allows, err); logs[i].hopeless() {
 					return
 				}
@@ -42,16 +33,11 @@ func closedLoop(target *target, o options) (Report, error) {
 		})
 	}
 	all.Wait()
-	return report(logs, time.Since(begin), processorTime()-started), nil
+	return report(logs, time.Since(begin))
 }
 
 // openLoop plans requests at a fixed rate; a free connection takes the next one.
-func openLoop(target *target, o options) (Report, error) {
-	connections, err := dial(target, o.connections)
-	if err != nil {
-		return Report{}, err
-	}
-	defer closeAll(connections)
+func openLoop(target *target, o options) Report {
 	first := int(o.rate * o.warmup.Seconds())
 	count := first + min(o.limit, max(1, int(o.rate*o.duration.Seconds())))
 	gap := time.Duration(float64(time.Second) / o.rate)
@@ -60,11 +46,11 @@ func openLoop(target *target, o options) (Report, error) {
 	logs := make([]log, o.connections)
 	start := time.Now().Add(time.Millisecond)
 	var all sync.WaitGroup
-	for i, one := range connections {
+	for i := range o.connections {
 		all.Go(func() {
 			for number := range plan {
 				planned := start.Add(time.Duration(number) * gap)
-				status, allows, err := one.ask(target.requests[number%len(target.requests)])
+				status, allows, err := target.ask(number)
 				if number >= first {
 					logs[i].add(time.Since(planned), status, allows, err)
 				}
@@ -74,8 +60,6 @@ func openLoop(target *target, o options) (Report, error) {
 			}
 		})
 	}
-	var begun time.Duration
-	var lateness time.Duration
 	runtime.LockOSThread()
 	for number := range count {
 		planned := start.Add(time.Duration(number) * gap)
@@ -84,35 +68,10 @@ func openLoop(target *target, o options) (Report, error) {
 			pause := syscall.NsecToTimespec(wait.Nanoseconds())
 			syscall.Nanosleep(&pause, nil)
 		}
-		if number == first {
-			begun = processorTime()
-		}
-		lateness = max(lateness, time.Since(planned))
 		plan <- number
 	}
 	close(plan)
 	runtime.UnlockOSThread()
 	all.Wait()
-	measured := report(logs, time.Since(start.Add(time.Duration(first)*gap)), processorTime()-begun)
-	measured.PlannerLate = lateness.Seconds()
-	return measured, nil
-}
-
-func dial(target *target, count int) ([]*connection, error) {
-	connections := make([]*connection, 0, count)
-	for range count {
-		one := &connection{target: target}
-		if err := one.open(); err != nil {
-			closeAll(connections)
-			return nil, err
-		}
-		connections = append(connections, one)
-	}
-	return connections, nil
-}
-
-func closeAll(connections []*connection) {
-	for _, one := range connections {
-		one.close()
-	}
+	return report(logs, time.Since(start.Add(time.Duration(first)*gap)))
 }

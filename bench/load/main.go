@@ -1,4 +1,5 @@
-// A load generator for one server on loopback: HTTP/1.1 over TLS 1.3 with keep-alive, standard library only.
+// A load generator for one server on loopback: HTTP/1.1 over TLS 1.3 with keep-alive, by Go's client, as the API
+// server calls it.
 //
 // Without -rate it is a closed loop: each connection sends its next request when it has its answer. With -rate it is an
 // open loop: requests are planned at a fixed rate whatever the server does, and each latency counts from the planned
@@ -30,7 +31,6 @@ type options struct {
 	path        string
 	bodies      string
 	ca          string
-	identity    string
 	connections int
 	duration    time.Duration
 	warmup      time.Duration
@@ -44,7 +44,6 @@ func main() {
 	flag.StringVar(&o.path, "path", "/mutate", "path and query of every request")
 	flag.StringVar(&o.bodies, "bodies", "", "`file` with one body a line; they are sent in turn")
 	flag.StringVar(&o.ca, "ca", "", "`file` with the authority of the server's certificate, which has to name localhost")
-	flag.StringVar(&o.identity, "identity", "", "`file` with the client's certificate and its key; without it, it has none")
 	flag.IntVar(&o.connections, "connections", 1, "connections; in an open loop the most that are used")
 	flag.DurationVar(&o.duration, "duration", 5*time.Second, "how long to measure, at most 2m")
 	flag.DurationVar(&o.warmup, "warmup", 300*time.Millisecond, "how long to run before that")
@@ -67,23 +66,20 @@ func run(o options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	certificates, err := identity(o.identity)
+	bodies, err := readBodies(o.bodies)
 	if err != nil {
 		return Report{}, err
 	}
-	requests, err := readRequests(o.bodies, o.path)
+	target, err := open(o, &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: trust, ServerName: "localhost"}, bodies)
 	if err != nil {
 		return Report{}, err
 	}
-	target := &target{address: o.address, requests: requests, tls: &tls.Config{
-		MinVersion: tls.VersionTLS13, RootCAs: trust, ServerName: "localhost", Certificates: certificates,
-	}}
 	// The planner of an open loop waits in system calls; with one P the readers of answers would wait with it.
 	runtime.GOMAXPROCS(4)
 	if o.rate > 0 {
-		return openLoop(target, o)
+		return openLoop(target, o), nil
 	}
-	return closedLoop(target, o)
+	return closedLoop(target, o), nil
 }
 
 func (o options) check() error {
@@ -115,15 +111,4 @@ func authority(file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("-ca: %s holds no certificate", file)
 	}
 	return pool, nil
-}
-
-func identity(file string) ([]tls.Certificate, error) {
-	if file == "" {
-		return nil, nil
-	}
-	pair, err := tls.LoadX509KeyPair(file, file)
-	if err != nil {
-		return nil, fmt.Errorf("-identity: %w", err)
-	}
-	return []tls.Certificate{pair}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -13,15 +12,13 @@ const mostErrors = 20
 
 // Report is what came of a run. Times are seconds.
 type Report struct {
-	Requests    int                `json:"requests"`
-	Seconds     float64            `json:"seconds"`
-	Rate        float64            `json:"rate"`
-	Allowed     int                `json:"allowed"`
-	Statuses    map[string]int     `json:"statuses"`
-	Errors      map[string]int     `json:"errors"`
-	Latency     map[string]float64 `json:"latency"`
-	CPU         float64            `json:"cpu"`
-	PlannerLate float64            `json:"plannerLate"`
+	Requests int                `json:"requests"`
+	Seconds  float64            `json:"seconds"`
+	Rate     float64            `json:"rate"`
+	Allowed  int                `json:"allowed"`
+	Statuses map[string]int     `json:"statuses"`
+	Errors   map[string]int     `json:"errors"`
+	Latency  map[string]float64 `json:"latency"`
 }
 
 // log is what one connection saw.
@@ -51,8 +48,8 @@ func (l *log) add(latency time.Duration, status int, allows bool, err error) {
 
 func (l *log) hopeless() bool { return l.failed >= mostErrors }
 
-func report(logs []log, elapsed, cpu time.Duration) Report {
-	whole := Report{Seconds: elapsed.Seconds(), CPU: cpu.Seconds()}
+func report(logs []log, elapsed time.Duration) Report {
+	whole := Report{Seconds: elapsed.Seconds()}
 	whole.Statuses, whole.Errors = map[string]int{}, map[string]int{}
 	var latencies []time.Duration
 	for _, one := range logs {
@@ -78,16 +75,9 @@ func percentiles(sorted []time.Duration) map[string]float64 {
 	if len(sorted) == 0 {
 		return found
 	}
-	for name, part := range map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1} {
+	for name, part := range map[string]float64{"p50": 0.5, "p99": 0.99, "max": 1} {
 		rank := int(math.Ceil(part * float64(len(sorted))))
 		found[name] = sorted[max(rank, 1)-1].Seconds()
 	}
 	return found
-}
-
-// processorTime is what this process has used.
-func processorTime() time.Duration {
-	var usage syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

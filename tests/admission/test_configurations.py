@@ -11,7 +11,7 @@ import pytest
 
 from tests.linear import assert_linear
 from webhook.admission import BadReviewError, Hook, respond
-from webhook.admission.configurations import CHARACTERS, MOST_VALUES
+from webhook.admission.respond import CHARACTERS, MOST_VALUES
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import MESSAGE_LIMIT
 from webhook.policy.settings.elements import NamespaceRule

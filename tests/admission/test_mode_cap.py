@@ -12,9 +12,9 @@ from tests.apiserver import receive
 from tests.recorded import body
 from webhook.admission import Hook, Outcome, respond
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.rules import MODES, Cap
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
+from webhook.policy.snapshot import MODES, Cap
 from webhook.policy.verdict import Decision, Severity
 
 Json = dict[str, Any]
@@ -48,9 +48,9 @@ def test_cap_applies_to_namespace_with_mode_of_its_own(cap: Cap) -> None:
 
 
 def test_cap_off_leaves_no_check_and_no_severity() -> None:
-    rules = Evaluator.of(Settings(severities={"GPS005": "deny"})).capped("off").ruleset.of("team")
-    assert set(rules.severities.values()) == {Severity.OFF}
-    assert rules.active == frozenset()
+    policy = Evaluator.of(Settings(severities={"GPS005": "deny"})).capped("off").snapshot.of("team")
+    assert set(policy.severities.values()) == {Severity.OFF}
+    assert policy.active == frozenset()
 
 
 @pytest.mark.parametrize("hook", list(Hook), ids=lambda hook: hook.path)
@@ -86,7 +86,7 @@ def test_tolerations_are_restored_under_every_cap(cap: Cap) -> None:
 def test_cap_shares_what_was_built() -> None:
     evaluator = Evaluator.of(Settings())
     capped = evaluator.capped("warn")
-    assert capped.ruleset.nodes is evaluator.ruleset.nodes
-    assert capped.ruleset.of("team").severities != evaluator.ruleset.of("team").severities
+    assert capped.snapshot.nodes is evaluator.snapshot.nodes
+    assert capped.snapshot.of("team").severities != evaluator.snapshot.of("team").severities
     assert capped.capped("warn") is capped
-    assert capped.capped("enforce").ruleset.of("team").severities == evaluator.ruleset.of("team").severities
+    assert capped.capped("enforce").snapshot.of("team").severities == evaluator.snapshot.of("team").severities

@@ -6,16 +6,16 @@ import pytest
 
 from bench import apiserver
 from bench.admission import CONSTANT_PATCH
-from bench.apiserver import ADDED, ADDED_A_HOOK, BOTH, CASE, HYBRID, MUTATING, NONE, POLICIES, POLICY, NotSameError
+from bench.apiserver import ADDED, BOTH, CASE, GUARD, MUTATING, NONE, NotSameError
 from bench.candidates import CONSTANT, TYPED
 from bench.machine import Machine
 from bench.results import Results, load
 from bench.rounds import Rounds
 
-NAMES = [NONE, POLICY, POLICIES, CONSTANT, CONSTANT_PATCH, MUTATING, TYPED, BOTH, HYBRID]
+NAMES = [NONE, GUARD, CONSTANT, CONSTANT_PATCH, MUTATING, TYPED, BOTH]
 TAKEN = {
     name: [[milliseconds] * 10, [2 * milliseconds] * 10]
-    for name, milliseconds in zip(NAMES, (2.0, 3.0, 3.2, 3.5, 4.0, 4.1, 6.0, 5.0, 5.5), strict=True)
+    for name, milliseconds in zip(NAMES, (2.0, 3.2, 3.5, 4.0, 4.1, 6.0, 5.0), strict=True)
 }
 
 
@@ -29,21 +29,10 @@ def test_added_time_is_the_difference_to_no_webhook_round_by_round() -> None:
     assert made().figure(BOTH, CASE, ADDED).values == pytest.approx((3.0, 6.0))
 
 
-def test_added_time_of_both_hooks_is_shared_by_two() -> None:
-    assert made().figure(BOTH, CASE, ADDED_A_HOOK).values == pytest.approx((1.5, 3.0))
-
-
-def test_goals_compare_both_hooks_with_constant_patch_and_go_webhook() -> None:
-    assert [(one.subject, one.over, str(one.bar)) for one in made().ratios] == [
-        (BOTH, CONSTANT_PATCH, "≤ 0.9"),
-        (BOTH, TYPED, "≤ 1"),
-    ]
-    assert [one.values[0] for one in made().ratios] == pytest.approx([1.5 / 2, 1.5 / 4])
-
-
-def test_goals_limit_added_milliseconds() -> None:
-    barred = {figure.subject: str(figure.bar) for figure in made().figures if figure.bar is not None}
-    assert barred == {POLICY: "≤ 1", BOTH: "≤ 2.5"}
+def test_goal_compares_both_hooks_with_servers_that_decide_nothing() -> None:
+    (ratio,) = made().ratios
+    assert (ratio.subject, ratio.over, str(ratio.bar)) == (BOTH, "constant patch + constant answer", "≤ 1.1")
+    assert ratio.values == pytest.approx((3.0 / 3.5, 3.0 / 3.5))
 
 
 def test_percentiles_lie_between_the_samples() -> None:

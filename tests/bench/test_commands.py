@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from bench import commands
-from bench.commands import AT_HAND, CPU, OURS, PARALLEL, WALL, Tool, WrongAnswerError
+from bench.commands import CPU, OURS, WALL, Tool, WrongAnswerError
 from bench.deployments import WRONG
 from bench.machine import Machine
-from bench.peers import programs
 from bench.peers.programs import PROGRAMS, Program
 from bench.results import load
 from bench.rounds import Rounds
-from tests.cluster.harness.cache import ToolsMissingError
 from tests.cluster.harness.interpreters import at_hand
 
 pytestmark = pytest.mark.slow
@@ -29,7 +27,7 @@ def image_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
     """The peers that are already built; building one takes minutes."""
-    found = [program for program in PROGRAMS if program.recipe.folder.is_dir()]
+    found = [program for program in PROGRAMS if program.is_built]
     monkeypatch.setattr(commands, "PROGRAMS", tuple(found))
     return found
 
@@ -42,11 +40,11 @@ def unbuilt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_every_tool_that_is_built_finds_the_wrong_deployment_in_every_case(built: list[Program]) -> None:
     found = commands.run(Machine.here(), Rounds(1, share=0.004))
-    names = [OURS, AT_HAND, *(program.name for program in built)]
+    names = [OURS, *(program.name for program in built)]
     cases = ["one small file", "8 in one file", "8 files"]
     assert [(figure.case, figure.subject) for figure in found.having(quantity=WALL)] == [
         *((case, name) for case in cases for name in names),
-        *(("80 in one file", name) for name in (OURS, AT_HAND, PARALLEL)),
+        ("80 in one file", OURS),
     ]
     for wall in found.having(quantity=WALL):
         assert wall.values[0] > 0
@@ -61,8 +59,7 @@ def test_section_has_a_row_for_each_tool_and_a_column_for_each_case(monkeypatch:
     shown = commands.section(commands.run(Machine.here(), Rounds(1, share=0.001)))
     head, _, *rows = [line.strip("| ").split(" | ") for line in shown.splitlines() if line.startswith("|")]
     assert head[1:] == ["one small file", "2 in one file", "2 files", "20 in one file"]
-    assert [row[0] for row in rows] == [commands.OURS, commands.PARALLEL]
-    assert [len(row) for row in rows] == [5, 5]
+    assert [(row[0], len(row)) for row in rows] == [(OURS, 5)]
 
 
 def test_tool_that_finds_nothing_is_not_measured(tmp_path: Path) -> None:
@@ -98,15 +95,9 @@ def test_cpu_time_of_children_that_end_is_counted() -> None:
 def test_peers_are_skipped_without_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     tools, skipped = commands.available()
-    assert [tool.name for tool in tools] == [OURS, AT_HAND, PARALLEL]
+    assert [tool.name for tool in tools] == [OURS]
     assert set(skipped) == {program.name for program in PROGRAMS}
     assert [reason for reason in skipped.values() if "Go is not on PATH" not in reason] == []
-
-
-@pytest.mark.usefixtures("unbuilt")
-def test_peer_that_builds_too_long_is_skipped() -> None:
-    with pytest.raises(ToolsMissingError, match=r"building gator takes more than 0\.01 s"):
-        programs.PROGRAMS[1].find(patience=0.01)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
@@ -117,4 +108,4 @@ def test_version_is_that_of_go_mod(program: Program) -> None:
 def test_committed_results_have_every_tool() -> None:
     found = load(commands.NAME)
     named = {figure.subject for figure in found.figures} | set(found.skipped)
-    assert named == {OURS, AT_HAND, PARALLEL, *(one.name for one in PROGRAMS)}
+    assert named == {OURS, *(one.name for one in PROGRAMS)}

@@ -14,8 +14,7 @@ import pytest
 from aiohttp import web
 
 from bench.load_generator import Load, LoadError, Report, generate
-from tests.server.callers import Callers
-from tests.server.certificates import Certificates, client_certificate, issue
+from tests.server.certificates import issue
 
 SERVICE = 0.02
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -57,15 +56,14 @@ async def chunked(request: web.BaseRequest) -> web.StreamResponse:
 
 
 @asynccontextmanager
-async def listening(answer: Answer, folder: Path, clients: Path | None = None) -> AsyncIterator[Load]:
-    """A server on loopback, and a load for it of one connection and short time.
-
-    With `clients`, a file with an authority, it asks for client certificates.
-    """
-    certificates: Certificates = issue(folder)
+async def listening(answer: Answer, folder: Path) -> AsyncIterator[Load]:
+    """A server on loopback, and a load for it of one connection and short time."""
+    certificates = issue(folder)
+    shown = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    shown.load_cert_chain(certificates.certificate, certificates.key)
     runner = web.ServerRunner(web.Server(answer))
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=shown(certificates, clients)).start()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=shown).start()
     bodies = folder / "bodies.jsonl"
     bodies.write_bytes(b'{"n":1}\n{"n":2}\n{"n":3}\n')
     port = runner.addresses[0][1]
@@ -73,15 +71,6 @@ async def listening(answer: Answer, folder: Path, clients: Path | None = None) -
         yield Load(f"127.0.0.1:{port}", bodies, certificates.authority, 1, 0.3, warmup=0)
     finally:
         await runner.cleanup()
-
-
-def shown(certificates: Certificates, clients: Path | None) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    if clients is not None:
-        context.load_verify_locations(clients)
-        context.verify_mode = ssl.CERT_REQUIRED
-    context.load_cert_chain(certificates.certificate, certificates.key)
-    return context
 
 
 async def run(load: Load) -> Report:
@@ -159,17 +148,6 @@ async def test_other_authority_is_not_trusted(tmp_path: Path) -> None:
     async with listening(Slow(), tmp_path) as load:
         with pytest.raises(LoadError, match="certificate"):
             await run(replace(load, authority=issue(tmp_path / "other").authority))
-
-
-async def test_client_certificate_is_shown(tmp_path: Path) -> None:
-    callers, identity = Callers.of(tmp_path, "callers"), tmp_path / "caller.pem"
-    identity.write_bytes(client_certificate(callers.authority, "kube-apiserver"))
-    async with listening(Slow(), tmp_path, tmp_path / "clients.crt") as load:
-        report = await run(replace(load, limit=5, identity=identity))
-        nameless = await run(replace(load, limit=5))
-    assert report.statuses == {"200": 5}
-    assert nameless.statuses == {}
-    assert nameless.errors
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1:443", "[2001:db8::1]:443", "0.0.0.0:443", "example.test:443"])

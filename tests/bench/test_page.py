@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bench.page import PAGE, committed, render
-from bench.results import Results
 
 MOST_WORDS = 1_500
 
@@ -17,15 +16,6 @@ def test_page_is_what_results_give() -> None:
 def test_page_is_short() -> None:
     words = [line for line in PAGE.read_text().splitlines() if not line.startswith("|")]
     assert len(" ".join(words).split()) <= MOST_WORDS
-
-
-def with_share(share: float) -> dict[str, Results]:
-    return {name: replace(found, share=share) for name, found in committed().items()}
-
-
-def test_short_runs_are_called_provisional() -> None:
-    assert "**provisional**" in render(with_share(0.1))
-    assert "**provisional**" not in render(with_share(1))
 
 
 def test_skipped_peer_is_shown_with_its_reason() -> None:

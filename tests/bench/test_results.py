@@ -15,7 +15,7 @@ def figure(subject: str, *values: float) -> Figure:
 
 
 def results(*figures: Figure, ratios: tuple[Ratio, ...] = ()) -> Results:
-    return Results("sample", Machine.here(), 3, 1, "by hand", figures, ratios, {"absent": "no compiler"}, ("a note",))
+    return Results("sample", Machine.here(), 3, "by hand", figures, ratios, {"absent": "no compiler"}, ("a note",))
 
 
 def test_spread_is_smallest_median_and_largest() -> None:

@@ -19,7 +19,7 @@ from bench.scale import CHANGING, IN_PROCESS, LOADING, MEMORY, P99, SHED
 def report(**statuses: int) -> Report:
     count = sum(statuses.values())
     found = {name.removeprefix("_"): number for name, number in statuses.items()}
-    return Report(count, 1, count, 0, found, {}, {"p50": 0.001, "p99": 0.002}, 0, 0)
+    return Report(count, 1, count, 0, found, {}, {"p50": 0.001, "p99": 0.002})
 
 
 def test_node_has_60_labels_and_a_name_of_its_own() -> None:

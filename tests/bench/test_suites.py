@@ -48,10 +48,9 @@ def test_quick_run_measures_every_server_or_says_why_not(tmp_path: Path) -> None
     assert ended.returncode == 0, ended.stderr
     found = load("footprint", tmp_path)
     measured = {figure.subject for figure in found.figures}
-    assert {"gpushare-webhook", "gpushare-webhook, Python at hand", "constant answer"} <= measured
+    assert {"gpushare-webhook", "constant answer"} <= measured
     assert "Go controller-runtime" in measured | set(found.skipped)
     assert [figure for figure in found.figures if min(figure.values) <= 0] == []
-    assert found.share < 1
     assert (ROOT / "docs/explanation/performance.md").read_bytes() == page
 
 

@@ -20,9 +20,10 @@ CHART = ROOT / "charts" / "gpushare-webhook"
 NAMESPACE = "gpus"
 RELEASE = "shared"
 FULLNAME = "shared-gpushare-webhook"
+REGISTRY = "registry.example.com"
 MODES = sorted(file.name.removesuffix("-values.yaml") for file in (CHART / "ci").glob("*-values.yaml"))
 """The values under `ci/`, one file a mode."""
-WEBHOOK_MODES = [mode for mode in MODES if mode != "policies-only"]
+WEBHOOK_MODES = [mode for mode in MODES if mode != "guard-only"]
 """Those that install the webhook."""
 
 Object = dict[str, Any]
@@ -38,7 +39,7 @@ class RefusedError(Exception):
 def helm(*arguments: str, values: str | Values = "") -> str:
     """What Helm prints, without any configuration of its user. Raises RefusedError.
 
-    `values` names a mode, or gives values.
+    `values` names a mode, or gives values, to which a registry of the image is added.
     """
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "values.yaml"
@@ -58,7 +59,8 @@ def helm(*arguments: str, values: str | Values = "") -> str:
 
 def _written(values: str | Values) -> str:
     if not isinstance(values, str):
-        return json.dumps(values)
+        image = values.get("image", {})
+        return json.dumps({**values, "image": {"registry": REGISTRY} | image if image is not None else None})
     return (CHART / "ci" / f"{values}-values.yaml").read_text() if values else ""
 
 

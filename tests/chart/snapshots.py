@@ -1,16 +1,14 @@
 """The rendered chart in each mode, as files. Run as a module, it writes them.
 
-The default mode is stored completely, and those without the webhook; the others as differences to the default mode. The
-policies of the API server are left out: their expressions are in the chart's files/policies.json.
+The default mode is stored completely; each other mode as differences to it, or completely where that is shorter.
 """
 
 from __future__ import annotations
 
-import re
 from difflib import unified_diff
 from pathlib import Path
 
-from tests.chart.render import MODES, WEBHOOK_MODES, rendered
+from tests.chart.render import MODES, rendered
 from webhook import __version__
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -21,9 +19,11 @@ def current() -> dict[str, str]:
     """The snapshots by file name."""
     lines = {mode: _lines(mode) for mode in MODES}
     usual = lines.pop(_DEFAULT)
-    changed = {f"{mode}.diff": _changes(usual, found) for mode, found in lines.items() if mode in WEBHOOK_MODES}
-    others = {f"{mode}.yaml": _whole(found) for mode, found in lines.items() if mode not in WEBHOOK_MODES}
-    return {f"{_DEFAULT}.yaml": _whole(usual), **changed, **others}
+    files = {f"{_DEFAULT}.yaml": _whole(usual)}
+    for mode, found in lines.items():
+        whole, changes = _whole(found), _changes(usual, found)
+        files |= {f"{mode}.yaml": whole} if len(whole) < len(changes) else {f"{mode}.diff": changes}
+    return files
 
 
 def _whole(lines: list[str]) -> str:
@@ -32,13 +32,8 @@ def _whole(lines: list[str]) -> str:
 
 def _lines(mode: str) -> list[str]:
     """The rendered lines without the product's version, which changes with each release, and without blanks."""
-    objects = rendered(mode).replace(__version__, "VERSION").split("\n---\n")
-    lines = "\n---\n".join(text for text in objects if not _is_policy(text)).splitlines()
+    lines = rendered(mode).replace(__version__, "VERSION").splitlines()
     return [line.rstrip() for line in lines if line.strip()]
-
-
-def _is_policy(text: str) -> bool:
-    return bool(re.search(r"^kind: \w+AdmissionPolicy$", text, re.MULTILINE)) and "component: policies" in text
 
 
 def _changes(before: list[str], after: list[str]) -> str:

@@ -13,11 +13,9 @@ from tests.chart.render import (
     WEBHOOK_MODES,
     container,
     entries,
-    objects,
     of_kind,
     only,
     pod_spec,
-    service,
 )
 
 pytestmark = pytest.mark.slow
@@ -45,12 +43,6 @@ def test_self_managed_secret_is_rendered_empty(mode: str) -> None:
     assert secret["metadata"]["name"] == f"{FULLNAME}-ca"
     assert not {"data", "stringData"} & secret.keys()
     assert "/etc/gpushare-webhook/tls" not in mounted(mode)
-
-
-def test_objects_have_full_name() -> None:
-    assert service("default")
-    for kind in ("Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        assert only(kind, "default")["metadata"]["name"] == FULLNAME
 
 
 @pytest.mark.parametrize("mode", WEBHOOK_MODES)
@@ -86,14 +78,6 @@ def test_cert_manager_with_own_authority() -> None:
         assert annotations == {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/{FULLNAME}"}
 
 
-def test_cert_manager_with_existing_issuer() -> None:
-    serving = only("Certificate", "cert-manager-issuer")["spec"]
-    assert serving["issuerRef"] == {"kind": "ClusterIssuer", "name": "company"}
-    assert serving["dnsNames"] == [HOST, "gpushare.example.com", "gpushare.internal"]
-    assert (serving["duration"], serving["renewBefore"]) == ("720h", "240h")
-    assert of_kind("Issuer", "cert-manager-issuer") == []
-
-
 @pytest.mark.parametrize(
     ("url", "names", "addresses"),
     [
@@ -107,30 +91,3 @@ def test_certificate_contains_host_of_url(url: str, names: list[str], addresses:
     values = {"tls": {"mode": "cert-manager", "certManager": {"issuerRef": {"name": "x"}}}, "webhooks": {"url": url}}
     serving = only("Certificate", values)["spec"]
     assert (serving["dnsNames"], serving.get("ipAddresses")) == (names, addresses)
-
-
-def test_existing_secret_is_mounted() -> None:
-    assert arguments("existing-secret") == [
-        "--tls-mode=files",
-        "--tls-cert=/etc/gpushare-webhook/tls/server.crt",
-        "--tls-key=/etc/gpushare-webhook/tls/server.key",
-        f"--installed-as={NAMESPACE}/{FULLNAME}",
-    ]
-    secret = mounted("existing-secret")["/etc/gpushare-webhook/tls"]["secret"]
-    assert secret == {"secretName": "gpushare-webhook-serving"}
-    assert [
-        one["kind"] for one in objects("existing-secret") if one["kind"] in ("Certificate", "Issuer", "Secret")
-    ] == []
-
-
-def test_authority_of_other_program_is_not_rendered() -> None:
-    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        assert only(kind, "existing-secret-injected")["metadata"]["annotations"] == {
-            "cert-manager.io/inject-ca-from-secret": "gpushare-webhook/gpushare-webhook-serving"
-        }
-
-
-def test_client_authority_is_mounted() -> None:
-    volume = mounted("cert-manager-issuer")["/etc/gpushare-webhook/client-ca"]
-    assert volume["secret"] == {"secretName": "api-server-clients"}
-    assert "/etc/gpushare-webhook/client-ca" not in mounted("default")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.chart.matching import called, request
-from tests.chart.render import WEBHOOK_MODES, RefusedError, entries, entry, only, rendered
+from tests.chart.render import WEBHOOK_MODES, entries, entry, only
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, MEMBER, Assembly, Form, PathPattern
+from webhook.policy.workloads.paths import EVERY, MEMBER, Assembly, Form, PathPattern, steps
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def pods(kind: Kind) -> Iterator[tuple[PathPattern, Any]]:
     for path in kind.paths:
         match path.holds:
             case Assembly() as assembly:
-                yield from (((*path.steps, *steps), FORMS[form]) for steps, form in assembly.requests)
+                yield from (((*path.steps, *steps(below)), FORMS[form]) for below, form in assembly.requests)
             case "template":
                 yield path.steps, template
             case "podSpec":
@@ -62,14 +62,16 @@ def pods(kind: Kind) -> Iterator[tuple[PathPattern, Any]]:
                 yield path.steps, FORMS[form]
 
 
-def at(steps: PathPattern, value: Any) -> Any:
+def at(pattern: PathPattern, value: Any) -> Any:
     """A value in which the steps lead to another."""
-    for step in reversed(steps):
+    for step in reversed(pattern):
         value = [value] if step == EVERY else {"Worker" if step == MEMBER else step: value}
     return value
 
 
-PLACES = [(preset.name, kind, steps, make) for preset in PRESETS for kind in preset.kinds for steps, make in pods(kind)]
+PLACES = [
+    (preset.name, kind, pattern, make) for preset in PRESETS for kind in preset.kinds for pattern, make in pods(kind)
+]
 
 
 def of(kind: Kind, held: Json) -> Json:
@@ -83,23 +85,23 @@ def asked(kind: Kind, manifest: Json, before: Json | None = None) -> Json:
 
 def test_presets_send_gpu_at_every_place() -> None:
     new, without = (
-        [asked(kind, of(kind, at(steps, make(amount)))) for _, kind, steps, make in PLACES] for amount in (2, 0)
+        [asked(kind, of(kind, at(pattern, make(amount)))) for _, kind, pattern, make in PLACES] for amount in (2, 0)
     )
     assert len(PLACES) > 70
-    for (preset, kind, steps, _), sent in zip(PLACES, called(STRICT, new), strict=True):
-        assert sent == {f"{preset}.validate"}, (kind.kind, steps)
+    for (preset, kind, pattern, _), sent in zip(PLACES, called(STRICT, new), strict=True):
+        assert sent == {f"{preset}.validate"}, (kind.kind, pattern)
     assert called(STRICT, without) == [set()] * len(PLACES)
 
 
 def test_presets_send_updates_of_pods_only() -> None:
     changed, beside = [], []
-    for _, kind, steps, make in PLACES:
-        before, after = (of(kind, at(steps, make(amount))) for amount in (0, 2))
+    for _, kind, pattern, make in PLACES:
+        before, after = (of(kind, at(pattern, make(amount))) for amount in (0, 2))
         changed.append(asked(kind, after, before))
         metadata = {"name": "x", "labels": {"a": "b"}, "finalizers": ["example.com/hold"]}
         beside.append(asked(kind, {**after, "metadata": metadata, "status": {"phase": "Running"}}, after))
-    for (preset, kind, steps, _), sent in zip(PLACES, called(STRICT, changed), strict=True):
-        assert sent == {f"{preset}.validate"}, (kind.kind, steps)
+    for (preset, kind, pattern, _), sent in zip(PLACES, called(STRICT, changed), strict=True):
+        assert sent == {f"{preset}.validate"}, (kind.kind, pattern)
     assert called(STRICT, beside) == [set()] * len(PLACES)
 
 
@@ -117,9 +119,9 @@ def test_preset_rules_name_known_kinds() -> None:
 
 
 def test_scope_of_rule_decides() -> None:
-    cluster_wide = [(kind, steps, make) for _, kind, steps, make in PLACES if not kind.namespaced]
+    cluster_wide = [(kind, pattern, make) for _, kind, pattern, make in PLACES if not kind.namespaced]
     assert {kind.kind for kind, _, _ in cluster_wide} >= {"ClusterTrainingRuntime", "ClusterWorkflowTemplate"}
-    requests = [request(of(kind, at(steps, make(1))), resource=kind.resource) for kind, steps, make in cluster_wide]
+    requests = [request(of(kind, at(pattern, make(1))), resource=kind.resource) for kind, pattern, make in cluster_wide]
     assert called("default", requests) == [set()] * len(requests)
 
 
@@ -181,21 +183,16 @@ def trainjob(resources: Any) -> Json:
 
 
 NEW = {
-    "the last template of a list": (jobset(0, 1), "jobset"),
     "no template of a list": (jobset(0, 0), ""),
     "an empty list": (jobset(), ""),
     "no list": (holding("jobset.x-k8s.io/v1alpha2", "JobSet"), ""),
     "null for a list": (holding("jobset.x-k8s.io/v1alpha2", "JobSet", replicatedJobs=None), ""),
     "no spec": ({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "x"}}, ""),
-    "the first of two paths": (raycluster(1, (1, 0)), "kuberay"),
-    "the second of two paths": (raycluster(0, (1, 0), (1, 2)), "kuberay"),
     "neither path": (raycluster(0, (1, 0)), ""),
     "a member of a mapping": (pytorchjob(Master=(1, 0), Worker=(2, 1)), "training-operator"),
     "no member of a mapping": (pytorchjob(Master=(1, 0)), ""),
     "null for a mapping": (holding("kubeflow.org/v1", "PyTorchJob", pytorchReplicaSpecs=None), ""),
     "null for a member": (holding("kubeflow.org/v1", "PyTorchJob", pytorchReplicaSpecs={"Worker": None}), ""),
-    "a pod spec": (predictor(**template()["spec"]), "kserve"),
-    "a container": (predictor(model=container()), "kserve"),
     "neither of them": (predictor(model=container(0)), ""),
     "null for a container": (predictor(model=None), ""),
     "null for resources": (predictor(model={"resources": None}), ""),
@@ -203,20 +200,11 @@ NEW = {
     "a MIG device": (predictor(model={"resources": {"limits": {"nvidia.com/mig-1g.5gb": 1}}}), "kserve"),
     "a template without containers": (workflow({"name": "dag", "dag": {}}, running()), "argo-workflows"),
     "no container in a list": (workflow({"name": "dag"}, running(0)), ""),
-    "a script": (workflow({"script": container()}), "argo-workflows"),
-    "a container set": (workflow({"containerSet": {"containers": [container(0), container()]}}), "argo-workflows"),
     "null for a template": (workflow(None, {"sidecars": None}, {"containerSet": None}), ""),
-    "a step": (task(steps=[{"name": "a"}, {"computeResources": {"limits": {GPU: 1}}}]), "tekton"),
     "a step of v1beta1": (task(steps=[container()]) | {"apiVersion": "tekton.dev/v1beta1"}, "tekton"),
-    "a sidecar of a task": (task(sidecars=[{"computeResources": {"requests": {GPU: 1}}}]), "tekton"),
     "no step": (task(steps=[{"computeResources": {"limits": {"cpu": 1}}}, {"computeResources": None}]), ""),
-    "a pipeline that runs": (pipeline_run(1), "tekton"),
-    "the GPU of a driver": (spark({"gpu": {"name": GPU, "quantity": 1}}), "spark"),
-    "the GPU of an executor": (spark({}, {"gpu": {"name": GPU, "quantity": 1}}), "spark"),
-    "a sidecar of an executor": (spark({}, {"sidecars": [container()]}), "spark"),
     "the GPU of another vendor": (spark({"gpu": {"name": "amd.com/gpu", "quantity": 1}}), ""),
     "null for a GPU": (spark({"gpu": None}, {"gpu": {"name": None}}), ""),
-    "bare resources": (trainjob({"requests": {GPU: 1}}), "trainer"),
     "bare resources without a GPU": (trainjob({"limits": {"cpu": 1}}), ""),
     "null for bare resources": (trainjob(None), ""),
 }
@@ -242,7 +230,6 @@ WRONG = {
     "text for a GPU": spark({"gpu": "x"}, "x"),
 }
 CHANGED = {
-    "another template of a list": (jobset(1, 1), jobset(1, 2), "jobset"),
     "a template more": (jobset(1), jobset(1, 1), "jobset"),
     "a template for null": (workflow(None), workflow(running()), "argo-workflows"),
     "what stands beside a list": (jobset(1), jobset(1, suspend=True), ""),
@@ -255,17 +242,8 @@ CHANGED = {
     "a member less": (pytorchjob(A=(1, 1), B=(1, 1)), pytorchjob(A=(1, 1)), ""),
     "a list where null was": (holding("jobset.x-k8s.io/v1alpha2", "JobSet", replicatedJobs=None), jobset(1), "jobset"),
     "nothing": (workflow(running()), workflow(running()), ""),
-    "a container": (workflow(running(), running(0)), workflow(running(), running(2)), "argo-workflows"),
     "the shutdown of a workflow": (workflow(running()), workflow(running(), shutdown="Stop"), ""),
-    "a model": (predictor(model=container(1)), predictor(model=container(2)), "kserve"),
     "the end of a pipeline that runs": (pipeline_run(1), pipeline_run(1, status="Cancelled"), ""),
-    "a step of a pipeline that runs": (pipeline_run(1), pipeline_run(2), "tekton"),
-    "the amount of a GPU": (
-        spark({"gpu": {"name": GPU, "quantity": 1}}),
-        spark({"gpu": {"name": GPU, "quantity": 2}}),
-        "spark",
-    ),
-    "bare resources": (trainjob({"limits": {GPU: 1}}), trainjob({"limits": {GPU: 2}}), "trainer"),
 }
 
 
@@ -482,29 +460,6 @@ def test_lists_in_lists_and_mappings_are_read() -> None:
         sent += [request(make(1)), request(make(2), before=make(1)), request(make(0)), request(make(1), before=make(1))]
     sent.append(request(tracks(1, height=2), before=tracks(1)))
     assert called(values, sent) == [entry_name, entry_name, set(), set()] * 2 + [set()]
-
-
-# The deprecated value.
-
-
-def test_deprecated_value_keeps_entry_of_its_kind() -> None:
-    given = {"group": "jobset.x-k8s.io", "kind": "JobSet", "versions": ["v1alpha2"], "resource": "jobsets"}
-    values = {"webhooks": {"customKinds": [given]}}
-    assert called(values, [request(jobset(1)), request(jobset(0))]) == [{"jobsets.jobset.x-k8s.io.validate"}, set()]
-    assert "jobset.validate.gpushare-webhook.io" not in {one["name"] for one in entries(values)}
-
-
-def test_deprecated_value_overrides_resource_and_versions() -> None:
-    given = {"group": "example.com", "kind": "Train", "versions": ["v1"], "resource": "rails"}
-    values = paths({**TRAIN, "resource": "trains", "versions": ["v2"]}) | {"webhooks": {"customKinds": [given]}}
-    (rule,) = entry("rails.example.com.validate", values)["rules"]
-    assert (rule["apiVersions"], rule["resources"]) == (["v1"], ["rails"])
-
-
-def test_kind_without_path_is_rejected() -> None:
-    kind = {"group": "example.com", "kind": "Train", "versions": ["v1"], "resource": "trains"}
-    with pytest.raises(RefusedError, match=r"config\.workloads\.paths does not say where it keeps its pods"):
-        rendered({"webhooks": {"customKinds": [kind]}})
 
 
 # The failure policy.

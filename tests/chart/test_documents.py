@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
+from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import yaml
 from tests.chart.render import (
     CHART,
     NAMESPACE,
+    REGISTRY,
     RELEASE,
     WEBHOOK_MODES,
     Values,
@@ -20,9 +22,11 @@ from tests.chart.render import (
     entries,
     helm,
     objects,
+    only,
     rendered,
 )
 from tests.chart.test_settings import read, settings_file
+from tests.project.pages import Block, pages, shell_blocks
 from tests.project.repository import ROOT, blocks
 from webhook.policy.checks import POD_CHECKS
 from webhook.policy.verdict import Severity
@@ -46,7 +50,7 @@ def test_values_in_documentation_render(page: str, content: str, tmp_path: Any) 
 
 def test_first_values_are_short() -> None:
     excerpt = next(content for page, content in SHOWN if page == "first-day")
-    assert 30 < len(excerpt.splitlines()) < 60
+    assert 25 < len(excerpt.splitlines()) < 60
     known = yaml.safe_load((CHART / "values.yaml").read_text())
     assert yaml.safe_load(excerpt).keys() <= known.keys()
 
@@ -72,18 +76,49 @@ def test_documented_build_and_install_use_same_image(page: str) -> None:
     assert f"buildah build --isolation chroot --tag {pulled} .\nbuildah push {pulled}\n" in text
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "charts/gpushare-webhook/README.md"])
-def test_documented_install_limits_network_traffic(page: str) -> None:
-    shell = [text for language, text in blocks(ROOT / page) if language == "sh"]
-    (command,) = [one for text in shell for one in commands(text) if one[:2] == ["helm", "install"]]
-    sets = [one for word, value in pairwise(command) if word == "--set" for one in ("--set", value)]
-    text = helm("template", RELEASE, str(CHART), "--namespace", NAMESPACE, *sets)
-    assert "\nkind: NetworkPolicy\n" in text
+def installs() -> Iterator[tuple[Block, list[str]]]:
+    """The commands of pages that install the clone's chart, or upgrade it with values of their own."""
+    for block in (block for page in pages() for block in shell_blocks(page)):
+        for command in block.commands():
+            if command[0] == "helm" and "charts/gpushare-webhook" in command and "--reuse-values" not in command:
+                yield block, command
 
 
-def commands(text: str) -> list[list[str]]:
-    """The commands of a shell block, as words."""
-    return [shlex.split(line) for line in text.replace("\\\n", " ").splitlines() if not line.startswith("#")]
+INSTALLS = [(block, command) for block, command in installs() if command[1] in ("install", "upgrade", "template")]
+
+
+def test_pages_that_install_are_found() -> None:
+    guides = {f"docs/how-to/{name}.md" for name in ("install", "first-day", "gitops", "mixed-clusters", "upgrade")}
+    assert {block.page for block, _ in INSTALLS} == guides | {"README.md", "charts/gpushare-webhook/README.md"}
+
+
+@pytest.mark.parametrize(("block", "command"), INSTALLS, ids=[block.where for block, _ in INSTALLS])
+def test_documented_install_names_image_and_reachable_ports(block: Block, command: list[str], tmp_path: Path) -> None:
+    """With no other values than the page's, or those of the first day."""
+    files = dict(re.findall(r"^cat > (\S+) <<'YAML'\n(.*?)^YAML$", block.script, re.MULTILINE | re.DOTALL))
+    files["values.yaml"] = next(content for page, content in SHOWN if page == "first-day")
+    given: list[str] = []
+    for option, value in pairwise(command):
+        if option == "--values":
+            (tmp_path / value).write_text(files[value])
+            given += [option, str(tmp_path / value)]
+        elif option.startswith("--set"):
+            given += [option, value]
+    text = helm("template", RELEASE, str(CHART), "--namespace", NAMESPACE, *given)
+    assert f"image: {REGISTRY}/" in text
+    assert "\nkind: NetworkPolicy\n" not in text
+    page = (ROOT / block.page).read_text()
+    shows_notes = command[1] == "upgrade"  # which say it
+    assert "#limit-the-network-traffic)" in page or "\n## Limit the network traffic\n" in page or shows_notes
+
+
+def test_documented_cilium_policy_selects_pods_and_their_ports() -> None:
+    (values,) = [yaml.safe_load(content) for _, content in SHOWN if "kind: CiliumNetworkPolicy" in content]
+    policy = only("CiliumNetworkPolicy", values, release="gpushare-webhook")
+    template = only("Deployment", values, release="gpushare-webhook")["spec"]["template"]
+    assert policy["spec"]["endpointSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    opened = [port["port"] for rule in policy["spec"]["ingress"] for to in rule["toPorts"] for port in to["ports"]]
+    assert opened == [str(port["containerPort"]) for port in template["spec"]["containers"][0]["ports"]]
 
 
 def test_documented_command_without_helm_patches_both_configurations() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chart.matching import selects
-from tests.chart.render import FULLNAME, NAMESPACE, WEBHOOK_MODES, entries, entry, only, service
+from tests.chart.render import NAMESPACE, WEBHOOK_MODES, entries, entry
 from webhook.admission import Hook
 from webhook.policy.settings.settings import Exempt
 from webhook.policy.workloads.presets import PRESETS
@@ -47,9 +47,16 @@ def is_custom(one: dict[str, Any]) -> bool:
     return short(one) in CUSTOM or short(one).count(".") > 1
 
 
+UNGUARDED = {"guard": {"enabled": False}}
+
+
 def test_default_entries() -> None:
-    found = {short(one): (one["clientConfig"]["service"]["path"], one["failurePolicy"]) for one in entries("default")}
-    assert found == BY_DEFAULT
+    found, unguarded = (
+        {short(one): (one["clientConfig"]["service"]["path"], one["failurePolicy"]) for one in entries(values)}
+        for values in ({}, UNGUARDED)
+    )
+    assert unguarded == BY_DEFAULT
+    assert found == {name: (path, "Ignore") for name, (path, _) in BY_DEFAULT.items()}
     assert {path for path, _ in found.values()} == {hook.path for hook in Hook}
 
 
@@ -85,7 +92,7 @@ def test_advisory_entries_always_ignore_failures() -> None:
     assert {name: one["failurePolicy"] for name, one in found.items()} == {
         name: "Fail" if name.endswith(".mutate") else "Ignore" for name in BY_DEFAULT
     }
-    strict = {name: one["failurePolicy"] for name, one in ((short(one), one) for one in entries({}))}
+    strict = {name: one["failurePolicy"] for name, one in ((short(one), one) for one in entries(UNGUARDED))}
     assert {name for name, policy in strict.items() if policy == "Fail"} == {
         name for name in BY_DEFAULT if name.endswith(".validate") and name not in ADVISING
     }
@@ -176,30 +183,3 @@ def test_namespace_opts_out_by_label_only_if_allowed() -> None:
     assert not excluded({}, labels)
     assert excluded({"webhooks": {"ignoreLabel": True}}, labels)
     assert not excluded({"webhooks": {"ignoreLabel": True}}, labels | {"gpushare-webhook/ignore": "false"})
-
-
-def test_custom_selectors_are_added() -> None:
-    labels = {NAME: "team", "gpus": "allowed", "stage": "test"}
-    assert not excluded("everything", labels)
-    for other in ({"gpus": "no"}, {"stage": "draft"}, {NAME: "argocd"}, {"example.com/no-mps": "true"}):
-        assert excluded("everything", labels | other)
-    for one in entries("everything"):
-        assert one["objectSelector"] == {"matchExpressions": [{"key": "example.com/skip", "operator": "DoesNotExist"}]}
-
-
-def test_client_config_uses_service_or_url() -> None:
-    through = entry("pods.validate", "everything")["clientConfig"]["service"]
-    ports = {port["name"]: port["port"] for port in service("everything")["spec"]["ports"]}
-    assert through == {"name": FULLNAME, "namespace": NAMESPACE, "path": "/validate", "port": ports["https"]}
-    by_url = {one["clientConfig"]["url"] for one in entries("cert-manager-issuer")}
-    base = "https://gpushare.example.com:8443"
-    assert by_url == {f"{base}/mutate", f"{base}/mutate/without-hostpath", f"{base}/validate"}
-
-
-def test_configurations_have_custom_labels_and_annotations() -> None:
-    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        metadata = only(kind, "everything")["metadata"]
-        assert metadata["name"] == FULLNAME
-        assert metadata["labels"]["admissions.enforcer/disabled"] == "true"
-        assert metadata["annotations"] == {"example.com/owner": "gpu"}
-        assert "annotations" not in only(kind, "default")["metadata"]

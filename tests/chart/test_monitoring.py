@@ -14,7 +14,7 @@ from prometheus_client import Histogram
 
 from tests.chart import tools
 from tests.chart.render import CHART, FULLNAME, NAMESPACE, WEBHOOK_MODES, of_kind, only
-from webhook.server.observe.metrics import FAMILIES
+from webhook.server.observe.metrics import Metrics
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ SERIES = re.compile(r"\b((?:gpushare_webhook|apiserver|kube|process)_\w+|up)\b(?
 def known() -> dict[str, set[str]]:
     """The labels of every series of the program, by name."""
     found: dict[str, set[str]] = {}
-    for family in FAMILIES:
+    for family in Metrics().families:
         suffixes = ("_bucket", "_count", "_sum") if family.kind is Histogram else ("",)
         labels = {*family.labels, *SCRAPED}
         if "namespace" in family.labels:
@@ -167,20 +167,6 @@ def test_dashboard_expressions_parse(tmp_path: Path) -> None:
     )
     assert checked.returncode == 0, checked.stderr
     assert f"{len(expressions)} rules found" in checked.stdout
-
-
-def test_monitors_scrape_the_health_port() -> None:
-    (endpoint,) = only("ServiceMonitor", "monitoring")["spec"]["endpoints"]
-    assert (endpoint["port"], endpoint["path"], endpoint["interval"]) == ("health", "/metrics", "30s")
-    assert endpoint["relabelings"][0]["action"] == "labeldrop"
-    wanted = only("ServiceMonitor", "monitoring")["spec"]["selector"]["matchLabels"].items()
-    (scraped,) = [one for one in of_kind("Service", "monitoring") if wanted <= one["metadata"]["labels"].items()]
-    assert [port["name"] for port in scraped["spec"]["ports"]] == ["health"]
-    (endpoint,) = only("PodMonitor", "small")["spec"]["podMetricsEndpoints"]
-    assert (endpoint["port"], endpoint["interval"], endpoint["scrapeTimeout"]) == ("health", "1m", "5s")
-    for kind, mode in (("ServiceMonitor", "monitoring"), ("PodMonitor", "small")):
-        assert only(kind, mode)["metadata"]["labels"]["release"] == "prometheus"
-    assert [kind for kind in ("ServiceMonitor", "PodMonitor", "PrometheusRule") if of_kind(kind, "default")] == []
 
 
 # The metrics of the API server do not say which release they are about.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.chart.render import (
     FULLNAME,
@@ -16,15 +14,12 @@ from tests.chart.render import (
     RELEASE,
     WEBHOOK_MODES,
     Values,
-    entry,
     is_test,
     objects,
     pod_spec,
     render,
 )
-from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
-from webhook.policy.settings.elements import DevicePluginSource
 from webhook.settings.profiles import PROFILES
 
 pytestmark = pytest.mark.slow
@@ -42,30 +37,39 @@ def warnings(values: str | Values, **options: str) -> list[str]:
 def test_commands_name_the_release(mode: str) -> None:
     said = notes(mode)
     assert ("helm test " in said) is (mode not in ("small", "host-network"))  # no rights, and the mode audit
-    assert ("kubectl annotate " in said) is pod_spec(mode)["automountServiceAccountToken"]
+    has_guard = "There is no guard" not in said
+    assert ("kubectl annotate " in said) is (pod_spec(mode)["automountServiceAccountToken"] or has_guard)
     assert f"kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration {FULLNAME}\n" in said + "\n"
     assert not re.search(r"[ \t]$|\n\n\n|<no value>", said, re.MULTILINE)
 
 
-DELETED = "kubectl delete validatingadmissionpolicybinding,mutatingadmissionpolicybinding"
-SELECTED_POLICIES = f"--selector app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=policies"
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            "default",
+            "its ports 10250 (reviews) and 8080 (health and metrics), because\nnetworkPolicy.enabled is false.",
+        ),
+        (
+            "host-network",
+            "its ports 9443 (reviews) and 9080 (health and metrics), because\nNetworkPolicies usually ignore",
+        ),
+        ("monitoring", ""),
+    ],
+)
+def test_notes_say_whether_every_pod_reaches_ports(values: str, said: str) -> None:
+    assert ("Every pod of the cluster can reach" in notes(values)) is bool(said)
+    assert said in notes(values)
 
 
-def test_notes_of_policies_show_how_to_remove_them() -> None:
-    for mode in ("policies", "policies-only"):
-        assert f"  {DELETED} \\\n    {SELECTED_POLICIES}\n" in notes(mode) + "\n"
-    assert "admissionpolicy" not in notes("default")
-    assert "the webhook does the rest." in notes("policies")
-
-
-def test_notes_without_webhook_name_only_what_is_installed() -> None:
-    said = notes("policies-only")
-    assert "No webhook runs: the API server itself enforces the settings, by admission policies.\n" in said
-    assert f"kubectl annotate serviceaccount {FULLNAME}-parameters " in said
-    assert "gpushare-webhook/mode=off" in said
-    assert "webhookconfiguration" not in said
-    assert "the API server rejects it or\nwarns about it" in said
-    assert not re.search(r"[ \t]$|\n\n\n|<no value>", said, re.MULTILINE)
+def test_notes_lead_to_pages_that_exist() -> None:
+    usual = ["docs/how-to/alerts/GpushareWebhookReplicasMissing.md", "docs/how-to/install.md"]
+    assert re.findall(r"docs/[\w/-]+\.md", notes("default")) == usual
+    pages = re.findall(r"docs/[\w/-]+\.md", notes({"mixedCluster": True}))
+    assert pages == [*usual, "docs/how-to/mixed-clusters.md"]
+    assert all((ROOT / page).is_file() for page in pages)
+    assert '"Limit the network traffic"' in notes("default")
+    assert "\n## Limit the network traffic\n" in (ROOT / "docs/how-to/install.md").read_text()
 
 
 def test_example_pod_requests_first_resource() -> None:
@@ -76,31 +80,21 @@ def test_example_pod_requests_first_resource() -> None:
     assert "two replicas" not in notes({"config": {"resources": [whole]}})
 
 
-def test_command_annotates_config_map_of_settings() -> None:
-    """The notes and the page write one annotation to the object from which the pods take their settings."""
+def test_command_annotates_account_with_cap() -> None:
+    """The notes and the page write one annotation to the object from which webhook and guard take the cap."""
     values = {"fullnameOverride": "gpushare-webhook", "namespaceOverride": "gpushare-webhook"}
     (said,) = re.findall(r"^ +(kubectl annotate .+\\\n.+)$", notes(values), re.MULTILINE)
     (shown,) = [text for _, text in blocks(ROOT / "docs" / "how-to" / "emergency.md") if "mode=warn" in text]
     assert shlex.split(said.replace("\\\n", " ")) == shlex.split(shown.replace("\\\n", " "))
-    (settings,) = [one for one in objects(values) if one["kind"] == "ConfigMap" and "settings.yaml" in one["data"]]
-    assert (settings["metadata"]["name"], settings["metadata"]["namespace"]) == ("gpushare-webhook",) * 2
+    accounts = [one["metadata"] for one in objects(values) if one["kind"] == "ServiceAccount"]
+    assert [one["name"] for one in accounts if one["name"].endswith("-mode")] == ["gpushare-webhook-mode"]
 
 
 def test_default_values_give_no_warning() -> None:
     assert warnings("default") == []
 
 
-ALONE = {"policies": {"enabled": True, "only": True}}
-
-
-def test_policies_alone_warn_of_unknown_runtime_classes() -> None:
-    config: dict[str, Any] = {"facts": {"runtimeClasses": False}}
-    (warning,) = warnings(ALONE | {"config": config})
-    assert "nothing detects CDI or a missing RuntimeClass, and the policies inject runtimeClassName nvidia" in warning
-    config["injections"] = {"runtimeClass": {"whenCdi": "inject"}}
-    assert warnings(ALONE | {"config": config}) == []
-
-
+UNGUARDED = {"guard": {"enabled": False}}
 SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
 
 
@@ -109,22 +103,13 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
     [
         ({"replicas": 1}, "a single replica cannot answer while it moves to another node. Set replicas to"),
         ({"autoscaling": {"enabled": True, "minReplicas": 1}}, "Set autoscaling.minReplicas to 2 or more"),
-        ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are admitted unchecked"),
+        ({**UNGUARDED, "webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are admitted unchecked"),
         ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are rejected"),
         ({"rbac": {"create": False}}, f"grant the service account {FULLNAME} its permissions"),
         ({"test": {"namespace": "kube-system"}}, "so there is no `helm test`"),
-        (
-            {
-                "webhooks": {
-                    "customKinds": [{"group": "ray.io", "kind": "RayJob", "versions": ["v1"], "resource": "rays"}]
-                }
-            },
-            "webhooks.customKinds is deprecated",
-        ),
         ({"config": {"facts": {"runtimeClasses": False}}}, "cannot detect CDI, and injects runtimeClassName nvidia"),
         ({"config": None}, "config.facts.runtimeClasses is false"),
         ({"config": {"profile": "host-daemon"}}, "every node with GPUs counts as an MPS node"),
-        ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "one node per replica on which the port is free"),
         (
             {"config": {"limits": {"fromDevicePlugin": True}}},
             "config.limits.fromDevicePlugin is true, but",
@@ -134,72 +119,18 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
             {"mixedCluster": True, "config": {"facts": {"devicePlugin": {"version": "v0.20.0"}}}},
             "config.limits applies to every node",
         ),
-        (
-            {"config": {"facts": {"deviceClasses": True}}},
-            "while a DeviceClass serves a shared resource, its limits only",
-        ),
         ({"config": {"namespaces": [SELECTED]}}, "an entry of config.namespaces has a selector, but"),
-        ({"config": {"injections": {"memory": {"enabled": True}}}}, "so that it cannot size requests by memory"),
         (
             {"config": {"injections": {"tolerations": {"fromNodes": ["gpu.example.com/*"]}}}},
             "so that it tolerates none of their taints",
         ),
         ("existing-secret", "you must renew the Secret gpushare-webhook-serving"),
-        (
-            {"policies": {"enabled": True}, "config": {"limits": {"mpsMayAcceptMore": True}}},
-            "nothing makes them while no replica answers: GPS001 (config.limits.mpsMayAcceptMore)",
-        ),
-        (
-            {"policies": {"enabled": True}, "config": {"severities": {"GPS008": "deny"}}},
-            "nothing makes them while no replica answers: GPS008. Change",
-        ),
-        (
-            {
-                "policies": {"enabled": True},
-                "config": {"namespaces": [{"names": ["a"], "severities": {"GPS012": "deny"}}]},
-            },
-            "nothing makes them while no replica answers: GPS012. Change",
-        ),
-        (
-            {"policies": {"enabled": True}, "config": {"facts": {"nodes": True}, "severities": {"GPS017": "warn"}}},
-            "by the last facts: GPS001 (config.facts.nodes), GPS002 (config.facts.nodes), GPS004 (config.facts.nodes), "
-            "GPS010 (config.facts.nodes).",
-        ),
     ],
     ids=str,
 )
 def test_risky_values_give_warning(values: Any, expected: str) -> None:
     (warning,) = warnings(values)
     assert expected in warning
-
-
-def test_deprecation_shows_what_to_write_instead(tmp_path: Path) -> None:
-    """What the notes show produces the rule of the deprecated value."""
-    path = {"group": "example.com", "kind": "Train", "path": "spec.cars[*].engine", "holds": "container"}
-    train = {"group": "example.com", "kind": "Train", "versions": ["v1", "v1beta1"], "resource": "rails"}
-    jobset = {"group": "jobset.x-k8s.io", "kind": "JobSet", "versions": ["v1alpha2"], "resource": "jobsets"}
-    before = {"config": {"workloads": {"paths": [path]}}, "webhooks": {"customKinds": [train, jobset]}}
-    said = notes(before)
-    assert "The preset jobset contains JobSet, which needs no value.\n" in said
-    assert "webhooks.validating.customKindsFailurePolicy decides about them: it is Ignore." in said
-    (example,) = [yaml.safe_load(text) for text in re.findall(r"^  config:\n(?: {4}.+\n?)+", said, re.MULTILINE)]
-    assert read(settings_file(example), tmp_path)
-    name = "rails.example.com.validate"
-    assert entry(name, example) == entry(name, before)
-    assert warnings(example) == []
-
-
-def test_warning_shows_where_device_plugins_keep_their_settings(tmp_path: Path) -> None:
-    said = notes(MIXED).replace("gpu-operator/NAME", "gpu-operator/configs")
-    examples = [yaml.safe_load(text) for text in re.findall(r"^  config:\n(?: {4}.+\n?)+", said, re.MULTILINE)]
-    sources = [read(settings_file(values), tmp_path).settings.facts.device_plugin for values in examples]
-    assert sources == [
-        DevicePluginSource(
-            ("nvidia-device-plugin/nvdp-nvidia-device-plugin-configs",),
-            "nvidia-device-plugin/nvdp-nvidia-device-plugin",
-        ),
-        DevicePluginSource(("gpu-operator/configs",), "gpu-operator/nvidia-device-plugin-daemonset"),
-    ]
 
 
 MIXED = {"mixedCluster": True}
@@ -211,7 +142,7 @@ FROM_NODES = {"tolerations": {"fromNodes": ["gpu.example.com/*"]}}
     [
         "mixed-cluster",
         MIXED | {"config": {"limits": {"fromDevicePlugin": False}}},
-        MIXED | {"config": {"facts": {"devicePlugin": "a/b"}, "injections": {"memory": {"enabled": True}}}},
+        MIXED | {"config": {"facts": {"devicePlugin": "a/b"}}},
         {"config": {"limits": {"fromDevicePlugin": True}, "facts": {"devicePlugin": "a/b"}}},
         {"config": {"namespaces": [SELECTED], "facts": {"namespaces": True}}},
         {"config": {"namespaces": [{"names": ["a"], "selector": None}]}},

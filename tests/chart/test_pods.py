@@ -23,8 +23,6 @@ from webhook.settings.process import ServerSettings
 
 pytestmark = pytest.mark.slow
 
-SIDE_BY_SIDE = {"maxUnavailable": 0, "maxSurge": 1}
-
 
 @pytest.mark.parametrize("mode", [mode for mode in WEBHOOK_MODES if mode not in ("everything", "host-network")])
 def test_pods_meet_restricted_pod_security(mode: str) -> None:
@@ -44,20 +42,6 @@ def test_pods_meet_restricted_pod_security(mode: str) -> None:
             assert "cpu" not in one["resources"]["limits"]
 
 
-def test_two_replicas_survive_rollout_and_eviction() -> None:
-    deployment = only("Deployment", "default")["spec"]
-    assert deployment["replicas"] == 2
-    assert deployment["strategy"] == {"type": "RollingUpdate", "rollingUpdate": SIDE_BY_SIDE}
-    budget = only("PodDisruptionBudget", "default")["spec"]
-    assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
-    assert pod_spec("default")["priorityClassName"] == "system-cluster-critical"
-
-
-def test_recreate_strategy_has_no_rolling_update() -> None:
-    strategy = only("Deployment", {"updateStrategy": {"type": "Recreate"}})["spec"]["strategy"]
-    assert strategy == {"type": "Recreate"}
-
-
 def test_replicas_spread_over_zones_and_hosts() -> None:
     constraints = pod_spec("default")["topologySpreadConstraints"]
     assert {one["topologyKey"]: one["whenUnsatisfiable"] for one in constraints} == {
@@ -68,6 +52,11 @@ def test_replicas_spread_over_zones_and_hosts() -> None:
     assert preferred[0]["podAffinityTerm"]["topologyKey"] == "kubernetes.io/hostname"
     assert list(pod_spec("small")["affinity"]) == ["nodeAffinity"]
     assert "topologySpreadConstraints" not in pod_spec("small")
+
+
+def test_recreate_strategy_has_no_rolling_update() -> None:
+    strategy = only("Deployment", {"updateStrategy": {"type": "Recreate"}})["spec"]["strategy"]
+    assert strategy == {"type": "Recreate"}
 
 
 @pytest.mark.parametrize(
@@ -82,14 +71,6 @@ def test_replicas_spread_over_zones_and_hosts() -> None:
 )
 def test_disruption_budget_exists_where_two_replicas_may_run(values: dict[str, Any], there: bool) -> None:
     assert bool(of_kind("PodDisruptionBudget", values)) is there
-
-
-def test_disruption_budget_accepts_min_available() -> None:
-    budget = only("PodDisruptionBudget", "everything")["spec"]
-    assert (budget["minAvailable"], budget["unhealthyPodEvictionPolicy"]) == ("50%", "IfHealthyBudget")
-    assert "maxUnavailable" not in budget
-    nothing = only("PodDisruptionBudget", {"podDisruptionBudget": {"minAvailable": 0}})["spec"]
-    assert nothing["minAvailable"] == 0
 
 
 QUOTAS: list[tuple[dict[str, Any], str, int | None]] = [
@@ -145,22 +126,15 @@ def test_revision_history_limit() -> None:
     assert only("Deployment", {"revisionHistoryLimit": 0})["spec"]["revisionHistoryLimit"] == 0
 
 
-def test_autoscaler_replaces_replicas() -> None:
-    assert "replicas" not in only("Deployment", "everything")["spec"]
-    scaler = only("HorizontalPodAutoscaler", "everything")["spec"]
-    assert (scaler["minReplicas"], scaler["maxReplicas"]) == (3, 9)
-    assert scaler["scaleTargetRef"]["name"] == only("Deployment", "everything")["metadata"]["name"]
-    assert scaler["metrics"][0]["resource"]["target"] == {"type": "Utilization", "averageUtilization": 60}
-    assert of_kind("HorizontalPodAutoscaler", "default") == []
+DIGEST = "sha256:" + "0" * 64
 
 
 @pytest.mark.parametrize(
     ("image", "name"),
     [
-        ({}, "gpushare-webhook/gpushare-webhook:{version}"),
         ({"registry": "r.example.com:5000"}, "r.example.com:5000/gpushare-webhook/gpushare-webhook:{version}"),
-        ({"repository": "a/b", "tag": "v1"}, "a/b:v1"),
-        ({"repository": "a", "tag": "v1", "digest": "sha256:" + "0" * 64}, "a:v1@sha256:" + "0" * 64),
+        ({"registry": "r.example.com", "repository": "a/b", "tag": "v1"}, "r.example.com/a/b:v1"),
+        ({"registry": "", "repository": "a", "tag": "v1", "digest": DIGEST}, f"a:v1@{DIGEST}"),
     ],
 )
 def test_image_reference(image: dict[str, str], name: str) -> None:
@@ -171,41 +145,17 @@ def test_image_reference(image: dict[str, str], name: str) -> None:
     assert test["spec"]["containers"][0]["image"] == name.format(version=__version__)
 
 
-def test_host_network() -> None:
-    spec = pod_spec("host-network")
-    assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
-    assert not {"hostNetwork", "dnsPolicy"} & pod_spec("default").keys()
-    assert pod_spec("everything")["dnsPolicy"] == "None"
-
-
 @pytest.mark.parametrize(("kubernetes", "there"), [("1.32.9", False), ("1.33.0", True)])
 def test_user_namespaces_depend_on_kubernetes_version(kubernetes: str, there: bool) -> None:
     assert ("hostUsers" in pod_spec("everything", kubernetes=kubernetes)) is there
     assert "hostUsers" not in pod_spec("default", kubernetes=kubernetes)
 
 
-def test_probes_can_be_changed_and_disabled() -> None:
-    liveness = container("everything")["livenessProbe"]
-    assert (liveness["failureThreshold"], liveness["httpGet"]["path"]) == (10, "/livez")
-    assert "startupProbe" not in container("small")
+def test_probe_can_be_of_another_kind() -> None:
     asked = {"exec": {"command": ["true"]}}
     probe = container({"livenessProbe": {"httpGet": None} | asked})["livenessProbe"]
     assert {"exec": probe["exec"]} == asked
     assert "httpGet" not in probe
-    assert {container("default")[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe")} == {"/livez"}
-    assert container("default")["readinessProbe"]["httpGet"]["path"] == "/readyz"
-
-
-def test_service_supports_dual_stack() -> None:
-    for part in ("", "-metrics"):
-        spec = service("host-network", part)["spec"]
-        assert (spec["ipFamilyPolicy"], spec["ipFamilies"]) == ("PreferDualStack", ["IPv6", "IPv4"])
-        assert not {"ipFamilyPolicy", "ipFamilies"} & service("default", part)["spec"].keys()
-
-
-def test_service_node_port() -> None:
-    (https,) = service("everything")["spec"]["ports"]
-    assert (https["port"], https["nodePort"], https["targetPort"]) == (8443, 30443, "https")
 
 
 @pytest.mark.parametrize("kind", ["NodePort", "LoadBalancer"])
@@ -215,6 +165,9 @@ def test_health_and_metrics_are_not_exposed(kind: str) -> None:
     assert (service(values)["spec"]["type"], https["port"], https["targetPort"]) == (kind, 8080, "https")
     metrics = service(values, "-metrics")["spec"]
     assert (metrics["type"], [port["targetPort"] for port in metrics["ports"]]) == ("ClusterIP", ["health"])
+
+
+LIMITED = {"enabled": True, "webhookFrom": [{"ipBlock": {"cidr": "10.0.0.0/16"}}]}
 
 
 def test_network_policy_allows_only_needed_traffic() -> None:
@@ -245,24 +198,23 @@ def test_network_policy_allows_only_needed_traffic() -> None:
 )
 def test_network_policy_allows_calls_for_each_source_of_facts(source: Values) -> None:
     facts = {"runtimeClasses": False, **source}
-    values = {"tls": {"mode": "cert-manager"}, "networkPolicy": {"enabled": True}, "config": {"facts": facts}}
+    values = {"tls": {"mode": "cert-manager"}, "networkPolicy": LIMITED, "config": {"facts": facts}}
     server, _ = only("NetworkPolicy", values)["spec"]["egress"]
     assert [port["port"] for port in server["ports"]] == [443, 6443]
 
 
-def test_network_policy_allows_writing_events() -> None:
-    config = {"facts": {"runtimeClasses": False}, "events": {"enabled": True}}
-    values = {"tls": {"mode": "cert-manager"}, "networkPolicy": {"enabled": True}, "config": config}
-    server, _ = only("NetworkPolicy", values)["spec"]["egress"]
-    assert [port["port"] for port in server["ports"]] == [443, 6443]
-
-
-def test_network_policy_without_networks_names_no_peer() -> None:
-    """Cilium's CIDR rules match neither nodes nor pods, however wide they are."""
-    policy = only("NetworkPolicy", {"networkPolicy": {"enabled": True}})["spec"]
-    assert policy["ingress"] == [{"ports": [{"port": "https", "protocol": "TCP"}]}]
+def test_network_policy_without_metrics_peers_opens_review_port_alone() -> None:
+    policy = only("NetworkPolicy", {"networkPolicy": LIMITED})["spec"]
+    assert policy["ingress"] == [{"from": LIMITED["webhookFrom"], "ports": [{"port": "https", "protocol": "TCP"}]}]
     server, _ = policy["egress"]
     assert server == {"ports": [{"port": port, "protocol": "TCP"} for port in (443, 6443)]}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_network_policy_never_opens_port_to_every_source(mode: str) -> None:
+    """A rule without peers admits every source (k8s.io/api, networking/v1, NetworkPolicyIngressRule)."""
+    rules = [rule for policy in of_kind("NetworkPolicy", mode) for rule in policy["spec"]["ingress"]]
+    assert [rule for rule in rules if not rule.get("from")] == []
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "monitoring"])

@@ -17,7 +17,6 @@ from tests.chart.render import (
     RELEASE,
     WEBHOOK_MODES,
     RefusedError,
-    container,
     helm,
     is_test,
     objects,
@@ -147,18 +146,6 @@ def test_selectors_match_only_webhook_pods(mode: str) -> None:
             assert not selector.items() <= pod["metadata"]["labels"].items()
 
 
-@pytest.mark.parametrize("mode", WEBHOOK_MODES)
-def test_port_names_are_consistent(mode: str) -> None:
-    names = {port["name"]: port["containerPort"] for port in container(mode)["ports"]}
-    assert set(names) == {"https", "health"}
-    services = {"https": service(mode), "health": service(mode, "-metrics")}
-    assert {name: [port["targetPort"] for port in one["spec"]["ports"]] for name, one in services.items()} == {
-        name: [name] for name in names
-    }
-    probes = [container(mode)[probe] for probe in ("livenessProbe", "readinessProbe")]
-    assert [probe["httpGet"]["port"] for probe in probes] == ["health", "health"]
-
-
 @pytest.mark.parametrize(
     ("release", "values", "name"),
     [
@@ -235,12 +222,6 @@ def test_duplicate_label_or_annotation_is_rendered_once() -> None:
 def test_manifest_reader_rejects_duplicate_keys() -> None:
     with pytest.raises(RefusedError, match='key "a" already set in map'):
         objects({"extraObjects": ["{kind: A, metadata: {a: 1, a: 2}}"]})
-
-
-def test_extra_objects_are_rendered() -> None:
-    extra = {one["metadata"]["name"]: one for one in of_kind("ConfigMap", "everything")}
-    assert extra[f"{FULLNAME}-extra"]["data"] == {"key": "value"}
-    assert f"{RELEASE}-text" in extra
 
 
 def test_older_kubernetes_is_rejected() -> None:

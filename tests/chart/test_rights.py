@@ -9,14 +9,10 @@ import pytest
 
 from tests.chart.render import (
     FULLNAME,
-    MODES,
     NAMESPACE,
-    WEBHOOK_MODES,
     Values,
-    container,
     is_test,
     of_kind,
-    only,
     pod_spec,
     rendered,
 )
@@ -39,8 +35,8 @@ SOURCES = {
     "runtimeClasses": {("node.k8s.io", "runtimeclasses", "", verb) for verb in ("get", "list", "watch")},
     "deviceClasses": {("resource.k8s.io", "deviceclasses", "", verb) for verb in ("list", "watch")},
 }
-CLASSES = SOURCES["runtimeClasses"]
-SETTINGS = {("", "configmaps", FULLNAME, verb) for verb in ("get", "watch")}
+CAP = ("", "serviceaccounts", f"{FULLNAME}-mode")
+SETTINGS = {(*one, verb) for one in (("", "configmaps", FULLNAME), CAP) for verb in ("get", "watch")}
 """The right to follow the webhook's own ConfigMap, wherever the pods call the API server."""
 AUTHORITY = {
     *(("", "secrets", f"{FULLNAME}-ca", verb) for verb in ("get", "watch", "update")),
@@ -125,58 +121,14 @@ def test_rights_are_exactly_those_of_the_sources(plugin: str, mode: str) -> None
         assert pod_spec(values)["automountServiceAccountToken"] is bool(needs)
 
 
-EVENTS = {("", "events", "", "create")}
-
-
-@pytest.mark.parametrize("mode", ["self-managed", "cert-manager"])
-def test_events_need_one_more_right(mode: str) -> None:
-    values = {"tls": {"mode": mode}, "config": {"facts": {"runtimeClasses": False}, "events": {"enabled": True}}}
-    assert rules(of_kind("ClusterRole", values)) == EVENTS | (BUNDLES if mode == "self-managed" else set())
-    assert_bound_to_webhook_account(values)
-    assert pod_spec(values)["automountServiceAccountToken"] is True
-
-
 def test_every_rule_says_what_reads_it() -> None:
-    text = rendered("mixed-cluster") + rendered(
-        {"config": {"facts": dict.fromkeys(SOURCES, True), "events": {"enabled": True}}}
-    )
+    text = rendered("mixed-cluster") + rendered({"config": {"facts": dict.fromkeys(SOURCES, True)}})
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups: ") and "-test" not in line]
     assert len(starts) > 10
     unexplained = [lines[number + 1] for number in starts if not lines[number - 1].startswith("  # ")]
     of_helm_test = "    resources: [pods]"
     assert [line for line in unexplained if line != of_helm_test] == []
-
-
-NO_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
-
-
-@pytest.mark.parametrize(
-    ("values", "cluster", "own", "token"),
-    [
-        ("default", BUNDLES | CLASSES, AUTHORITY | SETTINGS, True),
-        (NO_FACTS, BUNDLES, AUTHORITY | SETTINGS, True),
-        ("existing-secret", CLASSES, SETTINGS, True),
-        ("cert-manager-issuer", CLASSES, SETTINGS, True),
-        ("cert-manager", set(), set(), False),
-        ("small", set(), set(), False),
-    ],
-    ids=["default", "no facts", "existing-secret", "cert-manager-issuer", "cert-manager", "small"],
-)
-def test_rights_of_each_mode(values: str | Values, cluster: set[Rule], own: set[Rule], token: bool) -> None:
-    assert rules(of_kind("ClusterRole", values)) == cluster
-    assert rules(of_kind("Role", values)) == own
-    assert pod_spec(values)["automountServiceAccountToken"] is token
-    assert (f"--installed-as={NAMESPACE}/{FULLNAME}" in container(values)["args"]) is token
-    assert [one["metadata"]["name"] for one in of_kind("ConfigMap", values)][:1] == [FULLNAME]
-
-
-@pytest.mark.parametrize("mode", WEBHOOK_MODES)
-def test_only_self_managed_mode_may_patch_configurations(mode: str) -> None:
-    granted = rules([one for kind in ("ClusterRole", "Role") for one in of_webhook(kind, mode)])
-    of_configurations = {rule for rule in granted if rule[0] in ("admissionregistration.k8s.io", "*")}
-    self_managed = "--tls-mode=self-managed" in container(mode)["args"]
-    assert of_configurations == (BUNDLES if self_managed else set())
 
 
 def assert_bound_to_webhook_account(values: str | Values) -> None:
@@ -191,11 +143,6 @@ def assert_bound_to_webhook_account(values: str | Values) -> None:
         ]
 
 
-@pytest.mark.parametrize("mode", WEBHOOK_MODES)
-def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
-    assert_bound_to_webhook_account(mode)
-
-
 @pytest.mark.parametrize(
     ("values", "there"),
     [
@@ -207,38 +154,27 @@ def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
     ids=str,
 )
 def test_policy_limits_patches_of_webhook_account(values: str | Values, there: bool) -> None:
-    policies = of_kind("ValidatingAdmissionPolicy", values)
-    assert bool(policies) is bool(of_kind("ValidatingAdmissionPolicyBinding", values)) is there
+    policies, bindings = (
+        [one for one in of_kind(f"ValidatingAdmissionPolicy{end}", values) if one["metadata"]["name"] == FULLNAME]
+        for end in ("", "Binding")
+    )
+    assert bool(policies) is bool(bindings) is there
     for policy in policies:
         (condition,) = policy["spec"]["matchConditions"]
         account = f"system:serviceaccount:{NAMESPACE}:{pod_spec(values)['serviceAccountName']}"
         assert condition["expression"] == f"request.userInfo.username == '{account}'"
 
 
-def test_service_accounts_do_not_automount_tokens() -> None:
-    for mode in MODES:
-        for account in of_kind("ServiceAccount", mode):
-            assert account["automountServiceAccountToken"] is False
-
-
 def test_existing_account_and_disabled_rbac() -> None:
-    assert of_kind("ServiceAccount", "small") == []
+    assert [one["metadata"]["name"] for one in of_kind("ServiceAccount", "small")] == [f"{FULLNAME}-mode"]
     assert pod_spec("small")["serviceAccountName"] == "shared"
     facts = {**dict.fromkeys(SOURCES, True), "devicePlugin": "a/b"}
     values = {"rbac": {"create": False}, "config": {"facts": facts}}
     assert [
         kind for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding") if of_kind(kind, values)
     ] == []
-    assert only("ServiceAccount", values)["metadata"]["name"] == FULLNAME
-
-
-def test_helm_test_rights_are_limited_to_its_namespace_and_run() -> None:
-    (role,) = [one for one in of_kind("Role", "default") if is_test(one)]
-    assert role["metadata"]["namespace"] == "default"
-    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}]
-    assert [one for one in of_kind("ClusterRole", "default") if is_test(one)] == []
-    policy = role["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
-    assert policy == "before-hook-creation,hook-succeeded"
+    accounts = {one["metadata"]["name"] for one in of_kind("ServiceAccount", values)}
+    assert accounts == {FULLNAME, f"{FULLNAME}-mode"}
 
 
 def test_command_roles_are_opt_in() -> None:
@@ -249,5 +185,9 @@ def test_command_roles_are_opt_in() -> None:
 def test_command_role_holds_what_command_reads(command: str) -> None:
     roles = of_kind("ClusterRole", {"rbac": {"commandRoles": True}})
     (role,) = [one for one in roles if one["metadata"]["name"] == f"{FULLNAME}-{command}"]
-    wanted = {(kind.group, kind.plural, "", verb) for kind in READ[command] for verb in ("get", "list")}
+    # Objects name them, so that no role may list them.
+    single = {"configmaps", "certificates", "pods/log", "serviceaccounts"}
+    single |= {"validatingadmissionpolicies", "validatingadmissionpolicybindings"}
+    wanted = {(kind.group, kind.plural, "", "get") for kind in READ[command]}
+    wanted |= {(kind.group, kind.plural, "", "list") for kind in READ[command] if kind.plural not in single}
     assert rules([role]) == wanted | {("", "configmaps", FULLNAME, "get")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -39,8 +38,3 @@ def test_other_helm_is_not_used_and_missing_go_fails(path: Path, version: str) -
     put(path, version)
     with pytest.raises(ToolsMissingError, match="Go is not on PATH"):
         tools.helm()
-
-
-def test_found_helm_has_version_4() -> None:
-    version = subprocess.check_output([tools.helm(), "version", "--template", "{{.Version}}"], text=True, timeout=60)
-    assert version.startswith("v4.")

@@ -19,13 +19,13 @@ _NO_DISCOVERY = "-tags=remove_all_sd"  # without the clients of all clouds, whic
 
 
 def recipe() -> Recipe:
-    """Helm, its engine, the API server's code for conditions and policies, and promtool, as go.mod pins them."""
+    """Helm, its engine, the API server's code for conditions and the guard, and promtool, as go.mod pins them."""
     return Recipe("chart-tools", key_of(_SOURCE, _PROMTOOL_SOURCE, *gobuild.FLAGS, _NO_DISCOVERY), _fill)
 
 
 def _fill(folder: Path) -> None:
     gobuild.build(_SOURCE, folder / "helm", package=_HELM)
-    for program in ("renderer", "matcher", "policies", "injections"):
+    for program in ("renderer", "matcher", "guard"):
         gobuild.build(_SOURCE, folder / program, package=f"./{program}")
     gobuild.build(_PROMTOOL_SOURCE, folder / "promtool", _NO_DISCOVERY, package=_PROMTOOL)
 
@@ -54,15 +54,9 @@ def matcher() -> str:
 
 
 @cache
-def policies() -> str:
-    """The program that evaluates ValidatingAdmissionPolicies. Raises `ToolsMissingError`."""
-    return str(recipe().make() / "policies")
-
-
-@cache
-def injections() -> str:
-    """The program that changes pods by MutatingAdmissionPolicies. Raises `ToolsMissingError`."""
-    return str(recipe().make() / "injections")
+def guard() -> str:
+    """The program that evaluates a ValidatingAdmissionPolicy. Raises `ToolsMissingError`."""
+    return str(recipe().make() / "guard")
 
 
 @cache
@@ -74,7 +68,7 @@ def promtool() -> str:
 def main() -> int:
     """Build what is missing, and print the paths."""
     try:
-        built = (helm(), renderer(), matcher(), policies(), injections(), promtool())
+        built = (helm(), renderer(), matcher(), guard(), promtool())
     except ToolsMissingError as problem:
         print(f"chart-tools: {problem}", file=sys.stderr)
         return 1

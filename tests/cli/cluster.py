@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import yaml
 from aiohttp import web
 
 from tests.facts.server import standing_in
+from webhook.cluster.api_server import METADATA
 
 Object = dict[str, Any]
 
@@ -73,7 +75,8 @@ def namespace(name: str, **labels: str) -> Object:
 class FakeCluster:
     """The cluster. By path, `lists` holds collections, `objects` single objects, `texts` text, `refused` statuses.
 
-    `before` is awaited before the request for a path is answered. `asked` has the paths of all requests.
+    `before` is awaited before the request for a path is answered. `asked` has the paths of all requests, and `raw`
+    these paths as they were sent. `expiring` counts, by path, the later pages that find their version gone.
     """
 
     lists: dict[str, list[Object]] = field(default_factory=dict)
@@ -82,10 +85,13 @@ class FakeCluster:
     refused: dict[str, int] = field(default_factory=dict)
     before: dict[str, Callable[[web.Request], Awaitable[None]]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    expiring: Counter[str] = field(default_factory=Counter)
+    raw: list[str] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
         self.asked.append(request.path)
+        self.raw.append(request.raw_path.partition("?")[0])
         if request.path in self.before:
             await self.before[request.path](request)
         if request.path in self.refused:
@@ -94,7 +100,7 @@ class FakeCluster:
         if request.path == "/version":
             return web.json_response({"major": "1", "minor": "34"})
         if request.path in self.lists:
-            return web.json_response({"metadata": {"resourceVersion": "7"}, "items": self.lists[request.path]})
+            return self._page(request)
         if request.path in self.objects:
             return web.json_response(self.objects[request.path])
         if request.path in self.texts:
@@ -102,6 +108,19 @@ class FakeCluster:
         if request.path.count("/") == 2:  # an API group: the API server answers with text, and no object
             return web.Response(text="404 page not found\n", status=404)
         return web.json_response({"kind": "Status", "message": "not found"}, status=404)
+
+    def _page(self, request: web.Request) -> web.Response:
+        """A page of a list, or only the metadata of its objects. A token is the place of the next object."""
+        start, most = int(request.query.get("continue", 0)), int(request.query["limit"])
+        if start and self.expiring[request.path]:
+            self.expiring[request.path] -= 1
+            status = {"kind": "Status", "message": "too old", "metadata": {"continue": str(start)}}
+            return web.json_response(status, status=410)
+        found = self.lists[request.path]
+        items, rest = found[start : start + most], {"continue": str(start + most)} if start + most < len(found) else {}
+        if request.headers["Accept"] == METADATA:
+            items = [{"kind": "PartialObjectMetadata", "metadata": one["metadata"]} for one in items]
+        return web.json_response({"metadata": {"resourceVersion": "7", **rest}, "items": items})
 
 
 def mixed() -> FakeCluster:

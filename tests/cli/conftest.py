@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.cluster import FakeCluster, mixed, running
+
 DATA = Path(__file__).parent / "data"
 
 
@@ -22,6 +24,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder for files, and the working directory of the command."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    """A cluster that nodes share in two ways. Files with another one have a fixture of their own."""
+    return mixed()
+
+
+@pytest.fixture
+def prod(cluster: FakeCluster, here: Path) -> Iterator[tuple[str, ...]]:
+    """The options that lead to the cluster."""
+    with running(cluster, here) as file:
+        yield "--kubeconfig", str(file), "--context", "prod"
 
 
 @pytest.fixture(autouse=True)

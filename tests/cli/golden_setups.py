@@ -17,7 +17,7 @@ from tests.cli.cluster import DEVICE_CLASSES, NAMESPACES, NODES, RUNTIME_CLASSES
 from tests.cli.run import Ended, run
 
 SETUPS = Path(__file__).parent / "setups"
-MANIFESTS = ("-f", "manifests.yaml", "--config", "settings.yaml")
+MANIFESTS = ("-f", "manifests.yaml")
 NAMESPACE = "nvidia-device-plugin"
 
 CONFIG_MAPS = {

@@ -1,4 +1,4 @@
-"""Completion in real shells, and by kubectl."""
+"""Completion in real shells."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ import pytest
 
 from tests.cli.run import run
 from webhook.cli import COMMANDS, main
-from webhook.cli.selection import complete_codes
+from webhook.cli.check import complete_codes
 from webhook.policy.checks import CHECKS
-from webhook.policy.injections import ALL
 
 pytestmark = pytest.mark.slow
 
@@ -47,10 +46,6 @@ def test_completion_script(shell: str) -> None:
     assert "gpushare-webhook" in script
 
 
-def test_completion_of_unknown_shell() -> None:
-    assert run("completion", "nushell").code == 2
-
-
 def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "nushell_complete")
     ended = run("check", "-f", "-")
@@ -70,7 +65,7 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
         ("check -f a", ["file,a"]),
         ("check a", ["file,a"]),
         ("snapshot --ins", ["plain,--installed-as"]),
-        ("explain gps01", [f"plain,GPS01{digit}" for digit in range(10)]),
+        ("explain gps01", [f"plain,GPS01{digit}" for digit in (0, 1, 2, 3, 4, 7, 8, 9)]),
         ("explain GPS001 pipe", ["plain,pipeDirectory", "plain,pipeMount"]),
         ("explain -o m", ["plain,markdown"]),
         (
@@ -82,7 +77,7 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
             [f"plain,GPS001,GPS020,{code}" for code in ("GPS021", "GPS023", "GPS024", "GPS025")],
         ),
         ("config view -o y", ["plain,yaml"]),
-        ("completion k", ["plain,kubectl"]),
+        ("completion b", ["plain,bash"]),
         ("completion", ["plain,completion"]),
         ("version --output=j", ["plain,json"]),
     ],
@@ -102,7 +97,9 @@ def _completions(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
     def complete(words: str) -> list[str]:
         monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "bash_complete")
-        monkeypatch.setenv("COMP_LINE", f"gpushare-webhook {words}")
+        typed = f"gpushare-webhook {words}"
+        monkeypatch.setenv("COMP_WORDS", typed)
+        monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
         monkeypatch.setenv("KUBECONFIG", str(here / "kubeconfig"))
         monkeypatch.setattr(sys, "argv", ["gpushare-webhook"])
         with pytest.raises(SystemExit, match=r"^0$"):
@@ -119,7 +116,7 @@ def test_completion_of_commands_imports_none_of_them() -> None:
         "try:\n    main()\n"
         "finally:\n    print(sorted(name for name in sys.modules if name.startswith('webhook.cli.')), file=sys.stderr)"
     )
-    requested = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_LINE": "gpushare-webhook "}
+    requested = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_WORDS": "gpushare-webhook ", "COMP_CWORD": "1"}
     ended = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **requested},
@@ -152,28 +149,13 @@ SHELLS = [
         ("gpushare-webhook explain GPS001 toler", r"GPS001 tolerations"),
         ("gpushare-webhook check -f man", r"check -f manifest\.yaml"),
         ("gpushare-webhook check man", r"check manifest\.yaml"),
-        ("gpushare-webhook check --context ar", r"--context arn:aws:eks:"),
-        ("gpushare-webhook check --context arn:aws:eks:eu-1:22:cluster/", r"--context arn:aws:eks:eu-1:22:cluster/b"),
+        ("gpushare-webhook check --context te", r"--context test"),
     ],
 )
 def test_tab_key(here: Path, shell: list[str], setup: str, typed: str, completed: str) -> None:
-    press_tab(here, shell, setup, typed, completed)
-
-
-@needs("bash")
-def test_tab_key_after_equals_sign(here: Path) -> None:
-    """click's script for zsh completes no value behind an equals sign."""
-    typed = "gpushare-webhook check --context=arn:aws:eks:eu-1:2"
-    press_tab(here, INTERACTIVE_BASH, BASH, typed, r"--context=arn:aws:eks:eu-1:22:cluster/b")
-
-
-def press_tab(here: Path, shell: list[str], setup: str, typed: str, completed: str) -> None:
-    """Type a line and two tabs, and wait for a completion."""
     (here / "manifest.yaml").touch()
     (here / ".kube").mkdir()
-    (here / ".kube" / "config").write_text(
-        "contexts: [{name: 'arn:aws:eks:eu-1:11:cluster/a'}, {name: 'arn:aws:eks:eu-1:22:cluster/b'}]"
-    )
+    (here / ".kube" / "config").write_text("contexts: [{name: prod}, {name: test}]")
     with terminal(shell, here) as (write, wait_for):
         write(f"{setup}\n")
         wait_for(r"[\r\n]READY> ")
@@ -185,13 +167,9 @@ def press_tab(here: Path, shell: list[str], setup: str, typed: str, completed: s
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("expl", ["explain\tExplain checks and injections: meaning, reason, examples, remedy and settings."]),
-        (
-            "explain tolerations GPS021",
-            ["GPS021\tA launcher wants more GPUs than the container, or its group of pods, has"],
-        ),
+        ("expl", ["explain"]),
+        ("explain tolerations GPS021", ["GPS021"]),
         ("check -f man", ["manifest.yaml"]),
-        ("check --select GPS001,GPS015", ["GPS001,GPS015\tThe pod is killed without a grace period"]),
     ],
 )
 def test_fish_completes(here: Path, typed: str, expected: list[str]) -> None:
@@ -199,47 +177,7 @@ def test_fish_completes(here: Path, typed: str, expected: list[str]) -> None:
     code = f"gpushare-webhook completion fish | source; complete -C 'gpushare-webhook {typed}'"
     environment = ENVIRONMENT | {"HOME": str(here)}
     out = subprocess.check_output(["fish", "--no-config", "-c", code], env=environment, cwd=here, timeout=60, text=True)
-    assert out.splitlines() == expected
-
-
-@pytest.fixture
-def plugin(tmp_path: Path) -> dict[str, str]:
-    """An environment in which kubectl finds the completion of the plugin."""
-    script = tmp_path / "kubectl_complete-gpushare"
-    script.write_text(run("completion", "kubectl").out)
-    script.chmod(0o755)
-    return {**os.environ, **ENVIRONMENT, "PATH": f"{tmp_path}:{PATH}"}
-
-
-@pytest.mark.parametrize(
-    ("words", "names", "directive"),
-    [
-        ([""], list(COMMANDS), ":4"),
-        (["explain", ""], [*CODES, *(one.name for one in ALL)], ":4"),
-        (["explain", "GPS001", "gps02"], ["GPS020", "GPS021", "GPS023", "GPS024", "GPS025"], ":4"),
-        (["check", "-f", ""], [], ":0"),
-        (["nonsense", "x"], [], ":4"),
-    ],
-)
-def test_completion_for_kubectl(plugin: dict[str, str], words: list[str], names: list[str], directive: str) -> None:
-    out = subprocess.check_output(["kubectl_complete-gpushare", *words], env=plugin, timeout=20, text=True)
-    *lines, last = out.splitlines()
-    assert [line.partition("\t")[0] for line in lines] == names
-    assert last == directive
-
-
-@needs("kubectl")
-def test_kubectl_completes_words_of_plugin(plugin: dict[str, str]) -> None:
-    call = ["kubectl", "__complete", "gpushare", "explain", "GPS02"]
-    ended = subprocess.run(call, env=plugin, capture_output=True, text=True, timeout=60, check=False)
-    assert [line.partition("\t")[0] for line in ended.stdout.splitlines()] == [
-        "GPS020",
-        "GPS021",
-        "GPS023",
-        "GPS024",
-        "GPS025",
-        ":4",
-    ]
+    assert [line.partition("\t")[0] for line in out.splitlines()] == expected
 
 
 @contextmanager

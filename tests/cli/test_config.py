@@ -40,10 +40,6 @@ def test_file_overrides_profile_overrides_defaults(settings: Path) -> None:
     assert shown["server"]["healthPort"] == 8080
 
 
-def test_view_formats_agree(settings: Path) -> None:
-    assert run("config", "view", "--config", settings, "-o", "json").json() == view("--config", settings)
-
-
 def test_view_output_is_an_equivalent_settings_file(settings: Path) -> None:
     shown = run("config", "view", "--config", settings).out
     again = run("config", "view", "--config", "-", "-o", "json", stdin=shown.encode())
@@ -98,12 +94,6 @@ def test_view_of_defaults_has_no_origins() -> None:
 def test_view_names_line_in_json_file(here: Path) -> None:
     (here / "settings.json").write_text('{\n  "limits": {\n    "perPod": null\n  }\n}\n')
     assert commented("--config", "settings.json") == ["perPod: null  # settings.json:3"]
-
-
-def test_view_keeps_text_of_several_lines(here: Path) -> None:
-    (here / "settings.yaml").write_text('tls: {certFile: "a\\nb # c\\n", keyFile: k}\n')
-    shown = view("--config", "settings.yaml")
-    assert (shown["tls"]["certFile"], shown["tls"]["keyFile"]) == ("a\nb # c\n", "k")
 
 
 PLUGIN_FACTS = """\
@@ -185,25 +175,6 @@ def test_validate_names_standard_input_as_its_problems_do() -> None:
     assert (
         run("config", "validate", "--config", "-", stdin=b"workloads: {presets: [kuberay]}\n").out == "<stdin>: valid\n"
     )
-
-
-def test_validate_accepts_empty_file(here: Path) -> None:
-    (here / "empty.yaml").write_text("")
-    assert run("config", "validate", "--config", "empty.yaml").code == 0
-
-
-def test_validate_reports_every_problem_with_position(here: Path) -> None:
-    (here / "s.yaml").write_text("mode: loud\nlimits:\n  perPod: -1\nexempted: {}\n")
-    ended = run("config", "validate", "--config", "s.yaml")
-    assert (ended.code, ended.out) == (2, "")
-    places = [line.split(": ")[:2] for line in ended.err.splitlines()]
-    assert places == [["s.yaml:1:7", "mode"], ["s.yaml:3:11", "limits.perPod"], ["s.yaml:4:1", "exempted"]]
-
-
-@pytest.mark.parametrize("command", ["view", "validate"])
-def test_missing_settings_file(here: Path, command: str) -> None:
-    ended = run("config", command, "--config", "missing.yaml")
-    assert (ended.code, ended.out, ended.err) == (2, "", "missing.yaml: no such file or folder\n")
 
 
 def test_schema_of_facts_accepts_facts_only() -> None:

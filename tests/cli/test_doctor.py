@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.cli.cluster import FakeCluster, running
+from tests.cli.cluster import FakeCluster
 from tests.cli.run import Ended, run
-from tests.live.doctor.healthy import CONFIGS, OURS, PLUGIN, STACK, TEAM, healthy, mps, node, pod, put
+from tests.live.doctor.healthy import CONFIGS, OURS, PLUGIN, STACK, TEAM, daemon_set, healthy, mps, node, pod, put
 from webhook.cluster import objects as kinds
 
 
 @pytest.fixture
 def cluster() -> FakeCluster:
     return healthy()
-
-
-@pytest.fixture
-def prod(cluster: FakeCluster, here: Path) -> Iterator[tuple[str, ...]]:
-    """The options that lead to the cluster."""
-    with running(cluster, here) as file:
-        yield "--kubeconfig", str(file), "--context", "prod"
 
 
 def findings(ended: Ended) -> list[str]:
@@ -49,24 +39,47 @@ def test_finding_has_cause_evidence_and_remedy(cluster: FakeCluster, prod: tuple
     edit(cluster)
     ended = run("doctor", *prod)
     assert ended.code == 1
-    assert ended.out.splitlines()[:6] == [
+    assert ended.out.splitlines()[:7] == [
+        "1 finding",
         "1 gpu-1 and 1 more  config mps-4, allocatable 4: the plugin was not restarted since the edit",
         "  error: allocatable-differs",
         f"  ConfigMap {STACK}/{CONFIGS}, key mps-4: 8 nvidia.com/gpu",
         "  allocatable: 4 nvidia.com/gpu",
         "  nodes: gpu-1, gpu-2",
-        f"  do: kubectl -n {STACK} rollout restart daemonset/{PLUGIN} daemonset/mps-daemon daemonset/discovery",
+        f"  do: kubectl -n {STACK} rollout restart daemonset/{PLUGIN} daemonset/mps-daemon daemonset/discovery, "
+        "which ends each program that uses MPS on its nodes",
     ]
 
 
+def test_finding_in_namespace_of_tenants_says_so(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    put(cluster, kinds.DAEMON_SET, daemon_set("mine", "mps-control-daemon-ctr", 1, TEAM))
+    ended = run("doctor", *prod)
+    assert ended.code == 0
+    assert ended.out.splitlines()[2] == "  warning: stack-unconfirmed, in a namespace that tenants may use"
+    named = run("doctor", *prod, "--device-plugin-daemonset", f"{TEAM}/mine", "-o", "json")
+    assert (named.code, findings(named)) == (0, [])
+
+
+def test_named_daemon_set_does_not_exist(prod: tuple[str, ...]) -> None:
+    ended = run("doctor", *prod, "--device-plugin-daemonset", "gpu/plugin")
+    assert (ended.code, ended.out) == (2, "")
+    assert "--device-plugin-daemonset: no DaemonSet gpu/plugin has a container of the GPU stack" in ended.err
+
+
+def cap(cluster: FakeCluster) -> None:
+    """Let an annotation cap the mode."""
+    account = cluster.objects[kinds.SERVICE_ACCOUNT.path(OURS, f"{OURS}-mode")]
+    account["metadata"]["annotations"]["gpushare-webhook/mode"] = "audit"
+
+
 def test_warning_alone_exits_with_0(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
-    cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["metadata"]["annotations"]["gpushare-webhook/mode"] = "audit"
+    cap(cluster)
     ended = run("doctor", *prod, "-o", "json")
     assert (ended.code, findings(ended)) == (0, ["mode-capped"])
 
 
 def test_errors_come_before_warnings(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
-    cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["metadata"]["annotations"]["gpushare-webhook/mode"] = "audit"
+    cap(cluster)
     edit(cluster)
     cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)][0]["endpoints"] = []
     ended = run("doctor", *prod, "-o", "yaml")
@@ -114,9 +127,12 @@ def test_missing_right_is_named_and_makes_no_finding(cluster: FakeCluster, prod:
     cluster.refused[path] = 403
     ended = run("doctor", *prod, "-o", "json")
     report = ended.json()
-    assert (ended.code, report["findings"]) == (0, [])
+    is_needed = not path.endswith("/metrics")  # the documented role leaves it out
+    assert (ended.code, report["findings"]) == (2 if is_needed else 0, [])
+    assert (report["unread"] > 0) == is_needed
     assert any("add this rule to a" in one["why"] for one in report["leftOut"])
     text = run("doctor", *prod)
+    assert text.out.startswith("0 findings, " if is_needed else "nothing wrong found\n")
     assert text.err.startswith("not read: ")
 
 
@@ -124,14 +140,22 @@ def test_cluster_without_rights_is_not_checked(cluster: FakeCluster, prod: tuple
     cluster.refused |= dict.fromkeys((*cluster.lists, *cluster.objects, *PATHS), 403)
     ended = run("doctor", *prod, "-o", "json")
     report = ended.json()
-    assert (ended.code, report["findings"], report["checked"]) == (0, [], [])
+    assert (ended.code, report["findings"], report["checked"]) == (2, [], [])
+    assert report["summary"] == {"findings": 0, "errors": 0, "notChecked": len(report["notChecked"])}
     assert len(report["notChecked"]) > 20
+    assert "nothing wrong found" not in run("doctor", *prod).out
 
 
 def test_installation_of_another_name_is_found_by_its_label(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     path = kinds.CONFIG_MAP.path(OURS, OURS)
     cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]["metadata"]["name"] = "own"
     cluster.objects[kinds.CONFIG_MAP.path(OURS, "own")] = cluster.objects.pop(path)
+    for kind, where, end in (
+        (kinds.SERVICE_ACCOUNT, OURS, "mode"),
+        (kinds.POLICY, None, "guard"),
+        (kinds.POLICY_BINDING, None, "guard"),
+    ):
+        cluster.objects[kind.path(where, f"own-{end}")] = cluster.objects.pop(kind.path(where, f"{OURS}-{end}"))
     cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)][0]["metadata"]["labels"]["kubernetes.io/service-name"] = "own"
     for kind in (kinds.MUTATING, kinds.VALIDATING):
         for entry in cluster.objects[kind.path(None, OURS)]["webhooks"]:
@@ -150,7 +174,7 @@ def test_named_installation_alone_is_examined(cluster: FakeCluster, prod: tuple[
 def test_texts_of_others_are_printable_and_short(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     hostile = "\x1b[31m::error::x\n" + "y" * 5000
     put(cluster, kinds.POD, rejected("web-1", TEAM, hostile))
-    put(cluster, kinds.NODE, node("gpu-3\u202e", 3))
+    cluster.lists[kinds.NODE.path()].append(node("gpu-3\u202e", 3))
     for output in ("text", "json", "yaml"):
         ended = run("doctor", *prod, "-o", output)
         assert "\x1b" not in ended.out

@@ -1,4 +1,4 @@
-"""`export policies`: the objects, the header that says what stays with the webhook, and wrong usage."""
+"""`export guard`: the objects, which settings allow them, and wrong usage."""
 
 from __future__ import annotations
 
@@ -8,216 +8,83 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.run import Ended, run
+from tests.cli.run import run
 
-CODES = "GPS001, GPS002, GPS003, GPS004, GPS009, GPS010, GPS015, GPS017, GPS018"
-INSTALLED = "--installed-as=gpu/release"
+KINDS = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
 
 
-def _objects(ended: Ended) -> list[dict[str, Any]]:
+def _objects(*options: str | Path) -> list[Any]:
+    ended = run("export", "guard", *options)
     assert (ended.code, ended.err) == (0, "")
     return list(yaml.safe_load_all(ended.out))
 
 
-def _header(ended: Ended) -> str:
-    return "\n".join(line.removeprefix("# ") for line in ended.out.splitlines() if line.startswith("#"))
-
-
 def _settings(folder: Path, text: str) -> Path:
     file = folder / "settings.yaml"
-    file.write_text(f"apiVersion: gpushare-webhook/v1\nkind: Settings\n{text}")
+    file.write_text(text)
     return file
 
 
-def test_export_holds_policy_and_binding_per_code() -> None:
-    ended = run("export", "policies", "--config=/dev/null")
-    objects = _objects(ended)
-    policies = [one for one in objects if one["kind"] == "ValidatingAdmissionPolicy"]
-    bindings = [one for one in objects if one["kind"] == "ValidatingAdmissionPolicyBinding"]
-    assert f"They decide {CODES}, for Pod," in _header(ended)
-    assert [one["metadata"]["name"] for one in policies] == [
-        f"gpushare-webhook-{code.lower()}" for code in CODES.split(", ")
-    ]
-    assert [one["spec"]["policyName"] for one in bindings] == [one["metadata"]["name"] for one in policies]
-    assert not any("paramKind" in one["spec"] for one in policies)
+def test_guard_of_release_obeys_its_mode() -> None:
+    policy, binding, account = _objects("--config=/dev/null", "--installed-as=gpus/own")
+    assert [one["kind"] for one in (policy, binding, account)] == [*KINDS, "ServiceAccount"]
+    assert {one["metadata"]["name"] for one in (policy, binding)} == {binding["spec"]["policyName"]} == {"own-guard"}
+    assert account["metadata"] == {"name": "own-mode", "namespace": "gpus"}
+    assert binding["spec"]["paramRef"] == {**account["metadata"], "parameterNotFoundAction": "Allow"}
+    assert policy["spec"]["paramKind"] == {key: account[key] for key in ("apiVersion", "kind")}
+    (expression,) = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
+    assert expression["values"][:3] == ["gpus", "kube-system", "kube-node-lease"]
 
 
-def test_bindings_act_as_severities_say(tmp_path: Path) -> None:
-    text = "severities: {GPS001: audit, GPS002: 'off'}\nnamespaces: [{names: [lab-*], severities: {GPS001: warn}}]\n"
-    objects = _objects(run("export", "policies", "--config", _settings(tmp_path, text)))
-    actions = {one["metadata"]["name"]: one["spec"].get("validationActions") for one in objects}
-    assert actions["gpushare-webhook-gps001"] == ["Warn"]
-    assert actions["gpushare-webhook-gps001-audit"] == ["Audit"]
-    assert actions["gpushare-webhook-gps003"] == ["Deny"]
-    assert actions["gpushare-webhook-gps009"] == ["Warn"]
-    assert "gpushare-webhook-gps002" not in actions
+def test_static_guard_reads_no_objects() -> None:
+    policy, binding = _objects("--config=/dev/null", "--static")
+    assert [one["kind"] for one in (policy, binding)] == KINDS
+    assert policy["metadata"]["name"] == "gpushare-webhook-guard.static.k8s.io"
+    assert not {"paramKind", "paramRef"} & {*policy["spec"], *binding["spec"]}
+    assert "params" not in str(policy)
 
 
-def test_installed_policies_obey_the_release() -> None:
-    objects = _objects(run("export", "policies", "--config=/dev/null", INSTALLED))
-    reference = {"name": "release-parameters", "namespace": "gpu", "parameterNotFoundAction": "Allow"}
-    names = [f"release-{code.lower()}" for code in CODES.split(", ")]
-    assert [one["metadata"]["name"] for one in objects[::2]] == [*names, "release-injections", "release-tolerations"]
-    *pairs, lost_tolerations = zip(objects[::2], objects[1::2], strict=True)
-    # Whatever the mode, the API server would reject an update that drops tolerations.
-    assert "paramKind" not in lost_tolerations[0]["spec"]
-    for policy, binding in pairs:
-        assert policy["spec"]["paramKind"] == {"apiVersion": "v1", "kind": "ServiceAccount"}
-        (mode,) = [one for one in policy["spec"]["matchConditions"] if one["name"] == "mode"]
-        assert "parameters.gpushare-webhook/mode" in mode["expression"]
-        assert binding["spec"]["policyName"] == policy["metadata"]["name"]
-        assert binding["spec"]["paramRef"] == reference
-        excluded = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"][0]
-        assert {"gpu", "kube-system"} <= set(excluded["values"])
-
-
-def test_static_objects_have_names_of_policy_files() -> None:
-    objects = _objects(run("export", "policies", "--config=/dev/null", "--static"))
-    assert all(one["metadata"]["name"].endswith(".static.k8s.io") for one in objects)
-    assert all(one["spec"]["policyName"].endswith(".static.k8s.io") for one in objects[1::2])
-
-
-def test_kinds_select_rules() -> None:
-    ended = run("export", "policies", "--config=/dev/null", "--kinds=Pod,Deployment")
-    matched = _objects(ended)[0]["spec"]["matchConstraints"]["resourceRules"]
-    assert [one["resources"] for one in matched] == [["pods"], ["deployments"]]
-    assert "for Pod, Deployment." in _header(ended)
+def test_guard_holds_literals_of_settings(tmp_path: Path) -> None:
+    text = "limits: {perContainer: 3, perPod: 7}\nnamespaces: [{names: ['team-*'], mode: warn}]"
+    policy, *_ = _objects("--config", _settings(tmp_path, text))
+    variables = {one["name"]: one["expression"] for one in policy["spec"]["variables"]}
+    assert (variables["perContainer"], variables["perPod"]) == ("3", "7")
+    assert '["team-*"].exists(' in str(policy)
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "reason"),
+    ("text", "message"),
     [
-        ("suppress: {annotation: example.com/ignore}", "GPS003", "suppress.annotation is set"),
-        ("facts: {nodes: true}", "GPS001", "facts.nodes is set"),
-        ("limits: {mpsMayAcceptMore: true}", "GPS002", "limits.mpsMayAcceptMore is set"),
+        ("mode: audit", "these settings allow no guard: mode is audit\n"),
         (
-            "namespaces: [{selector: {matchLabels: {team: a}}, severities: {GPS010: warn}}]",
-            "GPS010",
-            "a rule of namespaces with a selector changes its severity",
+            "facts: {nodes: true}",
+            "facts.nodes is set; if a node that shares through MPS is always there, set guard.enabled: true\n",
         ),
+        ("facts: {nodes: true}\nexempt: {label: a}", "exempt.label is set\n"),
+        ("facts: {nodes: true}\nguard: {enabled: true}\nlimits: {fromDevicePlugin: true}", "fromDevicePlugin is set\n"),
     ],
 )
-def test_inexpressible_settings_leave_code_to_webhook(tmp_path: Path, text: str, code: str, reason: str) -> None:
-    file = _settings(tmp_path, text)
-    ended = run("export", "policies", "--config", file)
-    assert f"- {code}: {reason}" in _header(ended)
-    assert f"gpushare-webhook-{code.lower()}" not in [one["metadata"]["name"] for one in _objects(ended) if one]
-    strict = run("export", "policies", "--config", file, "--strict")
-    assert (strict.code, strict.out) == (2, "")
-    assert f"{code} is left to the webhook: {reason}" in strict.err
-
-
-MPS_NODE = "{name: a, labels: {nvidia.com/gpu.sharing-strategy: mps}, resources: {nvidia.com/gpu: 4}}"
-WHOLE_NODE = "{name: b, labels: {nvidia.com/gpu.sharing-strategy: none}, resources: {nvidia.com/gpu: 1}}"
-
-
-def _facts(folder: Path, nodes: str) -> Path:
-    file = folder / "facts.yaml"
-    file.write_text(f"apiVersion: gpushare-webhook/v1\nkind: Facts\nnodes: [{nodes}]\nruntimeClasses: []\n")
-    return file
-
-
-@pytest.mark.parametrize("text", ["", "facts: {nodes: true}"])
-def test_facts_stand_in_policies(tmp_path: Path, text: str) -> None:
-    settings, facts = _settings(tmp_path, text), _facts(tmp_path, MPS_NODE)
-    ended = run("export", "policies", "--config", settings, "--facts", facts, "--strict")
-    objects = {(one["kind"], one["metadata"]["name"]): one["spec"] for one in _objects(ended)}
-    assert not any("paramKind" in spec for spec in objects.values())
-    assert f"They decide {CODES}, for Pod," in _header(ended)
-    assert f"and the facts of {facts}." in _header(ended).splitlines()[0]
-    limits, parameters = (
-        next(one["expression"] for one in objects[key]["variables"] if one["name"] == name)
-        for key, name in (
-            (("ValidatingAdmissionPolicy", "gpushare-webhook-gps001"), "limits"),
-            (("MutatingAdmissionPolicy", "gpushare-webhook-injections"), "parameters"),
-        )
-    )
-    assert limits == 'dyn({"container":1,"pod":1,"timeSlicing":-1})'
-    assert parameters == 'dyn({"limitMps":"1","sharing":"mps"})'
-
-
-def test_facts_of_mixed_nodes_leave_codes_to_webhook(tmp_path: Path) -> None:
-    ended = run("export", "policies", "--config=/dev/null", "--facts", _facts(tmp_path, f"{MPS_NODE}, {WHOLE_NODE}"))
-    assert "They decide GPS003, GPS018, for Pod," in _header(ended)
-    for left in ("GPS001", "GPS017", "pipes and limits"):
-        assert f"- {left}: the facts do not show that every GPU node shares through MPS" in _header(ended)
-
-
-def test_facts_without_nodes_leave_rules_as_they_are(tmp_path: Path) -> None:
-    facts = tmp_path / "facts.yaml"
-    facts.write_text("apiVersion: gpushare-webhook/v1\nkind: Facts\nruntimeClasses: []\n")
-    arguments = ("export", "policies", "--as=vap", "--config=/dev/null")
-    assert _objects(run(*arguments, "--facts", facts)) == _objects(run(*arguments))
-
-
-def test_taints_of_some_nodes_are_left_to_webhook(tmp_path: Path) -> None:
-    nodes = ", ".join(
-        MPS_NODE.replace("name: a", f"name: {key}, taints: [{{key: {key}, effect: NoSchedule}}]") for key in "ab"
-    )
-    settings = _settings(tmp_path, "injections: {tolerations: {fromNodes: ['*']}}")
-    ended = run("export", "policies", "--as=map", "--config", settings, "--facts", _facts(tmp_path, nodes))
-    assert "- tolerations from nodes: the facts show taints that only some GPU nodes have" in _header(ended)
-
-
-@pytest.mark.parametrize(("sandboxes", "is_left"), [("[nvidia]", True), ("[kata*]", False)])
-def test_sandbox_is_left_to_webhook(tmp_path: Path, sandboxes: str, is_left: bool) -> None:
-    settings = _settings(tmp_path, f"injections: {{runtimeClass: {{sandboxes: {sandboxes}}}}}")
-    facts = _facts(tmp_path, MPS_NODE)
-    facts.write_text(facts.read_text().replace("[]", "[{name: nvidia, handler: nvidia}]"))
-    ended = run("export", "policies", "--as=map", "--config", settings, "--facts", facts)
-    assert ("- the runtime class: pods that use MPS do not get it" in _header(ended)) is is_left
-
-
-def test_policies_of_release_guard_codes_that_depend_on_facts(tmp_path: Path) -> None:
-    text = "facts: {nodes: true}\nseverities: {GPS010: warn}"
-    ended = run("export", "policies", "--config", _settings(tmp_path, text), INSTALLED)
-    assert "They decide GPS003, GPS018, for Pod," in _header(ended)
-    assert "- GPS001: facts.nodes is set, and a policy denies only where every GPU node" in _header(ended)
-    found = {one["metadata"]["name"]: one["spec"] for one in _objects(ended)[::2]}
-    # The hooks warn: policies only deny.
-    assert not found.keys() & {"release-gps009", "release-gps010", "release-gps015"}
-    conditions = {name: [one["name"] for one in spec["matchConditions"]] for name, spec in found.items()}
-    assert conditions["release-gps001"][:3] == ["mode", "all-share", "has-limit"]
-    assert conditions["release-gps017"][:3] == ["mode", "all-share", "no-mirror"]
-    assert conditions["release-gps003"][:2] == ["mode", "no-mirror"]
-
-
-@pytest.mark.parametrize("fact", ["nodes: true", "deviceClasses: true", "devicePlugin: gpus/configuration"])
-def test_injections_of_release_wait_for_facts_about_nodes(fact: str, tmp_path: Path) -> None:
-    ended = run("export", "policies", "--config", _settings(tmp_path, f"facts: {{{fact}}}"), INSTALLED)
-    spec = next(one["spec"] for one in _objects(ended) if one["metadata"]["name"] == "release-injections")
-    variables = {one["name"]: one["expression"] for one in spec["variables"]}
-    assert '"knowsNodes":"true"' in variables["options"]
-    assert variables["parameters"] != "dyn({})"
-
-
-def test_strict_export_of_expressible_settings_is_the_same() -> None:
-    arguments = ("export", "policies", "--config=/dev/null")
-    assert run(*arguments, "--strict") == run(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("argument", "problem"),
-    [
-        ("--as=vap,rego", 'there is no form "rego"; choose from vap'),
-        ("--kinds=Deploymnt", 'no policy covers a kind "Deploymnt"; did you mean "Deployment"?'),
-        ("--installed-as=release", "must be namespace/name of an object"),
-    ],
-)
-def test_wrong_option_is_refused(argument: str, problem: str) -> None:
-    ended = run("export", "policies", argument)
+def test_settings_without_guard_are_rejected(tmp_path: Path, text: str, message: str) -> None:
+    ended = run("export", "guard", "--config", _settings(tmp_path, text))
     assert (ended.code, ended.out) == (2, "")
-    assert problem in ended.err
+    assert ended.err.endswith(message)
 
 
-@pytest.mark.parametrize(
-    ("argument", "problem"),
-    [
-        ("--static", "--static and --installed-as: policy files read no objects; leave out one"),
-        ("--facts=-", "--facts and --installed-as: the webhook of a release knows the facts; leave out one"),
-    ],
-)
-def test_release_excludes_static_files_and_facts(argument: str, problem: str) -> None:
-    ended = run("export", "policies", argument, INSTALLED)
+def test_administrator_asks_for_guard_beside_facts(tmp_path: Path) -> None:
+    assert _objects("--config", _settings(tmp_path, "facts: {nodes: true}\nguard: {enabled: true}"))
+
+
+def test_profile_decides_too() -> None:
+    assert "no resource is shared" in run("export", "guard", "--config=/dev/null", "--profile=dra").err
+
+
+def test_wrong_name_of_release_is_rejected() -> None:
+    ended = run("export", "guard", "--config=/dev/null", "--installed-as=own")
     assert (ended.code, ended.out) == (2, "")
-    assert problem in ended.err
+    assert "--installed-as" in ended.err
+
+
+def test_view_says_why_settings_allow_no_guard(tmp_path: Path) -> None:
+    line = "# These settings allow no guard in the API server: exempt.label is set.\n"
+    assert line in run("config", "view", "--config", _settings(tmp_path, "exempt: {label: a}")).out
+    assert "guard in the API server" not in run("config", "view", "--config=/dev/null").out

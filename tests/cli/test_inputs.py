@@ -43,10 +43,6 @@ def test_folder_is_read_with_all_below_it(tree: Path, options: tuple[str, ...]) 
     assert (ended.code, ended.err.splitlines()[-1]) == (0, "5 objects: 4 edited, 1 unchanged")
 
 
-def test_inputs_keep_order(tree: Path) -> None:
-    assert names("-f", "below", "-f", "b.yaml", "-f", "a.yml") == ["d", "e", "f", "b", "a"]
-
-
 def test_standard_input_beside_files(tree: Path) -> None:
     ended = run("check", "-f", "a.yml", "-f", "-", "-o", "json", stdin=POD.format(name="piped").encode())
     files = [(result["file"], result["object"]["name"]) for result in ended.json()["results"]]
@@ -61,72 +57,6 @@ def test_failed_inputs_do_not_stop_others(tree: Path, command: str) -> None:
     assert [line.split(" ")[0] for line in ended.err.splitlines()][:3] == ["missing.yaml:", "b.yaml:2:1:", "empty:"]
     assert '"name": "a"' in ended.out
     ended.json()
-
-
-def test_errors_go_to_standard_error_and_json(data: Path) -> None:
-    ended = run("check", "-f", "unreadable.yaml", "-f", "malformed.yaml", "-f", "missing", "-o", "json")
-    assert ended.json()["summary"] == {
-        "objects": 0,
-        "allowed": 0,
-        "warned": 0,
-        "denied": 0,
-        "skipped": 0,
-        "errors": 3,
-    }
-    assert ended.json()["errors"] == [
-        {"file": "unreadable.yaml", "line": 4, "column": 9, "message": "the quote that opens here is never closed"},
-        {
-            "file": "malformed.yaml",
-            "line": 6,
-            "column": 15,
-            "message": "spec.containers: expected a list, found a mapping",
-        },
-        {"file": "missing", "line": 0, "column": 0, "message": "no such file or folder"},
-    ]
-    assert ended.err.splitlines() == [
-        "unreadable.yaml:4:9: the quote that opens here is never closed",
-        "malformed.yaml:6:15: spec.containers: expected a list, found a mapping",
-        "missing: no such file or folder",
-    ]
-
-
-MALFORMED = {
-    "spec: []": (3, 7, "spec: expected a mapping, found a list"),
-    "spec: {containers: x}": (3, 20, "spec.containers: expected a list, found text"),
-    "spec: {containers: [c]}": (3, 21, "spec.containers[0]: expected a mapping, found text"),
-    "spec: {containers: [{resources: 1}]}": (3, 33, "spec.containers[0].resources: expected a mapping, found a number"),
-    "metadata: []": (3, 11, "metadata: expected a mapping, found a list"),
-    "metadata: {name: 1}": (3, 18, "metadata.name: expected text, found a number"),
-}
-
-
-@pytest.mark.parametrize("wrong", MALFORMED)
-def test_malformed_object_has_position(here: Path, wrong: str) -> None:
-    line, column, said = MALFORMED[wrong]
-    (here / "pod.yaml").write_text(f"apiVersion: v1\nkind: Pod\n{wrong}\n")
-    ended = run("check", "-f", "pod.yaml")
-    assert (ended.code, ended.err) == (2, f"pod.yaml:{line}:{column}: {said}\n")
-    assert ended.out == "0 objects: nothing to check; 1 error\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("apiVersion: v1\n", "thing.yaml:1:1: no `kind`: not a Kubernetes object\n"),
-        ("apiVersion: v1\nkind:\n", "thing.yaml:2:6: no `kind`: not a Kubernetes object\n"),
-        ("kind: Pod\n", "thing.yaml:1:1: no `apiVersion`: not a Kubernetes object\n"),
-        ("a: 1\n", "thing.yaml:1:1: no `kind` and no `apiVersion`: not a Kubernetes object\n"),
-        (
-            "apiVersion: v1\nkind: List\nitems:\n- a: 1\n",
-            "thing.yaml:4:3: no `kind`: not a Kubernetes object\n",
-        ),
-        ('apiVersion: v1\nkind: ""\n', "thing.yaml:2:7: no `kind`: not a Kubernetes object\n"),
-    ],
-)
-def test_object_without_kind_is_malformed(here: Path, text: str, said: str) -> None:
-    (here / "thing.yaml").write_text(text)
-    ended = run("check", "-f", "thing.yaml")
-    assert (ended.code, ended.err) == (2, said)
 
 
 @pytest.mark.parametrize("command", ["check", "mutate"])
@@ -177,33 +107,6 @@ def test_empty_file_name_is_not_current_folder(tree: Path) -> None:
     assert ended.out == "0 objects: nothing to check; 1 error\n"
 
 
-def test_files_that_are_not_read_are_counted_and_listed(tree: Path) -> None:
-    (tree / "link").symlink_to("below")
-    (tree / "values.yaml").write_text("a: 1")
-    (tree / "below" / "deeper" / "e.yaml").write_text("kind: {{ a }}")
-    ended = run("check", ".", "--exclude", "f.json", "-o", "json")
-    assert ended.code == 0
-    assert ended.json()["unread"] == [
-        {"file": "./below/deeper/e.yaml", "reason": "an unrendered template"},
-        {"file": "./below/f.json", "reason": "excluded by --exclude"},
-        {"file": "./link/", "reason": "a link to a folder"},
-        {"file": "./values.yaml", "reason": "part of a Helm chart"},
-    ]
-    assert ended.json()["summary"]["unread"] == {
-        "files": 3,
-        "folders": 1,
-        "reasons": {
-            "an unrendered template": 1,
-            "excluded by --exclude": 1,
-            "part of a Helm chart": 1,
-            "a link to a folder": 1,
-        },
-    }
-    lines = run("check", ".").out.splitlines()
-    assert "1 file not read: an unrendered template" in lines
-    assert "1 folder not read: a link to a folder" in lines
-
-
 @pytest.mark.parametrize("command", ["check", "mutate"])
 def test_only_skipped_files_are_an_error(here: Path, command: str) -> None:
     for name in ("a.yaml", "b.yaml"):
@@ -214,13 +117,6 @@ def test_only_skipped_files_are_an_error(here: Path, command: str) -> None:
     ended = run(command, "-f", ".", "--exclude", "*")
     assert ended.code == 2
     assert ended.err.startswith(".: every file here is skipped (2 excluded by --exclude)\n")
-
-
-def test_pattern_that_the_shell_has_not_expanded(tree: Path) -> None:
-    assert names("below/**/*.yaml") == ["d", "e"]
-    ended = run("check", "below/*.yml")
-    assert ended.code == 2
-    assert ended.err == "below/*.yml: no .json, .jsonl, .ndjson, .yaml or .yml file matches this pattern\n"
 
 
 def test_review_has_namespace_of_its_request(here: Path) -> None:
@@ -240,14 +136,6 @@ def test_recorded_review_gets_codes_of_the_webhook(here: Path, name: str) -> Non
     expected = recorded.expectations()[name].get("validate", {"codes": []})["codes"]
     # GPS019 is about a pod that the other hook has not edited, which it edits after the author has sent it.
     assert {finding["code"] for finding in result["findings"]} == set(expected) - {"GPS019"}
-
-
-def test_helm_source_is_reported(here: Path) -> None:
-    text = POD.format(name="a")
-    (here / "rendered.yaml").write_text(f"---\n# Source: app/templates/a.yaml\n{text}---\n{text}")
-    first, second = run("check", "rendered.yaml", "-o", "json").json()["results"]
-    assert first["source"] == "app/templates/a.yaml"
-    assert "source" not in second
 
 
 @pytest.mark.parametrize("option", ["--config", "--facts"])

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 import yaml
 from kubernetes.aio.config import incluster_config
 
-from tests.cli.cluster import INSTALLED_AS, NODES, RUNTIME_CLASSES, SETTINGS, TOKEN, FakeCluster, mixed, named, running
+from tests.cli.cluster import INSTALLED_AS, NODES, RUNTIME_CLASSES, SETTINGS, TOKEN, FakeCluster, named
 from tests.cli.run import Ended, run
 from tests.project.repository import ROOT
 
@@ -22,18 +21,6 @@ POD = """\
 {{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: {namespace}}}, spec: {{nodeSelector: {{{selector}}},
  containers: [{{name: c, resources: {{limits: {{nvidia.com/gpu: {amount}}}}}}}]}}}}
 """
-
-
-@pytest.fixture
-def cluster() -> FakeCluster:
-    return mixed()
-
-
-@pytest.fixture
-def prod(cluster: FakeCluster, here: Path) -> Iterator[tuple[str, ...]]:
-    """The options that lead to the cluster."""
-    with running(cluster, here) as file:
-        yield "--kubeconfig", str(file), "--context", "prod"
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ HOLDERS = {
     "operator in a chart of charts": release({"gpu-operator": DATA}),
     "Application": application(source={"helm": {"valuesObject": MAP}}),
     "Application with text": application(source={"helm": {"values": dumped(DATA)}}),
-    "Application with sources": application(sources=[{}, {"helm": {"values": dumped(MAP)}}]),
+    "Application with sources": application(sources=[1, {"helm": {"values": dumped(MAP)}}]),
     "ApplicationSet": made(
         "argoproj.io/v1alpha1",
         "ApplicationSet",
@@ -161,35 +161,8 @@ def test_configuration_that_is_too_large_is_an_error(here: Path, block: str, is_
     ] * is_error
 
 
-@pytest.mark.parametrize("sharing", [{"mps": True}, {"mps": {"enabled": True}}, {"mps": None, "time": 1}])
-def test_sharing_of_another_program_is_no_configuration(here: Path, sharing: Any) -> None:
-    (here / "a.yaml").write_text(dumped(made("v1", "ConfigMap", data={"one": dumped({"sharing": sharing})})))
-    (here / "b.yaml").write_text(dumped({"sharing": sharing}))
-    report = run("check", ".", "-o", "json").json()
-    assert (len(report["results"]), report["results"][0]["decision"], report["errors"]) == (1, "skipped", [])
-
-
 def in_config_map(**texts: str) -> str:
     return dumped(made("v1", "ConfigMap", data=texts))
-
-
-WRONG = {
-    "version and flags": "version: v1\nflags: {plugin: {deviceListStrategy: foo}}\n",
-    "version and a list": "version: v1\nsharing: []\n",
-    "another version": "version: v1beta1\nflags: {migStrategy: mixd}\n",
-    "capitals": "Sharing:\n  MPS: {resources: [{name: nvidia.com/gpu, replicas: 1}]}\n",
-    "space": "sharing : {mps: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}\n",
-}
-
-
-@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
-@pytest.mark.parametrize("name", ["a.yaml", "."])
-@pytest.mark.parametrize("is_in_config_map", [False, True])
-def test_wrong_configuration_is_known_by_its_content(here: Path, text: str, name: str, is_in_config_map: bool) -> None:
-    (here / "a.yaml").write_text(in_config_map(one=text) if is_in_config_map else text)
-    ended = run("check", name, "-o", "json")
-    assert [code for _, code, *_ in found(ended.json())] == ["GPS030"]
-    assert ended.json()["errors"] == []
 
 
 @pytest.mark.parametrize(
@@ -242,23 +215,6 @@ def test_template_in_values_is_an_error(here: Path) -> None:
     assert [one["message"].partition(":")[0] for one in ended.json()["errors"]] == ["this configuration cannot be read"]
 
 
-OTHER_PROGRAMS = {
-    "flags of features": "version: 1\nflags: {new-page: true}\n",
-    "flipt": "version: '1.2'\nflags:\n- key: mps\n  enabled: true\n",
-    "file sharing": "version: 3\nsharing: {enabled: true}\n",
-    "sharing": "sharing: file\n",
-    "notes": "mps: million pages per second\n",
-    "resources": "mps: {resources: {limits: {cpu: 1}}}\n",
-}
-
-
-@pytest.mark.parametrize("text", OTHER_PROGRAMS.values(), ids=OTHER_PROGRAMS)
-def test_config_map_of_another_program_is_left_alone(here: Path, text: str) -> None:
-    (here / "a.yaml").write_text(in_config_map(one=text, two=text))
-    report = run("check", "a.yaml", "-o", "json").json()
-    assert ([one["decision"] for one in report["results"]], report["errors"]) == (["skipped"], [])
-
-
 def test_comment_in_the_configuration_ignores_a_finding(here: Path) -> None:
     text = dumped(CONFIG_MAP).replace("replicas: 1", "replicas: 1  # gpushare-webhook: ignore GPS030 - for a test")
     (here / "a.yaml").write_text(text)
@@ -307,14 +263,6 @@ def test_name_that_no_configuration_has_is_found_in_each_holder(here: Path, valu
         report = run("check", *names, "--jobs", jobs, "-o", "json").json()
         assert [(code, found_path) for _, code, found_path, *_ in found(report)] == [("GPS033", path)]
         assert report["errors"] == []
-
-
-def test_configurations_under_the_key_of_the_other_chart_are_found(here: Path) -> None:
-    values = {"devicePlugin": {"config": {"create": True, "name": "x", "map": {"one": ONE}}}}
-    (here / "values.yaml").write_text(dumped(values))
-    report = run("check", "values.yaml", "-o", "json").json()
-    assert sorted(code for _, code, *_ in found(report)) == ["GPS030", "GPS033"]
-    assert report["errors"] == []
 
 
 def codes_of(value: Any, here: Path) -> tuple[list[str], list[Any]]:
@@ -368,19 +316,3 @@ def test_known_chart_needs_no_text_that_is_a_configuration(here: Path) -> None:
     assert codes_of(release(values, "nvidia-device-plugin"), here) == (["GPS033", "GPS033"], [])
     assert codes_of(release(values, "my-web"), here) == ([], [])
     assert codes_of(release({"nvidia-device-plugin": values}, "my-web"), here) == (["GPS033", "GPS033"], [])
-
-
-@pytest.mark.parametrize(
-    ("config", "lines"),
-    [
-        ({"fallbackStrategies": ["nmaed"]}, [3]),
-        ({"fallbackStrategies": ["named", "single"]}, [2]),
-        ({"fallbackStrategies": ["named", "empty"]}, []),
-        ({"default": "b"}, []),
-    ],
-)
-def test_nodes_without_a_label_need_a_configuration(here: Path, config: Any, lines: list[int]) -> None:
-    values = {"config": {**config, "map": {"a": FOUR, "b": FOUR}}}
-    (here / "a.yaml").write_text(dumped(values))
-    report = run("check", "a.yaml", "-o", "json").json()
-    assert [(code, line) for _, code, _, _, line in found(report)] == [("GPS033", line) for line in lines]

@@ -86,11 +86,11 @@ def test_value_of_each_finding_is_at_its_position(style: str) -> None:
         lines = text.split("\n")
         for located in checked.result().findings:
             rest = lines[located.line - 1][located.column - 1 :]
-            value = _nearest(one.object, located.finding.path)
+            value = _nearest(one.object, located.path)
             assert _begins_with(rest, value, is_block="block" in style), (
                 one.name,
-                located.finding.code,
-                located.finding.path,
+                located.code,
+                located.path,
                 rest[:80],
             )
             places += 1

@@ -17,10 +17,10 @@ def found(ended: Ended) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "codes"),
     [
-        ([], ["GPS001", "GPS004", "GPS005", "GPS015"]),
-        (["--select", "gps004, GPS015"], ["GPS004", "GPS015"]),
-        (["--select", "GPS004", "--select", "GPS015,"], ["GPS004", "GPS015"]),
-        (["--ignore", "GPS001,gps004"], ["GPS005", "GPS015"]),
+        ([], ["GPS001", "GPS004", "GPS005", "GPS009"]),
+        (["--select", "gps004, GPS009"], ["GPS004", "GPS009"]),
+        (["--select", "GPS004", "--select", "GPS009,"], ["GPS004", "GPS009"]),
+        (["--ignore", "GPS001,gps004"], ["GPS005", "GPS009"]),
         (["--select", "GPS001,GPS004", "--ignore", "GPS001"], ["GPS004"]),
         (["--ignore", "GPS001", "--select", "GPS001,GPS004"], ["GPS004"]),
     ],

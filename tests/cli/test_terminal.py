@@ -11,7 +11,7 @@ import pytest
 from tests.cli.terminal import in_terminal, without_styles
 from tests.report.golden import INPUTS
 from tests.report.reports import DENIAL, UNREADABLE, result
-from webhook.cli import screen
+from webhook.cli import output
 from webhook.cli.check import Progress
 from webhook.report.lines import columns
 
@@ -70,17 +70,8 @@ def value_above(source: str, carets: str) -> str:
     ],
 )
 def test_environment_decides_on_colours(environment: dict[str, str], on_terminal: bool, elsewhere: bool) -> None:
-    assert screen.is_coloured(True, environment) == on_terminal
-    assert screen.is_coloured(False, environment) == elsewhere
-
-
-def test_forced_colours_reach_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    out = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", out)
-    screen.show(screen.paint(out)("deny", "red"))
-    assert out.getvalue() == "\x1b[31mdeny\x1b[0m"
+    assert output.is_coloured(True, environment) == on_terminal
+    assert output.is_coloured(False, environment) == elsewhere
 
 
 @pytest.mark.parametrize(
@@ -89,7 +80,7 @@ def test_forced_colours_reach_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_width_is_that_of_columns_or_80(monkeypatch: pytest.MonkeyPatch, given: str, width: int) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     monkeypatch.setenv("COLUMNS", given)
-    assert screen.width() == width
+    assert output.width() == width
 
 
 class Terminal(io.StringIO):

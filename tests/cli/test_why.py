@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -10,7 +9,7 @@ from unittest import mock
 import pytest
 import yaml
 
-from tests.cli.cluster import NODES, FakeCluster, mixed, running
+from tests.cli.cluster import NODES, FakeCluster, mixed
 from tests.cli.run import run
 from tests.live.cluster_objects import GPU, Object, container, pod
 from tests.live.why.recorded import bound, event, state, unscheduled
@@ -54,26 +53,25 @@ def cluster() -> FakeCluster:
 
 
 @pytest.fixture
-def prod(cluster: FakeCluster, here: Path) -> Iterator[tuple[str, ...]]:
-    with running(cluster, here) as file:
-        yield "--kubeconfig", str(file), "--context", "prod", "-n", "team-a"
+def prod(prod: tuple[str, ...]) -> tuple[str, ...]:
+    return (*prod, "-n", "team-a")
 
 
 def causes(*arguments: Any) -> list[str]:
     ended = run("why", *arguments, "-o", "json")
-    assert ended.code == 0, ended.err
+    assert ended.code == 1, ended.err
     return [one["cause"] for one in ended.json()["causes"]]
 
 
 def test_text_is_cause_evidence_and_remedy(prod: tuple[str, ...]) -> None:
     ended = run("why", "main", *prod)
-    assert ended.code == 0
+    assert ended.code == 1
     assert ended.out.splitlines() == [
         "pod team-a/main is Pending: others hold the replicas of nvidia.com/gpu on the only node that could take the "
         "pod: 10 in all (replicas-held)",
         "  - node mps-1: 10 of 10 held by team-b/train (10)",
         f"  - scheduler: {MESSAGE}",
-        "  do: wait, or free replicas: kubectl gpushare top -A shows who holds them",
+        "  do: if the pod that holds them is not needed: kubectl delete pod train -n team-b",
     ]
 
 
@@ -120,7 +118,7 @@ def test_missing_right_is_named_and_rest_is_used(
 ) -> None:
     cluster.refused[path] = 403
     ended = run("why", "main", *prod, "-o", "json")
-    assert ended.code == 0
+    assert ended.code == 1
     assert ended.json()["causes"][0]["cause"] == "replicas-held"
     assert [one for one in ended.json()["leftOut"] if rule in one["why"]] != []
     assert rule in run("why", "main", *prod).err
@@ -129,7 +127,7 @@ def test_missing_right_is_named_and_rest_is_used(
 def test_missing_right_on_logs_is_named(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     cluster.refused[LOG] = 403
     ended = run("why", "crashed", *prod, "--logs")
-    assert ended.code == 0
+    assert ended.code == 1
     assert "(exit-code)" in ended.out
     assert 'a Role in namespace team-a: {apiGroups: [""], resources: [pods/log], verbs: [get]}' in ended.err
 
@@ -170,7 +168,7 @@ def test_hostile_text_is_cut_and_printable(cluster: FakeCluster, prod: tuple[str
     cluster.objects[POD] = hostile
     cluster.lists[EVENTS] = [event("FailedScheduling", HOSTILE)]
     ended = run("why", "main", *prod)
-    assert ended.code == 0
+    assert ended.code == 1
     assert len(ended.out) < 20_000
     assert not any(line.lstrip().startswith("::") or "##[" in line for line in ended.out.splitlines())
     assert "\x1b" not in ended.out

@@ -10,7 +10,9 @@ from tests.cluster.harness import audit
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.cache import ToolsMissingError
 from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.webhook import webhook
 from tests.cluster.harness.workspace import Workspace, workspace
+from tests.cluster.sources import Sources, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,6 +80,20 @@ def cluster(needs_node: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
     options = ControlPlaneOptions(api_server_flags=audit.flags(tmp_path_factory.mktemp("audit")))
     with clusters.cluster(options) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def fact_sources(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    """A control plane that holds everything that facts are read from."""
+    with sources(tmp_path_factory.mktemp("audit")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def installed_webhook(cluster: clusters.Cluster) -> Iterator[None]:
+    """The webhook in the session's cluster, for one module."""
+    with webhook(cluster):
+        yield
 
 
 @pytest.fixture

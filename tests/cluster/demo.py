@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.cluster import pod_storm
 from tests.cluster.harness import cluster as clusters
@@ -57,14 +57,14 @@ def show(
     say("\n1. Without the webhook: a Deployment with one replica whose container asks for nvidia.com/gpu: 2.")
     space.kubectl("apply", "-f", "-", manifest=TOO_MUCH)
     without_webhook = count_failed(space)
-    reason = failed(space)[0]["status"]
+    reason = space.failed()[0]["status"]
     say(f"\n   {reason['reason']}: {reason['message']}")
     space.kubectl("delete", "deployment", "train")
     delete_pods(space)
 
     say("\n2. With the webhook, the same kubectl apply:")
     with serving(running):
-        denied = running.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=TOO_MUCH).stderr
+        denied = space.run("apply", "-f", "-", manifest=TOO_MUCH).stderr
         quote(denied)
         with_webhook = count_failed(space)
 
@@ -78,7 +78,7 @@ def show(
 def warm_up(space: Workspace) -> None:
     """Have one pod rejected: a kubelet that has just started reports its first rejection up to ten seconds late."""
     space.api.create(space.pods, pod("warm-up", container(gpus=2)))
-    wait_for("the first failed pod", lambda: failed(space))
+    wait_for("the first failed pod", space.failed)
     delete_pods(space)
 
 
@@ -94,7 +94,7 @@ def count_failed(space: Workspace) -> pod_storm.Counts:
     counts: list[tuple[float, int]] = []
 
     def count() -> bool:
-        counts.append((round(time.monotonic() - began, 2), len(failed(space))))
+        counts.append((round(time.monotonic() - began, 2), len(space.failed())))
         print_count(counts)
         return counts[-1][0] >= pod_storm.SECONDS
 
@@ -111,11 +111,6 @@ def print_count(counts: list[tuple[float, int]]) -> None:
         sys.stdout.flush()
     elif len(counts) == 1 or seconds // 5 > counts[-2][0] // 5:
         say(line)
-
-
-def failed(space: Workspace) -> list[dict[str, Any]]:
-    """The pods that have failed."""
-    return space.api.items(f"{space.pods}?fieldSelector=status.phase=Failed")
 
 
 def show_pod(space: Workspace) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.cluster.harness.manifests import GPU, annotated, container, pod
-from tests.cluster.mixed import CAPABLE, MIG, SHARED
+from tests.cluster.harness.manifests import CAPABLE, GPU, SHARED, annotated, container, pod
+from tests.cluster.mixed import MIG
 
 if TYPE_CHECKING:
     from random import Random
@@ -32,7 +32,6 @@ _TOLERATIONS: tuple[Object, ...] = (
 _ANNOTATIONS = {
     "gpushare-webhook/active-thread-percentage": "30",
     "gpushare-webhook/pinned-device-memory-limit": "0=2G",
-    "gpushare-webhook/memory": "3Gi",
     "team": "a",
 }
 _FIELDS: tuple[Object, ...] = (

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from tests.cluster.harness import credentials
 from webhook.cluster.client import Client, connect
 from webhook.pki import Dependencies, Installation, Keeper, Lifetimes
 
@@ -83,8 +82,7 @@ def install(running: ControlPlaneOnly) -> Path:
     ]
     running.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": objects})
     token = running.kubectl("create", "token", NAME, "-n", NAMESPACE).strip()
-    file = running.place.folder / "guard.kubeconfig"
-    return credentials.write_kubeconfig(file, running.control.server, running.control.authority, token)
+    return running.control.write_kubeconfig(NAME, token)
 
 
 class Replica:

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.cluster.harness.manifests import GPU, container, pod
+from tests.cluster.harness.manifests import CAPABLE, CONFIG, GPU, SHARED, STRATEGY, container, pod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from webhook.policy.placement.cluster_objects import Strategy
 
-SHARED = "nvidia.com/gpu.shared"
 MIG = "nvidia.com/mig-1g.5gb"
-CONFIG = "nvidia.com/device-plugin.config"
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
-CAPABLE = "nvidia.com/mps.capable"
 REPLICAS = "nvidia.com/gpu.replicas"
 PRODUCT = "nvidia.com/gpu.product"
 POOL, RANK = "pool", "rank"
@@ -162,7 +158,8 @@ def mixed_cluster(random: Random) -> MixedCluster:
     """A cluster with a node of most kinds, in which amounts, taints and further labels vary."""
     kinds = random.sample(KINDS, k=random.randint(8, len(KINDS))) + random.choices(KINDS, k=3)
     nodes = tuple(_node(random, f"gpu-{index}", kind) for index, kind in enumerate(kinds))
-    return MixedCluster(random.choice(("0.19.3", "0.20.0")), (*nodes, _without_gpu()))
+    without_gpu = MixedNode("cpu", Kind("cpu", discovered=False), {POOL: "a", RANK: "1"}, (), {})
+    return MixedCluster(random.choice(("0.19.3", "0.20.0")), (*nodes, without_gpu))
 
 
 def _node(random: Random, name: str, kind: Kind) -> MixedNode:
@@ -179,10 +176,6 @@ def _node(random: Random, name: str, kind: Kind) -> MixedNode:
     return MixedNode(
         name, kind, labels, taints, resources, cordoned=state == "cordoned", restarting=state == "restarting"
     )
-
-
-def _without_gpu() -> MixedNode:
-    return MixedNode("cpu", Kind("cpu", discovered=False), {POOL: "a", RANK: "1"}, (), {})
 
 
 def mixed_pod(random: Random, name: str, cluster: MixedCluster) -> Object:

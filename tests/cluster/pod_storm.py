@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import textwrap
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-
-from tests.cluster.svg import Drawing
 
 SECONDS = 30
 """How long each half of a run is watched."""
@@ -24,6 +23,16 @@ _LEFTS = (58, 476)
 _PANEL = 360
 _STEP = 100
 _STYLE = """\
+text{font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
+.paper{fill:#fff}.title{font-size:14px;font-weight:600}.small{font-size:11px;fill:#59636e}
+.axis{stroke:#8c959f;fill:none}.grid{stroke:#d8dee4;fill:none}.bar-mark{stroke:#1f2328;stroke-width:2;fill:none}
+.line{fill:none;stroke-width:2}.dashed{stroke-dasharray:5 4}.whisker{stroke-width:1.5;fill:none}
+.s0{stroke:#0969da}.s1{stroke:#bc4c00}.s2{stroke:#6e7781}.f0{fill:#0969da}.f1{fill:#bc4c00}.f2{fill:#6e7781}
+.ink{stroke:#1f2328}
+@media (prefers-color-scheme:dark){
+text{fill:#e6edf3}.paper{fill:#0d1117}.small{fill:#9198a1}.axis{stroke:#6e7681}.grid{stroke:#262c36}
+.bar-mark,.ink{stroke:#e6edf3}
+.s0{stroke:#4493f8}.s1{stroke:#f0883e}.s2{stroke:#9198a1}.f0{fill:#4493f8}.f1{fill:#f0883e}.f2{fill:#9198a1}}
 .headline{font-size:18px;font-weight:600}.number{font-size:30px;font-weight:700}.storm{fill:#bc4c00}.calm{fill:#1a7f37}
 .code{font:11.5px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}
 .terminal{fill:#f6f8fa;stroke:#d1d9e0}.calm-line{stroke:#1a7f37;stroke-width:3}
@@ -33,6 +42,49 @@ _STYLE = """\
 
 Counts = tuple[tuple[float, int], ...]
 """Seconds since `kubectl apply`, and how many pods had failed."""
+
+Point = tuple[float, float]
+
+
+class Drawing:
+    """Elements of a drawing in pixels; the origin is at the top left."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._elements: list[str] = []
+
+    def text(self, at: Point, content: str, style: str = "", anchor: str = "start") -> None:
+        """A line of text; `anchor` is start, middle or end."""
+        css = f' class="{style}"' if style else ""
+        self._elements.append(
+            f'<text x="{_n(at[0])}" y="{_n(at[1])}" text-anchor="{anchor}"{css}>{escape(content)}</text>'
+        )
+
+    def line(self, start: Point, end: Point, style: str) -> None:
+        """A straight line."""
+        places = " ".join(f"{_n(x)},{_n(y)}" for x, y in (start, end))
+        self._elements.append(f'<polyline points="{places}" class="{style}"/>')
+
+    def box(self, corner: Point, width: float, height: float, style: str) -> None:
+        """A filled box; `corner` is its top left."""
+        self._elements.append(
+            f'<rect x="{_n(corner[0])}" y="{_n(corner[1])}" width="{_n(width)}" height="{_n(height)}" class="{style}"/>'
+        )
+
+    def write(self) -> str:
+        """The whole drawing as a file."""
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" '
+            f'height="{_HEIGHT}" role="img">'
+        )
+        paper = '<rect width="100%" height="100%" class="paper"/>'
+        title = f"<title>{escape(self._title)}</title>"
+        return "\n".join([head, title, f"<style>\n{_STYLE}</style>", paper, *self._elements, "</svg>"]) + "\n"
+
+
+def _n(value: float) -> str:
+    """A tenth of a pixel is enough."""
+    return f"{value:.1f}".removesuffix(".0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +124,8 @@ def from_json(text: str) -> Storm:
 def draw(storm: Storm) -> str:
     """Two panels on one scale: the failed pods of each half, second by second."""
     title = f"{storm.failed} pods fail in {SECONDS} seconds without the webhook, {storm.failed_with_webhook} with it"
-    drawing = Drawing(_WIDTH, _HEIGHT, title, _STYLE)
-    top = _round_up(storm.failed)
+    drawing = Drawing(title)
+    top = (storm.failed // _STEP + 1) * _STEP
     drawing.text((16, 30), "kubectl apply: a Deployment with one replica that asks for nvidia.com/gpu: 2", "headline")
     halves = (
         ("Without the webhook", storm.without_webhook, "storm"),
@@ -120,11 +172,6 @@ def _draw_denial(drawing: Drawing, left: float, denial: str) -> None:
 def _at(counts: Counts, seconds: float) -> int:
     """The last count that was taken until then."""
     return max((failed for at, failed in counts if at <= seconds), default=0)
-
-
-def _round_up(count: int) -> int:
-    """The next step of the scale above the count."""
-    return (count // _STEP + 1) * _STEP
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tests.cluster.harness import audit
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.hooks import namespace
-from tests.cluster.harness.manifests import GPU, container, pod
+from tests.cluster.harness.manifests import CAPABLE, CLASSES, CONFIG, GPU, STRATEGY, container, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.place import Loopback
@@ -23,13 +23,9 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Api, Object
     from tests.cluster.harness.reviews import Reviewer
 
-CONFIG = "nvidia.com/device-plugin.config"
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
-CAPABLE = "nvidia.com/mps.capable"
 MPS = {STRATEGY: "mps", CAPABLE: "true"}
 WHOLE = {STRATEGY: "none", CAPABLE: "false"}
 TEAM = "facts-team"
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 CONFIG_MAPS = f"/api/v1/namespaces/{PLUGIN_NAMESPACE}/configmaps"
 DAEMON_SETS = f"/apis/apps/v1/namespaces/{PLUGIN_NAMESPACE}/daemonsets"
@@ -113,43 +109,12 @@ def sources(folder: Path) -> Iterator[Sources]:
             yield Sources(running, kubeconfig)
 
 
-@contextmanager
-def _patched(api: Api, path: str, change: Object, back: Object) -> Iterator[None]:
-    api.patch(path, change)
-    try:
-        yield
-    finally:
-        api.patch(path, back)
-
-
-@contextmanager
-def _created(api: Api, path: str, body: Object) -> Iterator[None]:
-    api.create(path, body)
-    try:
-        yield
-    finally:
-        api.delete(f"{path}/{body['metadata']['name']}")
-
-
-@contextmanager
-def _deleted(api: Api, path: str) -> Iterator[None]:
-    collection = path.rpartition("/")[0]
-    found = api.get(path)
-    api.delete(path)
-    try:
-        yield
-    finally:
-        for name in ("uid", "resourceVersion", "creationTimestamp"):
-            del found["metadata"][name]
-        api.create(collection, found)
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change of one source, undone at the end, and whether a server's verdicts show it."""
 
     resource: str
-    make: Callable[[Api], AbstractContextManager[None]]
+    make: Callable[[Api], AbstractContextManager[object]]
     shown: Callable[[Reviewer], bool]
 
 
@@ -169,67 +134,41 @@ def _injects_no_runtime_class(server: Reviewer) -> bool:
 NODE = "/api/v1/nodes/mps-1"
 DEDICATED = {"key": "dedicated", "value": "team", "effect": "NoSchedule"}
 
-
-def _config(text: str) -> Object:
-    return {"data": {"strict": text}}
-
-
-def _image(version: str) -> Object:
-    return {
-        "spec": {"template": {"spec": {"containers": daemon_set(version)["spec"]["template"]["spec"]["containers"]}}}
-    }
-
-
 CHANGES = {
-    "node-label": Change(
-        "nodes",
-        lambda api: _patched(api, NODE, {"metadata": {"labels": WHOLE}}, {"metadata": {"labels": MPS}}),
-        _allowed("mixed"),
-    ),
-    "node-taint": Change(
-        "nodes",
-        lambda api: _patched(api, NODE, {"spec": {"taints": [DEDICATED]}}, {"spec": {"taints": []}}),
-        _allowed("mixed"),
-    ),
+    "node-label": Change("nodes", lambda api: api.patched(NODE, {"metadata": {"labels": WHOLE}}), _allowed("mixed")),
+    "node-taint": Change("nodes", lambda api: api.patched(NODE, {"spec": {"taints": [DEDICATED]}}), _allowed("mixed")),
     "node-allocatable": Change(
         "nodes",
-        lambda api: _patched(
-            api, f"{NODE}/status", {"status": {"allocatable": {GPU: "1"}}}, {"status": {"allocatable": {GPU: "4"}}}
-        ),
+        lambda api: api.patched(f"{NODE}/status", {"status": {"allocatable": {GPU: "1"}}}),
         _allowed("mixed"),
     ),
-    "node-deletion": Change("nodes", lambda api: _deleted(api, NODE), _allowed("mixed")),
+    "node-deletion": Change("nodes", lambda api: api.deleted(NODE), _allowed("mixed")),
     "namespace-label": Change(
         "namespaces",
-        lambda api: _patched(
-            api,
-            f"/api/v1/namespaces/{TEAM}",
-            {"metadata": {"labels": {"gpu-rules": "lenient"}}},
-            {"metadata": {"labels": {"gpu-rules": None}}},
-        ),
+        lambda api: api.patched(f"/api/v1/namespaces/{TEAM}", {"metadata": {"labels": {"gpu-rules": "lenient"}}}),
         _allowed("mixed", TEAM),
     ),
     "runtime-class-deletion": Change(
-        "runtimeclasses", lambda api: _deleted(api, f"{CLASSES}/special"), _lacks_runtime_class
+        "runtimeclasses", lambda api: api.deleted(f"{CLASSES}/special"), _lacks_runtime_class
     ),
     "runtime-class-of-cdi": Change(
         "runtimeclasses",
-        lambda api: _created(api, CLASSES, {"metadata": {"name": "nvidia-legacy"}, "handler": "nvidia"}),
+        lambda api: api.created(CLASSES, {"metadata": {"name": "nvidia-legacy"}, "handler": "nvidia"}),
         _injects_no_runtime_class,
     ),
     "device-class": Change(
         "deviceclasses",
-        lambda api: _created(api, DEVICE_CLASSES, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU}}),
+        lambda api: api.created(DEVICE_CLASSES, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU}}),
         _allowed("of-a-driver"),
     ),
     "config-map": Change(
         "configmaps",
-        lambda api: _patched(api, f"{CONFIG_MAPS}/{PLUGIN}", _config(STRICT.replace("true", "false")), _config(STRICT)),
+        lambda api: api.patched(f"{CONFIG_MAPS}/{PLUGIN}", {"data": {"strict": STRICT.replace("true", "false")}}),
         _allowed("strict"),
     ),
     "daemon-set-image": Change(
         "daemonsets",
-        lambda api: _patched(api, f"{DAEMON_SETS}/{PLUGIN}", _image("v0.20.0"), _image("v0.19.3")),
+        lambda api: api.patched(f"{DAEMON_SETS}/{PLUGIN}", {"spec": daemon_set("v0.20.0")["spec"]}),
         _allowed("lenient"),
     ),
 }

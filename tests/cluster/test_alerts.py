@@ -12,10 +12,9 @@ import pytest
 from tests.cluster.harness.hooks import VALIDATING, rejection
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.network_policy import network_policies
-from tests.cluster.harness.prometheus import SPEEDUP, prometheus, scaled
+from tests.cluster.harness.prometheus import SPEEDUP, prometheus, scaled, state_metrics
 from tests.cluster.harness.reader import Reader
 from tests.cluster.harness.release import NAME, NAMESPACE, prepared
-from tests.cluster.harness.state_metrics import state_metrics
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.workloads import assert_completed
 from tests.project.pages import page_block
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 FAILED_CLOSED = "docs/how-to/alerts/GpushareWebhookFailedClosed.md"
 FAILED_OPEN = "docs/how-to/alerts/GpushareWebhookFailedOpen.md"
-OUT_OF_MEMORY = "docs/how-to/alerts/GpushareWebhookOutOfMemory.md"
+OUT_OF_MEMORY = "docs/how-to/alerts/GpushareWebhookRestarts.md"
 DENIALS_RISE = "docs/how-to/alerts/GpushareWebhookDenialsRise.md"
 HEALTHY = "pod/gpu-probe created (server dry run)"
 
@@ -136,16 +135,16 @@ def _replace_validating_bundle(release: Release) -> None:
 
 def test_rise_of_denials_leads_from_alert_to_rollback(release: Release, alerts: Prometheus, reader: Reader) -> None:
     """A valid change rejects pods that were admitted before."""
-    hurried = pod("hurried", terminationGracePeriodSeconds=0)
-    assert rejection(release.cluster, hurried) == ""
-    release.upgrade({"config": {"severities": {"GPS015": "deny"}}})
-    wait_for("GPS015 to reject", lambda: "GPS015" in rejection(release.cluster, hurried), seconds=90)
-    refused = [rejection(release.cluster, hurried) for _ in range(60)]
-    assert all("GPS015" in one for one in refused)
+    curious = pod("curious", hostPID=True)
+    assert rejection(release.cluster, curious) == ""
+    release.upgrade({"config": {"severities": {"GPS009": "deny"}}})
+    wait_for("GPS009 to reject", lambda: "GPS009" in rejection(release.cluster, curious), seconds=90)
+    refused = [rejection(release.cluster, curious) for _ in range(60)]
+    assert all("GPS009" in one for one in refused)
     assert _page_of_firing(alerts, "GpushareWebhookDenialsRise") == DENIALS_RISE
 
     reader.succeed(page_block("docs/how-to/roll-back.md", "helm rollback"))
-    wait_for("the former settings", lambda: rejection(release.cluster, hurried) == "", seconds=90)
+    wait_for("the former settings", lambda: rejection(release.cluster, curious) == "", seconds=90)
     alerts.wait_resolved("GpushareWebhookDenialsRise")
 
 
@@ -157,7 +156,7 @@ def test_network_policy_leads_from_alert_to_remedy(
     probe = page_block("docs/how-to/alerts/GpushareWebhookFailedClosed.md", "--dry-run=server")
     with network_policies(space.cluster, NAMESPACE):
         assert reader.succeed(probe).strip() == HEALTHY
-        release.upgrade({"networkPolicy": {"enabled": True, "webhookFrom": ["203.0.113.0/24"]}})
+        release.upgrade({"networkPolicy": {"enabled": True, "webhookFrom": [{"ipBlock": {"cidr": "203.0.113.0/24"}}]}})
         wait_for("GPU pods to be rejected", lambda: "failed calling webhook" in rejection(space.cluster, pod("asks")))
         assert _page_of_firing(alerts, "GpushareWebhookFailedClosed") == FAILED_CLOSED
         assert _page_of_firing(alerts, "GpushareWebhookFailedOpen") == FAILED_OPEN
@@ -169,7 +168,7 @@ def test_network_policy_leads_from_alert_to_remedy(
         assert "CIDR: 203.0.113.0/24" in shown
         assert space.cluster.place.address in shown
 
-        reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookFailedClosed.md", "networkPolicy.webhookFrom"))
+        reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookFailedClosed.md", "networkPolicy.enabled=false"))
         wait_for("the probe to succeed", lambda: reader.run(probe).strip() == HEALTHY)
         assert_completed(space.start(pod("trains")))
         for alert in ("GpushareWebhookFailedClosed", "GpushareWebhookFailedOpen"):
@@ -189,19 +188,19 @@ def test_replica_out_of_memory_leads_from_alert_to_remedy(
         return _restarts(release) > 0
 
     wait_for("the kernel to kill a replica", killed, seconds=60)
-    assert _page_of_firing(alerts, "GpushareWebhookOutOfMemory") == OUT_OF_MEMORY
+    assert _page_of_firing(alerts, "GpushareWebhookRestarts") == OUT_OF_MEMORY
 
-    shown = reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookOutOfMemory.md", "kubectl describe pods"))
+    shown = reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookRestarts.md", "kubectl describe pods"))
     assert "Reason:       OOMKilled" in shown
     assert '"limits":{"memory":"64Mi"}' in shown
     assert "memory limit too small for the costliest reviews" in shown
 
-    reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookOutOfMemory.md", "--set resources.limits.memory"))
+    reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookRestarts.md", "--set resources.limits.memory"))
     space.cluster.kubectl(f"--namespace={NAMESPACE}", "rollout", "status", f"deployment/{NAME}", "--timeout=120s")
     assert rejection(space.cluster, _large()) == ""
     assert _restarts(release) == 0
     assert_completed(space.start(pod("trains")))
-    alerts.wait_resolved("GpushareWebhookOutOfMemory")
+    alerts.wait_resolved("GpushareWebhookRestarts")
 
 
 def _large() -> Object:

@@ -17,12 +17,12 @@ import pytest
 
 from tests.cli.run import run
 from tests.cluster.generated_pods import OWN_CLASS, generated
-from tests.cluster.harness.conditions import met
+from tests.cluster.harness.custom_kinds import open_kind
 from tests.cluster.harness.hooks import hooks, namespace, rejection
-from tests.cluster.harness.manifests import container, deployment, pod, pod_spec
+from tests.cluster.harness.manifests import CLASSES, container, deployment, pod, pod_spec
 from tests.cluster.harness.reviews import reviewer
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import CLASSES, SETTINGS, TEAM, Sources, sources
+from tests.cluster.sources import SETTINGS, TEAM, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,13 +49,13 @@ class Said(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
-    with sources(tmp_path_factory.mktemp("audit")) as started:
-        api = started.running.api
-        text = json.dumps({"apiVersion": "gpushare-webhook/v1", "kind": "Settings", **SETTINGS})
-        api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {"settings.yaml": text}})
-        api.create(CLASSES, {"metadata": {"name": OWN_CLASS}, "handler": "nvidia"})
-        yield started
+def found(fact_sources: Sources) -> Sources:
+    """The sources of facts, beside the settings of an installation and the runtime class of an author."""
+    api = fact_sources.running.api
+    text = json.dumps({"apiVersion": "gpushare-webhook/v1", "kind": "Settings", **SETTINGS})
+    api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {"settings.yaml": text}})
+    api.create(CLASSES, {"metadata": {"name": OWN_CLASS}, "handler": "nvidia"})
+    return fact_sources
 
 
 @contextmanager
@@ -152,31 +152,19 @@ def test_mode_of_audit_shows_what_enforcement_denies(found: Sources) -> None:
         assert (raised.code, raised.json()["summary"]["denied"]) == (1, 1)
 
 
-JOB_SETS = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{TEAM}/jobsets"
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-
 @pytest.fixture
-def job_sets(found: Sources) -> Iterator[None]:
-    """The custom kind JobSet, with any content, in a cluster that serves no other preset."""
-    open_schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1alpha2", "served": True, "storage": True, "schema": {"openAPIV3Schema": open_schema}}
-    names = {"kind": "JobSet", "plural": "jobsets", "singular": "jobset"}
-    spec = {"group": "jobset.x-k8s.io", "scope": "Namespaced", "names": names, "versions": [version]}
-    path = f"{DEFINITIONS}/jobsets.jobset.x-k8s.io"
-    found.running.api.create(DEFINITIONS, {"metadata": {"name": "jobsets.jobset.x-k8s.io"}, "spec": spec})
-    found.running.api.wait_for(path, "to be established", lambda made: met(made, "Established"))
-    yield
-    found.running.api.delete(path)
-    wait_for("the kind to be gone", lambda: found.running.api.find(JOB_SETS) is None)
+def job_sets(found: Sources) -> Iterator[str]:
+    """The path of the custom kind JobSet, with any content, in a cluster that serves no other preset."""
+    with open_kind(found.running.api, "jobset.x-k8s.io/v1alpha2", "JobSet", TEAM) as path:
+        yield path
 
 
-def test_served_preset_is_audited_and_owns_its_jobs(found: Sources, job_sets: None) -> None:
+def test_served_preset_is_audited_and_owns_its_jobs(found: Sources, job_sets: str) -> None:
     api = found.running.api
     template = {"metadata": {}, "spec": pod_spec(container(gpus=2), restartPolicy="Never")}
     job = {"name": "workers", "replicas": 1, "template": {"spec": {"template": template}}}
     body = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": [job]}}
-    made = api.create(JOB_SETS, {**body, "metadata": {"name": "train"}})
+    made = api.create(job_sets, {**body, "metadata": {"name": "train"}})
     owner = {key: made[key] for key in ("apiVersion", "kind")} | {
         "name": "train",
         "uid": made["metadata"]["uid"],
@@ -187,7 +175,7 @@ def test_served_preset_is_audited_and_owns_its_jobs(found: Sources, job_sets: No
     api.create(jobs, {"metadata": metadata, "spec": {"template": template}})
     wait_for("the pod of the job", lambda: api.items(f"{PODS}?labelSelector=job-name=train-workers-0"))
     with hooked(found):
-        expected = replayed(api, JOB_SETS, {**body, "metadata": {"name": "train"}})
+        expected = replayed(api, job_sets, {**body, "metadata": {"name": "train"}})
     report = run("audit", *cluster_of(found), "-n", TEAM, "-o", "json").json()
     (line,) = [one for one in report["results"] if one["object"]["kind"] == "JobSet"]
     assert (line["object"]["apiVersion"], line["pods"], said(line)) == ("jobset.x-k8s.io/v1alpha2", 1, expected)

@@ -28,7 +28,7 @@ def test_kubelet_rejects_pod_on_named_node(space: Workspace, attempt: str) -> No
     spec, reason = PASSING[attempt]
     (node,) = space.api.items("/api/v1/nodes")
     space.api.create(space.pods, pod("named", nodeName=node["metadata"]["name"], **spec))
-    failed = space.wait_pod("named", "to fail", lambda found: found["status"].get("phase") == "Failed")
+    failed = space.wait_failed("named")
     assert failed["status"]["reason"] == reason
     assert failed["status"].get("containerStatuses", []) == [], "no container has started"
 
@@ -39,5 +39,5 @@ def test_bound_pod_is_checked_by_kubelet(space: Workspace) -> None:
     (node,) = space.api.items("/api/v1/nodes")
     target = {"kind": "Node", "name": node["metadata"]["name"]}
     space.api.create(f"{space.pods}/bound/binding", {"metadata": {"name": "bound"}, "target": target})
-    failed = space.wait_pod("bound", "to fail", lambda found: found["status"].get("phase") == "Failed")
+    failed = space.wait_failed("bound")
     assert failed["status"]["reason"] == "NodeAffinity"

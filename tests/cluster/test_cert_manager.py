@@ -13,10 +13,9 @@ from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
 from tests.cluster.harness import audit, certmanager
-from tests.cluster.harness.conditions import met
 from tests.cluster.harness.creates import creating, lost
 from tests.cluster.harness.release import CORE, HOST, NAME, NAMESPACE, prepared
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.waiting import met, wait_for
 from webhook.policy.workloads.presets import PRESETS
 
 if TYPE_CHECKING:

@@ -58,13 +58,10 @@ def test_pod_runs_with_warning_where_pod_security_forbids_host_path(release: Rel
     with namespace(release.cluster, name, **{"pod-security.kubernetes.io/enforce": level}) as path:
         done = release.cluster.kubectl.run(f"--namespace={name}", "create", "-f", "-", manifest=pod("one", _modest()))
         assert f'Warning: GPS012 namespace "{level}' in done.stderr
-        stored = release.cluster.api.wait_for(f"{path}/pods/one", "to run", _runs)
+        runs = lambda one: one["status"].get("phase") == "Running"  # noqa: E731
+        stored = release.cluster.api.wait_for(f"{path}/pods/one", "to run", runs)
         assert is_mutated(stored)
         assert "hostPath" not in str(stored["spec"])
-
-
-def _runs(one: Object) -> bool:
-    return bool(one["status"].get("phase") == "Running")
 
 
 def _modest() -> Object:

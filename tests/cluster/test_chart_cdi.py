@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.manifests import CLASSES, pod
 from tests.cluster.harness.release import NAMESPACE, prepared
 from tests.cluster.harness.waiting import wait_for
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness.release import Release
     from tests.cluster.harness.workspace import Workspace
 
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 MARKER = "nvidia-legacy"
 REASON = "the cluster injects devices through CDI (RuntimeClass nvidia-legacy), see injections.runtimeClass.whenCdi"
 
@@ -69,14 +68,11 @@ def test_runtime_class_is_injected_only_while_cdi_marker_is_absent(
     servers = _processes(release)
     _wait_known(release, "nvidia")
     before = space.start(pod("before"))
-    release.cluster.api.create(CLASSES, {"metadata": {"name": MARKER}, "handler": MARKER})
-    created = time.monotonic()
-    try:
+    with release.cluster.api.created(CLASSES, {"metadata": {"name": MARKER}, "handler": MARKER}):
+        created = time.monotonic()
         _wait_known(release, "nvidia", MARKER)
         record_property("every server knew the RuntimeClass after", f"{time.monotonic() - created:.1f} s")
         within = space.start(pod("within"))
-    finally:
-        release.cluster.api.delete(f"{CLASSES}/{MARKER}")
     _wait_known(release, "nvidia")
     after = space.start(pod("after"))
 

@@ -72,21 +72,6 @@ def _replicas(space: Workspace, trains: str, count: int) -> Object:
     )
 
 
-@pytest.mark.exhaustive
-def test_gpu_workload_can_be_scaled_labelled_and_deleted_without_servers(
-    release: Release, space: Workspace, trains: str
-) -> None:
-    with _dead(release):
-        space.kubectl("scale", "deployment/trains", "--replicas=1")
-        _replicas(space, trains, 1)
-        space.kubectl("label", "deployment/trains", "team=a")
-        space.kubectl("label", "pod", "--selector=app=trains", "team=a")
-        space.kubectl("rollout", "pause", "deployment/trains")
-        space.kubectl("rollout", "resume", "deployment/trains")
-        space.kubectl("delete", "deployment/trains", "--cascade=foreground", "--timeout=60s")
-        assert space.api.items(space.pods) == []
-
-
 def test_missing_pods_are_created_when_servers_return(release: Release, space: Workspace, trains: str) -> None:
     with _dead(release):
         space.kubectl("scale", "deployment/trains", "--replicas=3")

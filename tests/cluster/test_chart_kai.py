@@ -82,8 +82,8 @@ def test_pod_with_two_whole_cards_gets_no_finding_and_no_pipe_directory(space: W
     labels = {"pool": "cards", "nvidia.mps/enabled": "true"}
     with node_object(space.cluster, "cards-1", labels, gpus=4) as node:
         asks = pod("main", container(gpus=2), nodeSelector={"pool": "cards"})
-        done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=asks)
+        done = space.run("create", "-f", "-", manifest=asks)
         assert (done.returncode, done.stderr) == (0, "")
-        bound = space.wait_pod("main", "to be bound", lambda found: found["spec"].get("nodeName"))
+        bound = space.wait_bound("main")
         assert bound["spec"]["nodeName"] == node
         assert "nvidia-mps" not in str(bound["spec"])

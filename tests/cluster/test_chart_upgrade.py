@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,7 +13,6 @@ import pytest
 
 from tests.cluster.harness.creates import creating, lost, summary
 from tests.cluster.harness.failures import failures
-from tests.cluster.harness.history import history
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import MODES, NAME, RELEASE, bundles, prepared
@@ -19,11 +21,13 @@ from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from http.client import HTTPResponse
 
-    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.api import Api, Object
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.release import Release
     from tests.cluster.harness.workspace import Workspace
+
 
 # The chart's default: on a busy machine, too, the API server learns in this time that a server stops.
 PATIENT = {"shutdownDelay": "10s"}
@@ -89,9 +93,7 @@ def test_upgrade_takes_effect_without_lost_creates(
     record_property("figures", f"{summary(creates.answered)}; {len(lost(creates.answered))} lost")
     assert lost(creates.answered) == [], failures(space.cluster.control).since(before).logged
     assert len(release.pods()) == 3
-    done = space.cluster.kubectl.run(
-        "create", f"--namespace={space.name}", "-f", "-", manifest=pod("two", container(gpus=2), schedulerName="none")
-    )
+    done = space.run("create", "-f", "-", manifest=pod("two", container(gpus=2), schedulerName="none"))
     assert "Warning: GPS001" in done.stderr
     assert done.returncode == 0
 
@@ -138,3 +140,32 @@ def test_field_ownership_of_cert_manager_is_reported_and_can_be_released(release
     release.upgrade(flags=("--server-side=false",))
     del before[_entry(TRAINS)]
     assert release.bundles() == before
+
+
+@contextmanager
+def history(api: Api, collection: str, name: str) -> Iterator[list[Object]]:
+    """The versions of an object while the block runs, from the current one on; complete after the block."""
+    first = api.get(f"{collection}/{name}")
+    query = f"watch=1&fieldSelector=metadata.name={name}&resourceVersion={first['metadata']['resourceVersion']}"
+    versions = [first]
+    connection = api.connection(seconds=600)
+    connection.request("GET", f"{collection}?{query}", headers=api.headers())
+    with ThreadPoolExecutor(1, thread_name_prefix="history") as reader:
+        reading = reader.submit(_read, connection.getresponse(), versions)
+        try:
+            yield versions
+            last = api.get(f"{collection}/{name}")["metadata"]["resourceVersion"]
+            wait_for("the last version", lambda: versions[-1]["metadata"]["resourceVersion"] == last or reading.done())
+        finally:
+            connection.sock.shutdown(socket.SHUT_RDWR)  # wakes the reader, which closing would not
+            reading.result()
+            connection.close()
+
+
+def _read(answer: HTTPResponse, versions: list[Object]) -> None:
+    """Append each version that the watch reports, until the connection ends."""
+    while line := answer.readline():
+        event = json.loads(line)
+        if event["type"] == "ERROR":
+            raise RuntimeError(f"the watch ended: {event['object']['message']}")
+        versions.append(event["object"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.faults.registry import DOCTOR
+from tests.cluster.faults import cluster_side, plugin, webhook_side
 from tests.cluster.faults.site import INSTALLED, Site, bare, site
 from tests.cluster.harness.command import command
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
 
+DOCTOR = (*plugin.TROUBLES, *cluster_side.TROUBLES, *webhook_side.TROUBLES)
 ROUNDS = list(dict.fromkeys(trouble.round for trouble in DOCTOR))
 BEFORE, AFTER = "before", "after"
 """Rounds without a fault."""

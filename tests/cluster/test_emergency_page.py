@@ -12,13 +12,12 @@ from tests.cluster.harness.hooks import rejection
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.reader import Reader
 from tests.cluster.harness.release import prepared
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.waiting import met, wait_for
 from tests.project.pages import page_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.release import Release
     from tests.cluster.harness.workspace import Workspace
@@ -54,7 +53,7 @@ def installed(release: Release, request: pytest.FixtureRequest) -> Iterator[Rele
     manifests = release.manifests()
     release.cluster.kubectl(*request.param.split()[1:], "--filename=-", manifest=manifests)
     try:
-        wait_for("the replicas", lambda: len([one for one in release.pods() if _is_ready(one)]) == 2, seconds=90)
+        wait_for("the replicas", lambda: sum(met(one, "Ready") for one in release.pods()) == 2, seconds=90)
         yield release
     finally:
         release.cluster.kubectl("delete", "--filename=-", "--wait", manifest=manifests)
@@ -68,14 +67,16 @@ def test_annotation_of_page_turns_denial_into_warning_and_back(
     cap = page_block("docs/how-to/emergency.md", "mode=warn")
     show = page_block("docs/how-to/emergency.md", "get --raw")
     lift = page_block(
-        "docs/how-to/emergency.md", "annotate configmap gpushare-webhook --namespace gpushare-webhook gpushare"
+        "docs/how-to/emergency.md",
+        "annotate serviceaccount gpushare-webhook-mode --namespace gpushare-webhook gpushare",
     )
     replicas = len(release.pods())
     wait_for("the webhook to reject", lambda: refused(release))
 
     reader.succeed(cap)
     began = time.monotonic()
-    shown = wait_for("every replica to show the cap", lambda: _capped(reader.run(show), replicas))
+    capped = "mode capped to warn"
+    shown = wait_for("every replica to show the cap", lambda: reader.run(show).count(capped) == replicas)
     took = time.monotonic() - began
     record_property("in force", f"on {replicas} replicas after {took:.1f} s, the commands' own time included")
     assert shown
@@ -86,27 +87,19 @@ def test_annotation_of_page_turns_denial_into_warning_and_back(
     wait_for("the webhook to reject again", lambda: refused(release), seconds=SECONDS)
 
 
-def _is_ready(one: Object) -> bool:
-    return any(found["type"] == "Ready" and found["status"] == "True" for found in one["status"].get("conditions", ()))
-
-
-def _capped(shown: str, replicas: int) -> bool:
-    return shown.count("mode capped to warn") == replicas
-
-
 def test_rollback_of_page_restores_settings_on_all_replicas(
     release: Release, reader: Reader, space: Workspace, record_property: Callable[[str, object], None]
 ) -> None:
     """The change is valid, and rejects what was admitted before."""
     compare = page_block("docs/how-to/roll-back.md", "diff <(")
     back = page_block("docs/how-to/roll-back.md", "helm rollback")
-    hurried = pod("hurried", terminationGracePeriodSeconds=0)
-    assert rejection(release.cluster, hurried) == ""
+    curious = pod("curious", hostPID=True)
+    assert rejection(release.cluster, curious) == ""
     good = _settings(release)
-    release.upgrade({"config": {"severities": {"GPS015": "deny"}}})
-    wait_for("the new settings", lambda: "GPS015" in rejection(release.cluster, hurried), seconds=SECONDS)
+    release.upgrade({"config": {"severities": {"GPS009": "deny"}}})
+    wait_for("the new settings", lambda: "GPS009" in rejection(release.cluster, curious), seconds=SECONDS)
     assert "> " in reader.run(compare)
-    assert "GPS015: deny" in reader.run(compare)
+    assert "GPS009: deny" in reader.run(compare)
 
     with creating(space, rate=10) as creates:
         creates.wait_for_more()
@@ -120,7 +113,7 @@ def test_rollback_of_page_restores_settings_on_all_replicas(
     record_property("meanwhile", f"{summary(creates.answered)}; {len(lost(creates.answered))} lost")
     assert lost(creates.answered) == []
     for _ in range(20):  # either replica may answer
-        assert rejection(release.cluster, hurried) == ""
+        assert rejection(release.cluster, curious) == ""
 
 
 def _settings(release: Release) -> set[float]:

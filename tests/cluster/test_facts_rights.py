@@ -11,47 +11,41 @@ from tests.cluster.harness.reviews import Reviewer, reviewer
 from tests.cluster.harness.rights import ACCOUNT, RULES, grant
 from tests.cluster.harness.selection import parameters
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import CHANGES, SETTINGS, Sources, sources, two
+from tests.cluster.sources import CHANGES, SETTINGS, Sources, two
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.cluster.harness.api import Object
 
 MISSING = [(resource, verb) for resource, rule in RULES.items() for verb in rule["verbs"]]
 EACH_VERB = [("runtimeclasses", "list"), ("nodes", "watch"), ("configmaps", "get")]
 
 
-@pytest.fixture(scope="module")
-def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
-    with sources(tmp_path_factory.mktemp("audit")) as started:
-        yield started
-
-
 @pytest.mark.parametrize("missing", parameters(MISSING, EACH_VERB, "-".join))
-def test_missing_verb_is_named_once_and_granted_without_restart(found: Sources, missing: tuple[str, str]) -> None:
+def test_missing_verb_is_named_once_and_granted_without_restart(
+    fact_sources: Sources, missing: tuple[str, str]
+) -> None:
     resource, verb = missing
     change = next(change for change in CHANGES.values() if change.resource == resource)
-    before = len(_refused(found))
-    grant(found.running, without=(resource, verb))
+    before = len(_refused(fact_sources))
+    grant(fact_sources.running, without=(resource, verb))
     try:
-        with reviewer(found.running, SETTINGS, found.kubeconfig) as server:
-            wait_for("two forbidden requests", lambda: len(_refused(found)) >= before + 2, seconds=60)
+        with reviewer(fact_sources.running, SETTINGS, fact_sources.kubeconfig) as server:
+            wait_for("two forbidden requests", lambda: len(_refused(fact_sources)) >= before + 2, seconds=60)
             assert server.health("/livez")[0] == 200
             assert not server.pod(two("mixed")).allowed
             (named,) = _missing(server, verb, resource)
             assert _rule(resource) in str(named)
-            grant(found.running)
-            with change.make(found.running.api):
+            grant(fact_sources.running)
+            with change.make(fact_sources.running.api):
                 wait_for("the facts", lambda: change.shown(server), seconds=90)
             wait_for("the facts to follow", lambda: not change.shown(server))
             assert _missing(server, verb, resource) == [named]
     finally:
-        grant(found.running)
+        grant(fact_sources.running)
 
 
-def _refused(found: Sources) -> list[audit.Request]:
-    return [asked for asked in audit.requests(found.running.control, "default", ACCOUNT) if asked.refused]
+def _refused(fact_sources: Sources) -> list[audit.Request]:
+    return [asked for asked in audit.requests(fact_sources.running.control, "default", ACCOUNT) if asked.refused]
 
 
 def _missing(server: Reviewer, verb: str, resource: str) -> list[Object]:

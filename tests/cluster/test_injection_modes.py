@@ -17,12 +17,12 @@ import pytest
 import yaml
 
 from tests.cluster.generated_pods import OWN_CLASS, generated
-from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.manifests import CLASSES, container, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.release import CORE, NAME, prepared
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.mixed import PRODUCT, REPLICAS
-from tests.cluster.sources import CLASSES, MPS, WHOLE
+from tests.cluster.sources import MPS, WHOLE
 from webhook.policy.injections import ALL
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ CONFIG_MAP = f"{CORE}/configmaps/{NAME}"
 SETTINGS = {
     "mode": "warn",  # pods over the limit show their edits, too
     "facts": {"nodes": True},
-    "injections": {"voidDevices": {"enabled": True}, "memory": {"enabled": True}, "steering": {"enabled": True}},
+    "injections": {"voidDevices": {"enabled": True}, "steering": {"enabled": True}},
 }
-SIZES = {"nvidia.com/gpu.memory": "16384", PRODUCT: "Tesla-T4"}
+CARD = {PRODUCT: "Tesla-T4"}
 MARK = "gpushare-webhook/injected"
 REPORTED = "gpushare-webhook would inject: "
 BYPASSED = "kube-system"
@@ -73,13 +73,10 @@ class Answer:
 
 @pytest.fixture(scope="module")
 def release(cluster: Cluster) -> Iterator[Release]:
-    cluster.api.create(CLASSES, {"metadata": {"name": OWN_CLASS}, "handler": "nvidia"})
-    try:
-        with prepared(cluster, "self-managed") as release:
-            release.upgrade({"config": SETTINGS})
-            yield release
-    finally:
-        cluster.api.delete(f"{CLASSES}/{OWN_CLASS}")
+    own_class = {"metadata": {"name": OWN_CLASS}, "handler": "nvidia"}
+    with cluster.api.created(CLASSES, own_class), prepared(cluster, "self-managed") as release:
+        release.upgrade({"config": SETTINGS})
+        yield release
 
 
 def test_reported_injections_are_those_that_are_made(
@@ -189,8 +186,8 @@ def _digests(release: Release, what: str) -> set[float]:
 def _nodes(release: Release) -> Iterator[None]:
     """A node with whole cards and one that shares its cards through MPS."""
     with (
-        node_object(release.cluster, "whole-1", SIZES | WHOLE, gpus=4),
-        node_object(release.cluster, "mps-1", SIZES | MPS | {REPLICAS: "4"}, gpus=4),
+        node_object(release.cluster, "whole-1", CARD | WHOLE, gpus=4),
+        node_object(release.cluster, "mps-1", CARD | MPS | {REPLICAS: "4"}, gpus=4),
     ):
         yield
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.harness.reviews import Reviewer, reviewer
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import CHANGES, SETTINGS, Change, Sources, sources
+from tests.cluster.sources import CHANGES, SETTINGS, Change, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,23 +22,17 @@ ALLOWANCE = 3.0
 
 
 @pytest.fixture(scope="module")
-def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
-    with sources(tmp_path_factory.mktemp("audit")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def server(found: Sources) -> Iterator[Reviewer]:
-    with reviewer(found.running, SETTINGS, found.kubeconfig) as started:
+def server(fact_sources: Sources) -> Iterator[Reviewer]:
+    with reviewer(fact_sources.running, SETTINGS, fact_sources.kubeconfig) as started:
         yield started
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_verdicts_follow_change(
-    found: Sources, server: Reviewer, change: Change, record_property: Callable[[str, object], None]
+    fact_sources: Sources, server: Reviewer, change: Change, record_property: Callable[[str, object], None]
 ) -> None:
     wait_for("the facts to be in force", lambda: not change.shown(server))
-    with change.make(found.running.api):
+    with change.make(fact_sources.running.api):
         changed = time.monotonic()
         wait_for("the change", lambda: change.shown(server), seconds=SECONDS + ALLOWANCE, every=0.05)
         record_property("in verdicts after", f"{time.monotonic() - changed:.2f} s")

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from tests.chart import tools
-from tests.cluster.harness import custom_kinds, options, webhook_image
-from tests.cluster.harness.helm import Helm
+from tests.chart.render import REGISTRY
+from tests.cluster.harness import options, webhook_image
 from tests.cluster.harness.hooks import VALIDATING
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import CHART
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from tests.project.pages import Block
 
 NAMESPACE = "gpushare-webhook"
-REPORTS = [("openreports.io", "Report"), ("openreports.io", "ClusterReport")]
-IMAGE = f"gpushare-webhook/gpushare-webhook:{__version__}"
+IMAGE = f"{REGISTRY}/gpushare-webhook/gpushare-webhook:{__version__}"
 LABELLED = "--selector=app.kubernetes.io/name=gpushare-webhook"
 HERE = {name(page): [block for block in shell_blocks(page) if block.runs_in_cluster] for page in pages()}
 INSTALLS = ("helm install", "helm upgrade --install", "helm template gpushare-webhook")
@@ -48,17 +47,14 @@ INSTALLING = [
 
 @pytest.fixture(scope="module")
 def node(cluster: Cluster) -> Iterator[Cluster]:
-    """The cluster with the image under the names that the pages and the chart give it."""
+    """The cluster with the image under the name that the pages give it."""
     webhook_image.load(cluster)
-    for registry in ("docker.io", "registry.example.com"):
-        cluster.node.containers.tag(f"docker.io/library/{webhook_image.IMAGE}", f"{registry}/{IMAGE}")
+    cluster.node.containers.tag(f"docker.io/library/{webhook_image.IMAGE}", IMAGE)
     cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
     for manifest in device_plugin():
         cluster.kubectl("apply", "-f", "-", manifest=manifest)
-    custom_kinds.install(cluster, REPORTS)
     yield cluster
     cluster.kubectl("delete", "namespace", PLUGIN_NAMESPACE)
-    cluster.kubectl("delete", "customresourcedefinition", "reports.openreports.io", "clusterreports.openreports.io")
 
 
 def device_plugin() -> Iterator[Object]:
@@ -85,11 +81,9 @@ def empty(node: Cluster) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def installed(node: Cluster) -> Iterator[Cluster]:
-    """The cluster with the webhook as the README installs it, and with the policies of the API server."""
+    """The cluster with the webhook as the README installs it."""
     folder = clone(node, "installation")
     run(node, HERE["README.md"], folder)
-    upgrade = ("upgrade", "gpushare-webhook", str(folder / "charts" / "gpushare-webhook"), "--reuse-values", "--wait")
-    Helm(node, NAMESPACE)(*upgrade, "--set=policies.enabled=true")
     yield node
     remove(node)
 
@@ -97,7 +91,7 @@ def installed(node: Cluster) -> Iterator[Cluster]:
 def remove(cluster: Cluster) -> None:
     kinds = cluster.kubectl("api-resources", "--api-group=admissionregistration.k8s.io", "--output=name").split()
     found = cluster.kubectl("get", ",".join(kinds), "--output=name").split()
-    # Policies that a page exports have no labels.
+    # A guard that a page exports has no labels.
     if admission := [one for one in found if one.partition("/")[2].startswith("gpushare-webhook")]:
         cluster.kubectl("delete", *admission)
     cluster.kubectl("delete", "deployment", "--all", f"--namespace={NAMESPACE}")

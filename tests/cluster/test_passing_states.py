@@ -15,13 +15,13 @@ import pytest
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.hooks import hooks, local_webhook_process, rejection
-from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.manifests import CONFIG, STRATEGY, container, deployment, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import ControlPlaneOptions, NodeOptions, mps, time_slicing
 from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE, create_account
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.workspace import Workspace, workspace
-from tests.cluster.sources import CONFIG, CONFIG_MAPS, MPS, STRATEGY, two
+from tests.cluster.sources import CONFIG_MAPS, MPS, two
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,13 +69,8 @@ def _is_in_force(cluster: Cluster) -> bool:
     return "GPS001" in rejection(cluster, two("mps")) and not rejection(cluster, two("sliced"))
 
 
-@contextmanager
-def _cordoned(cluster: Cluster) -> Iterator[None]:
-    cluster.kubectl("cordon", NODE)
-    try:
-        yield
-    finally:
-        cluster.kubectl("uncordon", NODE)
+def _cordoned(cluster: Cluster) -> AbstractContextManager[None]:
+    return cluster.api.patched(f"/api/v1/nodes/{NODE}", {"spec": {"unschedulable": True}})
 
 
 @contextmanager
@@ -87,34 +82,27 @@ def _unreachable(cluster: Cluster) -> Iterator[None]:
     cluster.api.wait_for(path, "to be ready again", lambda node: UNREACHABLE not in str(node["spec"]), seconds=60)
 
 
-@contextmanager
-def _restarting(cluster: Cluster) -> Iterator[None]:
-    with cluster.node.without_plugin():
-        yield
-
-
-STATES = {"cordoned": _cordoned, "unreachable": _unreachable, "restarting": _restarting}
+STATES: dict[str, Callable[[Cluster], AbstractContextManager[None]]] = {
+    "cordoned": _cordoned,
+    "unreachable": _unreachable,
+    "restarting": lambda cluster: cluster.node.without_plugin(),
+}
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_pod_waits_for_node_in_passing_state(running: Cluster, space: Workspace, state: str) -> None:
-    passing: Callable[[Cluster], AbstractContextManager[None]] = STATES[state]
-    with passing(running):
-        wait_for("the facts", lambda: NOW in _warnings(space, two("sliced")))
+    with STATES[state](running):
+        wait_for("the facts", lambda: _is_known(space))
         assert "GPS001" in rejection(running, two("mps"))
         assert "GPS001" in rejection(running, pod("anywhere", container(gpus=2)))
-        assert (
-            "Warning: GPS014 "
-            in space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=two("sliced")).stderr
-        )
+        assert "Warning: GPS014 " in space.run("create", "-f", "-", manifest=two("sliced")).stderr
         space.wait_event("two", "FailedScheduling")
     assert space.wait_running("two")["spec"]["nodeName"] == NODE
 
 
-def _warnings(space: Workspace, manifest: Object) -> str:
-    """What kubectl prints when it creates a pod, which is not stored."""
-    arguments = ("-n", space.name, "create", "--dry-run=server", "-f", "-")
-    return space.cluster.kubectl.run(*arguments, manifest=manifest).stderr
+def _is_known(space: Workspace) -> bool:
+    """Whether the webhook knows that no node can take the pod now."""
+    return NOW in space.run("create", "--dry-run=server", "-f", "-", manifest=two("sliced")).stderr
 
 
 def test_drained_pods_are_replaced_and_wait(running: Cluster, space: Workspace) -> None:
@@ -122,7 +110,7 @@ def test_drained_pods_are_replaced_and_wait(running: Cluster, space: Workspace) 
     space.kubectl("rollout", "status", "deployment/trains", "--timeout=60s")
     (before,) = space.api.items(space.pods)
     with _cordoned(running):
-        wait_for("the facts", lambda: NOW in _warnings(space, two("sliced")))
+        wait_for("the facts", lambda: _is_known(space))
         running.kubectl("drain", NODE, "--pod-selector=app=trains", "--timeout=60s")
         waiting = wait_for("a replacement", lambda: _waiting(space))
         assert waiting["metadata"]["name"] != before["metadata"]["name"]

@@ -6,8 +6,10 @@ The nodes have no kubelet, because the scheduler decides by their objects alone.
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -15,18 +17,19 @@ import jsonpatch
 import pytest
 
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.manifests import CLASSES, PODS
 from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE
-from tests.cluster.mixed import amounts, demand, mixed_cluster, mixed_pod, plugin_configs
-from tests.cluster.placing import feasible, stored_nodes
-from tests.cluster.sources import CLASSES, CONFIG_MAPS, DAEMON_SETS, daemon_set
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.mixed import CORDONED, amounts, demand, mixed_cluster, mixed_pod, plugin_configs
+from tests.cluster.sources import CONFIG_MAPS, DAEMON_SETS, daemon_set
 from tests.scheduler import admits
 from webhook.cluster.client import connect
 from webhook.cluster.facts import read_facts
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.patch.build import build
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.reachability import Reachability
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Api, Object
     from tests.cluster.mixed import MixedCluster, MixedNode
 
+
+NODES = "/api/v1/nodes"
 PODS_OF_A_CLUSTER = 90
 MOST_UNKNOWN = 0.2
 STEERING_PODS = 400
@@ -62,16 +67,6 @@ def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
         yield started
 
 
-@contextmanager
-def _device_plugin(api: Api, version: str) -> Iterator[None]:
-    """Store the DaemonSet of a version of the device plugin; delete it at the end."""
-    api.create(DAEMON_SETS, daemon_set(version))
-    try:
-        yield
-    finally:
-        api.delete(f"{DAEMON_SETS}/{PLUGIN}")
-
-
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What the policy says of a pod: the nodes that could take it, how they share, and whether the pod is denied.
@@ -86,8 +81,8 @@ class Prediction:
     denied: bool
 
 
-def _predict(evaluator: Evaluator, asks: Object) -> Prediction:
-    origin = Origin("default", groups=())
+def _predict(evaluator: OfflineEvaluator, asks: Object) -> Prediction:
+    origin = RequestContext("default", groups=())
     (extracted,) = evaluator.pods(asks, "", "Pod")
     context = evaluator.context(extracted, origin)
     placement = context.placement
@@ -180,8 +175,8 @@ def test_scheduler_places_pods_on_predicted_nodes(
     random = Random(seed)  # noqa: S311
     cluster = mixed_cluster(random)
     tally = Tally()
-    with stored_nodes(running.api, cluster), _device_plugin(running.api, cluster.version):
-        evaluator = Evaluator.of(SETTINGS, asyncio.run(_facts(running.control.kubeconfigs["admin"])))
+    with stored_nodes(running.api, cluster), running.api.created(DAEMON_SETS, daemon_set(cluster.version)):
+        evaluator = OfflineEvaluator.of(SETTINGS, asyncio.run(_facts(running.control.kubeconfigs["admin"])))
         for index in range(PODS_OF_A_CLUSTER):
             prediction = _predict(evaluator, mixed_pod(random, f"pod-{index}", cluster))
             nodes = feasible(running.api, prediction.mutated, prediction.candidates)
@@ -202,8 +197,8 @@ def test_steered_pods_land_on_whole_cards(
     random = Random(seed)  # noqa: S311
     cluster = mixed_cluster(random)
     steered = placed = 0
-    with stored_nodes(running.api, cluster), _device_plugin(running.api, cluster.version):
-        evaluator = Evaluator.of(STEERING, asyncio.run(_facts(running.control.kubeconfigs["admin"])))
+    with stored_nodes(running.api, cluster), running.api.created(DAEMON_SETS, daemon_set(cluster.version)):
+        evaluator = OfflineEvaluator.of(STEERING, asyncio.run(_facts(running.control.kubeconfigs["admin"])))
         for index in range(STEERING_PODS):
             asks = mixed_pod(random, f"pod-{index}", cluster)
             prediction = _predict(evaluator, asks)
@@ -217,3 +212,88 @@ def test_steered_pods_land_on_whole_cards(
             placed += bool(nodes)
     record_property(f"of {STEERING_PODS} pods", f"{steered} steered, {placed} placed")
     assert placed
+
+
+@contextmanager
+def stored_nodes(api: Api, cluster: MixedCluster) -> Iterator[None]:
+    """Store the nodes of a cluster and wait until the scheduler may use them; delete them at the end."""
+    for node in cluster.nodes:
+        api.create(NODES, _node_object(node))
+    try:
+        # The node controller replaces its own taints as soon as it has seen a node's conditions.
+        wait_for("the nodes to be found ready", lambda: _has_own_taints(api, cluster))
+        yield
+    finally:
+        api.delete(NODES)
+        wait_for("the nodes to be gone", lambda: not api.items(NODES))
+
+
+def _node_object(node: MixedNode) -> Object:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    room = {"cpu": "8", "memory": "8Gi", "pods": "100"} | {name: str(units) for name, units in node.offered.items()}
+    ready = {"type": "Ready", "status": "True", "reason": "Test", "lastHeartbeatTime": now, "lastTransitionTime": now}
+    return {
+        "metadata": {"name": node.name, "labels": dict(node.labels)},
+        "spec": {"taints": list(node.taints), "unschedulable": node.cordoned},
+        "status": {"capacity": room, "allocatable": room, "conditions": [ready]},
+    }
+
+
+def _has_own_taints(api: Api, cluster: MixedCluster) -> bool:
+    taints = {node["metadata"]["name"]: _taints(node) for node in api.items(NODES)}
+    return all(
+        taints[node.name] == sorted(map(str, (*node.taints, *([CORDONED] if node.cordoned else []))))
+        for node in cluster.nodes
+    )
+
+
+def _taints(node: Object) -> list[str]:
+    kept = ("key", "value", "effect")
+    return sorted(
+        str({name: taint[name] for name in kept if name in taint}) for taint in node["spec"].get("taints", [])
+    )
+
+
+def feasible(api: Api, asks: Object, expected: frozenset[str]) -> frozenset[str]:
+    """The nodes on which the scheduler places a pod in an empty cluster.
+
+    Creates one copy of the pod more than there are expected nodes. Waits until the copies are on all expected nodes and
+    the scheduler finds no node for the last one. If that does not happen, returns the nodes that it chose until then.
+    """
+    with _copies(api, asks, len(expected) + 1):
+        with suppress(TimeoutError):
+            wait_for("the decisions", lambda: _is_decided(api.items(PODS), expected), seconds=15, every=0.02)
+        return _nodes(api.items(PODS))
+
+
+@contextmanager
+def _copies(api: Api, asks: Object, count: int) -> Iterator[None]:
+    """Create copies of a pod that need the same port of their node, so that each takes a node of its own."""
+    for index in range(count):
+        copy = deepcopy(asks)
+        copy["metadata"]["name"] += f"-{index}"
+        copy["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+        api.create(PODS, copy)
+    try:
+        yield
+    finally:
+        api.delete(f"{PODS}?gracePeriodSeconds=0")  # no kubelet ends them
+        wait_for("the pods to be gone", lambda: not api.items(PODS), every=0.02)
+
+
+def _is_decided(pods: list[Object], expected: frozenset[str]) -> bool:
+    nodes = _nodes(pods)
+    if nodes - expected:
+        return True  # a wrong node
+    return nodes == expected and any(_is_unschedulable(pod) for pod in pods)
+
+
+def _nodes(pods: list[Object]) -> frozenset[str]:
+    return frozenset(pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName"))
+
+
+def _is_unschedulable(pod: Object) -> bool:
+    return any(
+        condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable"
+        for condition in pod.get("status", {}).get("conditions", ())
+    )

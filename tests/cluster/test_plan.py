@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import ExitStack
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.generated_pods import OWN_CLASS, generated
-from tests.cluster.harness.conditions import met
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.hooks import namespace
 from tests.cluster.harness.interpreters import at_hand
-from tests.cluster.harness.manifests import GPU, container, deployment
+from tests.cluster.harness.manifests import CAPABLE, CLASSES, GPU, STRATEGY, container, deployment
 from tests.cluster.harness.options import mps, offers, time_slicing, whole
 from tests.cluster.harness.selection import parameters
-from tests.cluster.harness.waiting import wait_for
-from tests.cluster.mixed import CAPABLE, PRODUCT, REPLICAS, STRATEGY
+from tests.cluster.harness.waiting import met, wait_for
+from tests.cluster.mixed import PRODUCT, REPLICAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,13 +29,11 @@ if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 INSTALLED, PLUGIN, TEAM = "installation", "plugin", "planned"
 SETTINGS: Object = {
     "apiVersion": "gpushare-webhook/v1",
     "kind": "Settings",
     "limits": {"fromDevicePlugin": True},
-    "injections": {"memory": {"enabled": True}},
     "facts": {"nodes": True, "runtimeClasses": True, "devicePlugin": {"configMaps": [f"default/{PLUGIN}"]}},
 }
 OBJECTS = 120
@@ -104,21 +102,16 @@ def planned(cluster: Cluster) -> Iterator[Cluster]:
     """The cluster with an installation, the configuration of its device plugin, and templates in a namespace."""
     api = cluster.api
     texts = {INSTALLED: {"settings.yaml": json.dumps(SETTINGS)}, PLUGIN: {"config": json.dumps(BEFORE)}}
-    for name, data in texts.items():
-        api.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": data})
-    classes = [name for name in (OWN_CLASS, "nvidia") if api.find(f"{CLASSES}/{name}") is None]
-    for name in classes:
-        api.create(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"})
-    try:
-        with namespace(cluster, TEAM) as path:
-            for one in templates(Random(32)):  # noqa: S311
-                api.create(f"/apis/apps/v1{path.removeprefix('/api/v1')}/deployments", one)
-            yield cluster
-    finally:
-        for name in texts:
-            api.delete(f"{CONFIG_MAPS}/{name}")
-        for name in classes:
-            api.delete(f"{CLASSES}/{name}")
+    with ExitStack() as stack:
+        for name, data in texts.items():
+            stack.enter_context(api.created(CONFIG_MAPS, {"metadata": {"name": name}, "data": data}))
+        for name in (OWN_CLASS, "nvidia"):
+            if api.find(f"{CLASSES}/{name}") is None:
+                stack.enter_context(api.created(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"}))
+        path = stack.enter_context(namespace(cluster, TEAM))
+        for one in templates(Random(32)):  # noqa: S311
+            api.create(f"/apis/apps/v1{path.removeprefix('/api/v1')}/deployments", one)
+        yield cluster
 
 
 def asked(cluster: Cluster, command: str, *options: str, given: object = None) -> Object:
@@ -156,17 +149,16 @@ def verdicts(results: list[Object]) -> dict[str, tuple[str, frozenset[tuple[str,
 def test_predicted_verdicts_and_nodes_are_those_after_the_change(
     planned: Cluster, change: Change, record_property: Callable[[str, object], None]
 ) -> None:
-    api = planned.api
     with planned.node.marked(NOW.labels):
         before = verdicts(asked(planned, "audit", "-n", TEAM)["results"])
         plan = asked(planned, "plan", "-n", TEAM, "--device-plugin-config", "-", given=change.config)
     predicted = before | verdicts(plan["verdicts"])
-    try:
-        with planned.node.sharing(change.config), planned.node.marked(change.labels):
-            api.patch(f"{CONFIG_MAPS}/{PLUGIN}", {"data": {"config": json.dumps(change.config)}})
-            after = verdicts(asked(planned, "audit", "-n", TEAM)["results"])
-    finally:
-        api.patch(f"{CONFIG_MAPS}/{PLUGIN}", {"data": {"config": json.dumps(BEFORE)}})
+    with (
+        planned.node.sharing(change.config),
+        planned.node.marked(change.labels),
+        planned.api.patched(f"{CONFIG_MAPS}/{PLUGIN}", {"data": {"config": json.dumps(change.config)}}),
+    ):
+        after = verdicts(asked(planned, "audit", "-n", TEAM)["results"])
     right = sum(predicted[name] == after[name] for name in after)
     changed = sum(before[name] != after[name] for name in after)
     record_property(change.name, f"{right} of {len(after)} predicted; {changed} changed")
@@ -181,16 +173,12 @@ def test_predicted_verdicts_and_nodes_are_those_after_the_change(
 
 
 def test_raised_mode_denies_what_the_plan_says(planned: Cluster) -> None:
-    api, path = planned.api, f"{CONFIG_MAPS}/{INSTALLED}"
     lenient = {"data": {"settings.yaml": json.dumps({**SETTINGS, "mode": "warn"})}}
     with planned.node.marked(NOW.labels):
         strict = verdicts(asked(planned, "audit", "-n", TEAM)["results"])
-        api.patch(path, lenient)
-        try:
+        with planned.api.patched(f"{CONFIG_MAPS}/{INSTALLED}", lenient):
             before = verdicts(asked(planned, "audit", "-n", TEAM)["results"])
             plan = asked(planned, "plan", "-n", TEAM, "--enforce")
-        finally:
-            api.patch(path, {"data": {"settings.yaml": json.dumps(SETTINGS)}})
     assert before | verdicts(plan["verdicts"]) == strict
     newly = {one["object"]["name"] for one in plan["verdicts"] if one["change"] == "denied"}
     assert newly == {name for name, (decision, _) in strict.items() if decision == "denied"}

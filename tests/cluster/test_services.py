@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cluster.harness.conditions import met
 from tests.cluster.harness.manifests import container, host_path, labelled, pod
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.waiting import met, wait_for
 
 if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.manifests import SHARED, container, pod
 from tests.cluster.harness.options import mps, time_slicing, whole
 from tests.cluster.harness.workspace import workspace
 
 if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
-
-SHARED = "nvidia.com/gpu.shared"
 
 
 def test_renamed_resource_has_its_own_pipe_directory(cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from tests.cluster.harness.hooks import settings_file
 from tests.cluster.harness.reviews import Reviewer, reviewer
 from tests.cluster.harness.selection import covering, parameters
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import SETTINGS, Sources, sources
+from tests.cluster.sources import SETTINGS, Sources
 from tests.contract.answers import Answered, by_check
 from tests.contract.offline import DIFFER, OF_CONFIGURATIONS, check, review_of
 from tests.fixture import Fixture, load_all
@@ -97,11 +97,11 @@ class Installation:
 
 
 @pytest.fixture(scope="module")
-def installation(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with sources(tmp_path_factory.mktemp("audit")) as found:
-        found.running.api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {}})
-        with reviewer(found.running, SETTINGS, found.kubeconfig) as server:
-            yield Installation(found, server)
+def installation(fact_sources: Sources) -> Iterator[Installation]:
+    running = fact_sources.running
+    running.api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {}})
+    with reviewer(running, SETTINGS, fact_sources.kubeconfig) as server:
+        yield Installation(fact_sources, server)
 
 
 def _shows(fixtures: tuple[Fixture, ...]) -> set[str]:
@@ -133,7 +133,7 @@ def _path(fixture: Fixture) -> str:
 
 def _comparable(answered: Answered, path: str) -> Answered:
     """What both give: only the final hook notices missing edits, and it sends none."""
-    return replace(answered, patch=[]).without("GPS019") if path == "/validate" else answered
+    return answered.without_patch().without("GPS019") if path == "/validate" else answered
 
 
 def test_snapshot_is_stable(installation: Installation, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The switch of an emergency: an annotation on the chart's ConfigMap, and its settings, in force within seconds.
+"""The switch of an emergency: an annotation on the chart's ServiceAccount, and the settings, in force within seconds.
 
 The seconds count from the return of the write until the last replica shows the change.
 """
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from tests.cluster.harness.conditions import met
 from tests.cluster.harness.manifests import GPU, container, pod
 from tests.cluster.harness.release import CORE, NAME, NAMESPACE, RELEASE, SELECTOR, prepared
 from tests.cluster.harness.servers import ServerPod
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.waiting import met, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +32,7 @@ CONTRACT = 3.0
 """Seconds within which a change is in force on all replicas."""
 
 CONFIG_MAP = f"{CORE}/configmaps/{NAME}"
+ACCOUNT = f"{NAME}-mode"
 DETAILS = "/readyz?verbose"
 FROZEN = 20.0
 """Seconds without the API server: longer than the probes of a replica may fail."""
@@ -56,7 +56,9 @@ def release(installed: Release) -> Iterator[Release]:
 
 
 def _annotate(release: Release, *arguments: str) -> None:
-    release.cluster.kubectl("annotate", "configmap", NAME, f"--namespace={NAMESPACE}", "--overwrite", *arguments)
+    release.cluster.kubectl(
+        "annotate", "serviceaccount", ACCOUNT, f"--namespace={NAMESPACE}", "--overwrite", *arguments
+    )
 
 
 def _in_force(release: Release, shown: Callable[[str], bool], *, seconds: float = CONTRACT) -> str:
@@ -78,9 +80,7 @@ def _capped(mode: str) -> Callable[[str], bool]:
 
 def _try(space: Workspace, gpus: int = 2) -> tuple[bool, str]:
     """Whether the API server accepts a pod, and the warnings, without creating it."""
-    done = space.cluster.kubectl.run(
-        "create", f"--namespace={space.name}", "--dry-run=server", "-f", "-", manifest=pod("two", container(gpus=gpus))
-    )
+    done = space.run("create", "--dry-run=server", "-f", "-", manifest=pod("two", container(gpus=gpus)))
     return done.returncode == 0, done.stderr
 
 
@@ -198,10 +198,21 @@ def test_deleted_config_map_changes_nothing_until_it_is_back(
         _in_force(release, _capped("warn"))
     finally:
         release.upgrade()
-    shown = _in_force(release, lambda said: "failing" not in said and "mode capped" not in said)
+    shown = _in_force(release, lambda said: "failing" not in said)
     record_property("return in force after", shown)
     assert _logged(release, "installed settings are missing") == [1, 1]
-    assert not _try(space)[0]
+    assert _try(space)[0]
+
+
+def test_cap_ends_with_its_account(release: Release, space: Workspace) -> None:
+    _annotate(release, f"{MODE}=warn")
+    _in_force(release, _capped("warn"))
+    release.cluster.api.delete(f"{CORE}/serviceaccounts/{ACCOUNT}")
+    try:
+        _in_force(release, lambda said: "mode capped" not in said)
+        assert not _try(space)[0]
+    finally:
+        release.upgrade()
 
 
 def test_frozen_api_server_restarts_nothing_and_is_followed_again(
@@ -248,11 +259,13 @@ def test_new_replica_without_a_verb_is_ready_and_follows_once_granted(
     granted = release.cluster.api.get(ROLE)["rules"]
     _grant(release, [_without(missing, rule) for rule in granted])
     try:
-        gone = release.servers()[0]
-        release.cluster.api.delete(f"{CORE}/pods/{gone.name}")
-        wait_for("two ready replicas", lambda: _ready(release) - {gone.name}, seconds=90)
+        before = release.servers()
+        release.cluster.api.delete(f"{CORE}/pods/{before[0].name}")
+        wait_for("two ready replicas", lambda: _ready(release) - {before[0].name}, seconds=90)
         said = f"from: {source}, failing\n"
-        (new,) = wait_for("the failure", lambda: [one for one in release.servers() if said in one.health(DETAILS)])
+        # The watch of the other replica may end meanwhile, and fail too.
+        (new,) = [one for one in release.servers() if one.name not in {old.name for old in before}]
+        wait_for("the failure", lambda: said in new.health(DETAILS))
         log = release.cluster.kubectl("logs", f"--namespace={NAMESPACE}", new.name)
         assert log.count(f"not allowed to {missing} configmaps {NAMESPACE}/{NAME}; add this rule to a Role") == 1
     finally:
@@ -322,18 +335,20 @@ TOOLS: dict[str, Callable[[Release], object]] = {
 
 
 def _kubectl(release: Release, *command: str) -> None:
-    rendered = release.rendered("configmap.yaml")
+    rendered = release.rendered("modeaccount.yaml")
     rendered["metadata"]["annotations"] = {"applied-by": "-".join(command[:1])}
     release.cluster.kubectl(*command, f"--namespace={NAMESPACE}", "-f", "-", manifest=yaml.safe_dump(rendered))
 
 
 def test_upgrades_keep_annotation(release: Release, record_property: Callable[[str, object], None]) -> None:
-    release.cluster.api.delete(CONFIG_MAP)
+    release.cluster.api.delete(f"{CORE}/serviceaccounts/{ACCOUNT}")
     release.upgrade()  # Helm owns it alone, whatever other tests wrote
     kept = {}
     for tool, run in TOOLS.items():
         _annotate(release, f"{MODE}=warn")
         run(release)
-        kept[tool] = MODE in (release.cluster.api.get(CONFIG_MAP)["metadata"].get("annotations") or {})
+        kept[tool] = MODE in (
+            release.cluster.api.get(f"{CORE}/serviceaccounts/{ACCOUNT}")["metadata"].get("annotations") or {}
+        )
         record_property(tool, "kept" if kept[tool] else "lost")
     assert [tool for tool, survives in kept.items() if not survives] == ["kubectl replace"]

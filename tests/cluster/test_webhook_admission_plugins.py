@@ -11,16 +11,13 @@ import pytest
 from tests.cluster.harness.api import ApiError, Object
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.hooks import local_webhook, namespace
-from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.manifests import CLASSES, GPU, PIPE, PODS, container, deployment, pod
 from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PODS = "/api/v1/namespaces/default/pods"
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
-PIPE = "/mps/nvidia.com/gpu/pipe"
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 ENFORCE = "pod-security.kubernetes.io/enforce"
 CONFINED = {
@@ -43,19 +40,10 @@ def _with_plugin(plugin: str) -> Iterator[ControlPlaneOnly]:
     """A control plane with one admission plugin that is off by default, the runtime class, and the product."""
     with (
         control_plane(ControlPlaneOptions(admission_plugins=(plugin,))) as started,
-        _runtime_class(started, "nvidia"),
+        started.api.created(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"}),
         local_webhook(started),
     ):
         yield started
-
-
-@contextmanager
-def _runtime_class(running: ControlPlaneOnly, name: str) -> Iterator[None]:
-    running.api.create(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"})
-    try:
-        yield
-    finally:
-        running.api.delete(f"{CLASSES}/{name}")
 
 
 def _create(running: ControlPlaneOnly, path: str, manifest: Object) -> tuple[Object, str]:

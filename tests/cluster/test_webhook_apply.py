@@ -7,27 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.manifests import GPU, container, pod
-from tests.cluster.harness.webhook import webhook
+from tests.cluster.harness.manifests import GPU, pod
 from tests.cluster.workloads import assert_completed, pod_of_workload, workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.workspace import Workspace
 
+pytestmark = pytest.mark.usefixtures("installed_webhook")
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 OWN = {"key": "team", "operator": "Equal", "value": "vision", "effect": "NoSchedule"}
 CLIENT_SIDE: list[str] = []
 SERVER_SIDE = ["--server-side"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed(cluster: Cluster) -> Iterator[None]:
-    with webhook(cluster):
-        yield
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +42,6 @@ def test_server_dry_run_returns_mutated_pod_and_stores_nothing(space: Workspace)
         answer = space.kubectl(verb, "--dry-run=server", "-o", "json", "-f", "-", manifest=workload("Pod"))
         assert_completed(json.loads(answer))
     assert space.api.items(space.pods) == []
-
-
-@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
-def test_server_dry_run_is_rejected_like_a_real_request(space: Workspace, kind: str) -> None:
-    with pytest.raises(RuntimeError, match=r'GPS001 container "main" asks for 2 of "nvidia\.com/gpu"'):
-        space.kubectl("apply", "--dry-run=server", "-f", "-", manifest=workload(kind, container(gpus=2)))
 
 
 @pytest.mark.parametrize("way", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.manifests import CAPABLE, GPU, STRATEGY, container, deployment, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import webhook
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.workspace import Workspace
 
-STRATEGY, CAPABLE = "nvidia.com/gpu.sharing-strategy", "nvidia.com/mps.capable"
 MPS_LABEL = {CAPABLE: "true"}
 WHOLE_LABELS = {STRATEGY: "none", CAPABLE: "false"}
 WHOLE = "whole-1"
@@ -59,7 +58,7 @@ EXCLUDES_STRATEGY = _requiring({"key": STRATEGY, "operator": "NotIn", "values": 
 
 def _create(space: Workspace, manifest: Object) -> str:
     """What kubectl writes to its standard error."""
-    return space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=manifest).stderr
+    return space.run("create", "-f", "-", manifest=manifest).stderr
 
 
 def test_pod_excluding_one_mps_label_is_rejected_instead_of_pod_storm(space: Workspace) -> None:
@@ -67,18 +66,14 @@ def test_pod_excluding_one_mps_label_is_rejected_instead_of_pod_storm(space: Wor
     # each, and the ReplicaSet creates the next one.
     storm = deployment("storm", container(gpus=2), **EXCLUDES_STRATEGY)
     assert _create(space, storm) == ""
-    wait_for("a third failed pod", lambda: len(_failed(space)) >= 3, seconds=60)
-    assert {one["spec"]["nodeName"] for one in _failed(space)} == {NODE}
+    wait_for("a third failed pod", lambda: len(space.failed()) >= 3, seconds=60)
+    assert {one["spec"]["nodeName"] for one in space.failed()} == {NODE}
     space.kubectl("delete", "deployment", "storm", "--cascade=foreground", "--timeout=60s")
     with webhook(space.cluster, facts=FACTS):
         for refused in (storm, pod("two", container(gpus=2), **EXCLUDES_STRATEGY)):
             ending = f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n"
             assert _create(space, refused).endswith(ending)
         assert space.api.items(space.pods) == []
-
-
-def _failed(space: Workspace) -> list[Object]:
-    return [found for found in space.api.items(space.pods) if found["status"]["phase"] == "Failed"]
 
 
 def test_remedy_of_rejection_binds_pod_to_whole_card_node(space: Workspace) -> None:
@@ -104,5 +99,5 @@ def _assert_bound_to_whole_card_node(space: Workspace, *names: str) -> None:
         assert "1 node(s) didn't match Pod's node affinity/selector" in event["message"]
     with node_object(space.cluster, WHOLE, WHOLE_LABELS, gpus=4):
         for name in names:
-            bound = space.wait_pod(name, "to be bound", lambda found: found["spec"].get("nodeName"))
+            bound = space.wait_bound(name)
             assert bound["spec"]["nodeName"] == WHOLE

@@ -14,12 +14,12 @@ import pytest
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.manifests import GPU, SHARED, STRATEGY, container, deployment, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import mps, time_slicing, whole
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import webhook
-from tests.cluster.harness.workspace import Workspace, workspace
+from tests.cluster.harness.workspace import workspace
 from tests.cluster.workloads import assert_completed
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
 
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
-SHARED = "nvidia.com/gpu.shared"
 PLUGINS = {"mps": mps(), "time-slicing": time_slicing(), "none": whole()}
 # As GPU feature discovery labels them.
 LABELS = {
@@ -80,7 +78,7 @@ def test_each_pod_runs_on_expected_node(mixed: Cluster, real: str) -> None:
     with workspace(mixed, f"real-{real}") as space, _side_by_side(mixed, real) as nodes:
         for strategy, node in nodes.items():
             space.api.create(space.pods, _on(strategy))
-            bound = space.wait_pod(f"on-{strategy}", "to be bound", lambda found: found["spec"].get("nodeName"))
+            bound = space.wait_bound(f"on-{strategy}")
             assert bound["spec"]["nodeName"] == node
             assert bound["spec"]["runtimeClassName"] == "nvidia"
             assert bool(_mps_parts(bound)) == (strategy == "mps")
@@ -88,11 +86,7 @@ def test_each_pod_runs_on_expected_node(mixed: Cluster, real: str) -> None:
         space.kubectl("delete", "pod", f"on-{real}")  # a whole GPU is offered once
         # This pod has no hint about its node: it gets the parts for MPS, and starts on any node.
         assert_completed(space.start(pod("anywhere", nodeSelector={"kubernetes.io/hostname": NODE})))
-        assert _failed_mounts(space) == []
-
-
-def _failed_mounts(space: Workspace) -> list[Object]:
-    return space.api.items(f"/api/v1/namespaces/{space.name}/events?fieldSelector=reason=FailedMount")
+        assert space.api.items(f"/api/v1/namespaces/{space.name}/events?fieldSelector=reason=FailedMount") == []
 
 
 def test_node_without_mps_grants_two_gpus(mixed: Cluster) -> None:
@@ -100,7 +94,7 @@ def test_node_without_mps_grants_two_gpus(mixed: Cluster) -> None:
         running = space.start(_on("time-slicing", gpus=2))
         assert running["spec"]["nodeName"] == nodes["time-slicing"] == NODE
         space.api.create(space.pods, _on("none", gpus=2))
-        bound = space.wait_pod("on-none", "to be bound", lambda found: found["spec"].get("nodeName"))
+        bound = space.wait_bound("on-none")
         assert bound["spec"]["nodeName"] == nodes["none"]
         for refused in (_on("mps", gpus=2), pod("anywhere", container(gpus=2))):
             with pytest.raises(ApiError, match="denied the request: GPS001 "):
@@ -134,9 +128,8 @@ def test_renamed_resource_pod_is_mutated_and_runs(mixed: Cluster) -> None:
 
 def test_renamed_resource_over_limit_is_rejected_with_its_remedy(mixed: Cluster) -> None:
     with workspace(mixed, "renamed-two") as space:
-        done = mixed.kubectl.run(
-            "-n", space.name, "apply", "-f", "-", manifest=deployment("main", container(gpus=2, resource=SHARED))
-        )
+        asks = deployment("main", container(gpus=2, resource=SHARED))
+        done = space.run("apply", "-f", "-", manifest=asks)
         assert done.stderr.endswith(
             f'denied the request: GPS001 container "main" asks for 2 of "{SHARED}"; '
             "the limit is 1 where it is shared through MPS; ask for 1\ngpushare-webhook explain GPS001\n"

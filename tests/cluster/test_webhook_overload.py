@@ -73,19 +73,14 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
     leaf = authority.sign([product.HOST], datetime.now(UTC), timedelta(days=1))
     with stand_in(cluster.place, answer, leaf) as other:
         labels = {"kubernetes.io/service-name": product.NAME}
-        cluster.api.create(
-            SLICES,
-            {
-                "metadata": {"name": "shedder", "labels": labels},
-                "addressType": "IPv4",
-                "endpoints": [{"addresses": [other.address]}],
-                "ports": [{"name": "", "port": other.port}],
-            },
-        )
-        try:
+        endpoints = {
+            "metadata": {"name": "shedder", "labels": labels},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [other.address]}],
+            "ports": [{"name": "", "port": other.port}],
+        }
+        with cluster.api.created(SLICES, endpoints):
             yield other
-        finally:
-            cluster.api.delete(f"{SLICES}/shedder")
 
 
 def test_one_overloaded_server_of_two_loses_no_create(

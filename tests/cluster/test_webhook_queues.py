@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cluster.harness.hooks import MUTATING
-from tests.cluster.harness.manifests import container, pod_spec
+from tests.cluster.harness.manifests import STRATEGY, container, job, labelled
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.standin import Answer, allow, stand_in
 from tests.cluster.harness.waiting import wait_for
@@ -22,14 +21,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
 
 QUEUE = "kueue.x-k8s.io/queue-name"
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
 WHOLE = {STRATEGY: "none", "nvidia.com/mps.capable": "false"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _installed(cluster: Cluster) -> Iterator[None]:
-    with webhook(cluster), _queue(cluster):
-        yield
 
 
 def _suspend(review: Object) -> Answer:
@@ -37,10 +29,10 @@ def _suspend(review: Object) -> Answer:
     return allow(review, {"op": "add", "path": "/spec/suspend", "value": True})
 
 
-@contextmanager
-def _queue(cluster: Cluster) -> Iterator[None]:
-    """A stand-in for Kueue's mutating webhook: it suspends new Jobs that name a queue."""
-    with stand_in(cluster.place, _suspend) as queue:
+@pytest.fixture(scope="module", autouse=True)
+def _installed(cluster: Cluster) -> Iterator[None]:
+    """The webhook, and a stand-in for Kueue's mutating webhook: it suspends new Jobs that name a queue."""
+    with webhook(cluster), stand_in(cluster.place, _suspend) as queue:
         entry = {
             "name": "jobs.queue.example.test",
             "admissionReviewVersions": ["v1"],
@@ -49,13 +41,10 @@ def _queue(cluster: Cluster) -> Iterator[None]:
             "objectSelector": {"matchExpressions": [{"key": QUEUE, "operator": "Exists"}]},
             "rules": [{"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["jobs"]}],
         }
-        cluster.api.create(MUTATING, {"metadata": {"name": "queue"}, "webhooks": [entry]})
-        try:
+        with cluster.api.created(MUTATING, {"metadata": {"name": "queue"}, "webhooks": [entry]}):
             wait_for("the queue to be called", lambda: _is_suspended(cluster))
             yield
-        finally:
-            cluster.api.delete(f"{MUTATING}/queue")
-            wait_for("the queue to be forgotten", lambda: not _is_suspended(cluster))
+        wait_for("the queue to be forgotten", lambda: not _is_suspended(cluster))
 
 
 def _is_suspended(cluster: Cluster) -> bool:
@@ -65,18 +54,12 @@ def _is_suspended(cluster: Cluster) -> bool:
 
 
 def _job(asks: Object) -> Object:
-    spec = {"template": {"spec": pod_spec(asks, restartPolicy="Never")}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "main", "labels": {QUEUE: "team-a"}},
-        "spec": spec,
-    }
+    return labelled(job("main", asks), **{QUEUE: "team-a"})
 
 
 def _created_with_warning(space: Workspace) -> str:
     """The path of a stored, suspended Job whose pods ask for two replicas."""
-    done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=_job(container(gpus=2)))
+    done = space.run("create", "-f", "-", manifest=_job(container(gpus=2)))
     assert done.returncode == 0, done.stderr
     assert (
         'Warning: GPS001 container "main" asks for 2 of "nvidia.com/gpu"; '
@@ -110,7 +93,7 @@ def test_job_resumed_on_whole_card_node_is_bound_there(space: Workspace) -> None
         chosen = {"suspend": False, "template": {"spec": {"nodeSelector": {STRATEGY: "none"}}}}
         space.api.patch(path, {"spec": chosen})
         (made,) = wait_for("a pod", lambda: space.api.items(space.pods), seconds=60)
-        bound = space.wait_pod(made["metadata"]["name"], "to be bound", lambda found: found["spec"].get("nodeName"))
+        bound = space.wait_bound(made["metadata"]["name"])
         assert bound["spec"]["nodeName"] == whole
         assert _rejections(space) == []
         space.kubectl("delete", "job", "main", "--cascade=orphan")

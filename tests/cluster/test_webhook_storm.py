@@ -12,14 +12,9 @@ from tests.cluster.harness.webhook import webhook
 from tests.cluster.workloads import workload
 
 if TYPE_CHECKING:
-    from tests.cluster.harness.api import Object
     from tests.cluster.harness.workspace import Workspace
 
 MANY = 50
-
-
-def _failed(space: Workspace) -> list[Object]:
-    return [pod for pod in space.api.items(space.pods) if pod["status"]["phase"] == "Failed"]
 
 
 def _refusals(space: Workspace) -> int:
@@ -37,8 +32,8 @@ def test_webhook_prevents_pod_storm(space: Workspace) -> None:
     storm = workload("Deployment", container(gpus=2))
     space.create(storm)
     # A kubelet that has just started reports its first rejection late: count from there.
-    wait_for("a first failed pod", lambda: _failed(space))
-    wait_for("fifty failed pods", lambda: len(_failed(space)) >= MANY, seconds=10)
+    wait_for("a first failed pod", space.failed)
+    wait_for("fifty failed pods", lambda: len(space.failed()) >= MANY, seconds=10)
     space.kubectl("scale", "deployment", "main", "--replicas=0")
     space.kubectl("delete", "pods", "--all")
     with webhook(space.cluster):
@@ -48,7 +43,7 @@ def test_webhook_prevents_pod_storm(space: Workspace) -> None:
         assert space.api.items(space.pods) == []
 
         space.kubectl("delete", "deployment", "main")
-        done = space.cluster.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=storm)
+        done = space.run("apply", "-f", "-", manifest=storm)
         assert done.returncode == 1
         assert "denied the request: GPS001 " in done.stderr
-        assert "NotFound" in space.cluster.kubectl.run("-n", space.name, "get", "deployment", "main").stderr
+        assert "NotFound" in space.run("get", "deployment", "main").stderr

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.manifests import STRATEGY, container, pod
 from tests.cluster.harness.options import time_slicing
-from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import BASE, webhook
 from tests.cluster.workloads import REFUSAL
 
@@ -24,12 +23,10 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.workspace import Workspace
 
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
 TIME_SLICED = {STRATEGY: "time-slicing"}
 LIMITED = {"limits": {"timeSlicing": {"perContainer": 1}}}
 GPS001 = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is time-sliced; ask for 1'
 TWO = pod("two", container(gpus=2), nodeSelector=TIME_SLICED)
-STORM = deployment("storm", container(gpus=2), nodeSelector=TIME_SLICED)
 
 
 @contextmanager
@@ -67,38 +64,22 @@ def _check(folder: Path, manifest: Object, settings: Object) -> tuple[int, list[
 @pytest.mark.usefixtures("strict")
 def test_two_replicas_are_rejected_before_device_plugin_fails_them(space: Workspace, tmp_path: Path) -> None:
     space.api.create(space.pods, TWO)
-    failed = space.wait_pod("two", "to fail", lambda found: found["status"]["phase"] == "Failed")
+    failed = space.wait_failed("two")
     assert (failed["status"]["reason"], failed["status"]["message"]) == ("UnexpectedAdmissionError", REFUSAL)
     assert _check(tmp_path, TWO, LIMITED) == (1, [GPS001])
     space.kubectl("delete", "pod", "two")
     with webhook(space.cluster, settings=LIMITED):
-        done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=TWO)
+        done = space.run("create", "-f", "-", manifest=TWO)
         assert done.stderr.endswith(f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n")
         assert space.api.items(space.pods) == []
         space.start(pod("one", nodeSelector=TIME_SLICED))
-
-
-@pytest.mark.usefixtures("strict")
-def test_deployment_over_limit_is_rejected_instead_of_pod_storm(space: Workspace) -> None:
-    space.create(STORM)
-    wait_for("a third failed pod", lambda: len(_failed(space)) >= 3, seconds=60)
-    space.kubectl("delete", "deployment", "storm", "--cascade=foreground", "--timeout=60s")
-    with webhook(space.cluster, settings=LIMITED):
-        done = space.cluster.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=STORM)
-        assert done.stderr.endswith(f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n")
-        assert space.api.items(f"/apis/apps/v1/namespaces/{space.name}/deployments") == []
-        assert space.api.items(space.pods) == []
-
-
-def _failed(space: Workspace) -> list[Object]:
-    return [found for found in space.api.items(space.pods) if found["status"]["phase"] == "Failed"]
 
 
 @pytest.mark.usefixtures("lenient")
 def test_two_replicas_run_without_finding_where_plugin_accepts_them(space: Workspace, tmp_path: Path) -> None:
     assert _check(tmp_path, TWO, {}) == (0, [])
     with webhook(space.cluster):
-        done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=TWO)
+        done = space.run("create", "-f", "-", manifest=TWO)
         assert (done.returncode, done.stderr) == (0, "")
         running = space.wait_running("two")
         assert running["spec"]["runtimeClassName"] == "nvidia"

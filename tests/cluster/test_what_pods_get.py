@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.harness.manifests import container, deployment, host_path, pod
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.manifests import PIPE, container, host_path, pod
 from tests.cluster.workloads import REFUSAL
 
 if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
 
-PIPE = "/mps/nvidia.com/gpu/pipe"
 HOST_PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"
 SHM = "/dev/shm"  # noqa: S108
 HOST_SHM = "/run/nvidia/mps/shm"
@@ -26,24 +24,10 @@ HOST_SHM = "/run/nvidia/mps/shm"
 
 def test_pod_with_two_replicas_fails(space: Workspace) -> None:
     space.api.create(space.pods, pod("two", container(gpus=2)))
-    failed = space.wait_pod("two", "to fail", lambda found: found["status"]["phase"] == "Failed")
+    failed = space.wait_failed("two")
     assert (failed["status"]["reason"], failed["status"]["message"]) == ("UnexpectedAdmissionError", REFUSAL)
     event = space.wait_event("two", "UnexpectedAdmissionError")
     assert (event["type"], event["message"]) == ("Warning", REFUSAL.removeprefix("Pod was rejected: "))
-
-
-def test_deployment_over_limit_creates_fifty_failed_pods_in_ten_seconds(space: Workspace) -> None:
-    def failed(enough: int) -> bool:
-        return [found["status"]["phase"] for found in space.api.items(space.pods)].count("Failed") >= enough
-
-    deployments = f"/apis/apps/v1/namespaces/{space.name}/deployments"
-    space.api.create(deployments, deployment("storm", container(gpus=2)))
-    try:
-        # A kubelet that has just started reports its first rejection late: count from there.
-        wait_for("a first failed pod", lambda: failed(1))
-        wait_for("fifty failed pods", lambda: failed(50), seconds=10)
-    finally:
-        space.api.delete(f"{deployments}/storm")
 
 
 def test_device_plugin_sets_environment_and_mounts(space: Workspace) -> None:
@@ -110,32 +94,6 @@ def test_read_only_mount_allows_writing_to_fifo(space: Workspace) -> None:
         fifo.unlink()
 
 
-def test_empty_dir_at_dev_shm_hides_mps_daemon(space: Workspace) -> None:
-    (space.cluster.inside.path(HOST_SHM) / "of-the-daemon").touch()
-    mounts = [{"name": "shm", "mountPath": SHM}]
-    memory = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
-    space.start(pod("own", container(volumeMounts=mounts), volumes=memory))
-    assert space.sh("own", f"ls {SHM}") == ""
-    assert len(space.mounts("own", SHM)) > 1, "the daemon's is below"
-
-
-@pytest.mark.parametrize("host_ipc", [False, True])
-def test_dev_shm_is_that_of_mps_daemon_with_and_without_host_ipc(space: Workspace, host_ipc: bool) -> None:
-    (space.cluster.inside.path(HOST_SHM) / "of-the-daemon").touch()
-    space.start(pod("shm", hostIPC=host_ipc))
-    assert "of-the-daemon" in space.sh("shm", f"ls {SHM}")
-
-
-def test_missing_required_host_path_blocks_pod(space: Workspace) -> None:
-    volumes = [host_path("pipe", "/run/nvidia/absent", "Directory")]
-    hanging = pod("hangs", container(volumeMounts=[{"name": "pipe", "mountPath": PIPE}]), volumes=volumes)
-    space.api.create(space.pods, hanging)
-    event = space.wait_event("hangs", "FailedMount")
-    assert "hostPath type check failed: /run/nvidia/absent is not a directory" in event["message"]
-    stored = space.api.get(f"{space.pods}/hangs")
-    assert (stored["status"]["phase"], stored["spec"]["nodeName"]) == ("Pending", "node1")
-
-
 def test_runtime_creates_folder_of_missing_mps_daemon(space: Workspace) -> None:
     folder = space.cluster.inside.path(HOST_PIPE)
     for left in folder.iterdir():
@@ -144,23 +102,3 @@ def test_runtime_creates_folder_of_missing_mps_daemon(space: Workspace) -> None:
     space.start(pod("silent"))
     assert folder.is_dir()
     assert space.sh("silent", f"ls {PIPE}") == ""
-
-
-def _runtime_class(space: Workspace, name: str, handler: str) -> None:
-    body = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": name}, "handler": handler}
-    space.kubectl("apply", "-f", "-", manifest=body)
-
-
-def test_runtime_class_selects_handler(space: Workspace) -> None:
-    _runtime_class(space, "nvidia", "nvidia")
-    running = space.start(pod("through", runtimeClassName="nvidia"))
-    made = running["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
-    assert made in space.cluster.node.containers.calls("nvidia").read_text()
-
-
-def test_unknown_runtime_handler_blocks_pod(space: Workspace) -> None:
-    _runtime_class(space, "absent", "absent")
-    space.api.create(space.pods, pod("hangs", runtimeClassName="absent"))
-    event = space.wait_event("hangs", "FailedCreatePodSandBox")
-    assert 'no runtime for "absent" is configured' in event["message"]
-    assert space.api.get(f"{space.pods}/hangs")["status"]["phase"] == "Pending"

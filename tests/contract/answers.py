@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,6 @@ class Answered:
     denials: list[str]
     warnings: list[str]
     severities: list[str]
-    suppressed: list[str]
     patch: list[dict[str, Any]]
 
     def without(self, code: str) -> Answered:
@@ -36,13 +34,12 @@ def by_hook(answer: Any) -> Answered:
     response = answer["response"]
     *denials, ending = response.get("status", {}).get("message", "").splitlines() or [""]
     assert ending == (f"gpushare-webhook explain {denials[0][:6]}" if denials else "")
-    severities, suppressed = (response.get("auditAnnotations", {}).get(key, "") for key in ("findings", "suppressed"))
+    severities = response.get("auditAnnotations", {}).get("findings", "")
     return Answered(
         response["allowed"],
         denials,
         response.get("warnings", []),
         severities.split(",") if severities else [],
-        suppressed.split(",") if suppressed else [],
         json.loads(base64.b64decode(response.get("patch", base64.b64encode(b"[]")))),
     )
 
@@ -50,12 +47,11 @@ def by_hook(answer: Any) -> Answered:
 def by_check(report: Any) -> Answered:
     """The verdict of the command line about its only object, not about configurations that it holds."""
     result, *_ = report["results"]
-    found, suppressed = result["findings"], result.get("suppressed", [])
+    found = result["findings"]
     return Answered(
         result["decision"] != "denied",
         ["{code} {message}; {remedy}".format(**one) for one in found if one["severity"] == "deny"],
         ["{code} {message}".format(**one) for one in found if one["severity"] == "warn"],
         ["{code}={severity}".format(**one) for one in found],
-        [f"{code}={count}" for code, count in sorted(Counter(one["code"] for one in suppressed).items())],
         result["patch"],
     )

@@ -17,6 +17,10 @@ ONLY_REPORTED = "the hook warns of injections that it only reports, the command 
 
 NOT_SEARCHED = (
     "workloads/another-group",
+    "workloads/llm-d-model-service",
+    "workloads/llmkube-inference-service",
+    "workloads/ome-predictor",
+    "workloads/vllm-runtime",
     "GPS001/ephemeral-containers-count-nothing",
     "GPS023/amount-beside-name",
     "GPS023/audit-mode",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,7 +39,7 @@ async def test_fixture(fixture: Fixture, clients: Clients, tmp_path: Path) -> No
 
 def of_hook(checked: Answered, path: str) -> Answered:
     """The command line's verdict without the patch, which the final hook never sends."""
-    return replace(checked, patch=[]) if path == "/validate" else checked
+    return checked.without_patch() if path == "/validate" else checked
 
 
 @pytest.mark.parametrize("name", NOT_SEARCHED)
@@ -49,7 +48,7 @@ async def test_server_does_not_search(name: str, clients: Clients) -> None:
     (fixture,) = (one for one in load_all() if one.name == name)
     client = await clients(fixture.settings, fixture.facts)
     answered = await hook(client, "/validate", json.dumps(review_of(fixture)).encode())
-    assert answered == Answered(True, [], [], [], [], [])
+    assert answered == Answered(True, [], [], [], [])
 
 
 async def test_exceptions_name_existing_fixtures() -> None:

@@ -27,7 +27,6 @@ DEFINITIONS: Mapping[str, tuple[str, ...]] = {
     "github.com/kubeflow/spark-operator/v2": ("config/crd/bases/*.yaml",),
     "github.com/kubeflow/trainer/v2": ("manifests/base/crds/trainer.kubeflow.org_*.yaml",),
     "github.com/kubeflow/training-operator": ("manifests/base/crds/kubeflow.org_*.yaml",),
-    "github.com/openreports/reports-api": ("config/crd/openreports.io_*.yaml",),
     "github.com/ray-project/kuberay/ray-operator": ("config/crd/bases/*.yaml",),
     "github.com/tektoncd/pipeline": ("config/300-crds/300-*.yaml",),
     "github.com/vllm-project/aibrix": (

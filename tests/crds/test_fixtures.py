@@ -12,18 +12,15 @@ from docs.checks import examples
 from tests.crds.complete import complete
 from tests.crds.published import published
 from tests.crds.schema import Schema, every, fields
-from tests.crds.typed import TYPED
-from tests.crds.unchecked import RETIRED_KINDS
+from tests.crds.unchecked import KINDS
 from tests.fixture import Json, load_all
 from webhook.policy.checks import CHECKS
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import group_of
-from webhook.policy.workloads.presets import PRESETS
 from webhook.report.explanation import explanation
 
 pytestmark = pytest.mark.slow  # downloads what is missing
 
-KINDS = {(kind.group, kind.kind) for preset in PRESETS for kind in preset.kinds} - RETIRED_KINDS - TYPED.keys()
 NO_SUSPEND = ["spec: suspend is unknown"]  # the field suspends nothing, as the fixture shows
 WRONG_ON_PURPOSE = {
     "GPS023/level-missing-in-preset-kind": [
@@ -60,14 +57,14 @@ def objects() -> Iterator[tuple[str, Json]]:
                 yield from ((f"{check.code} {number}", each) for each in found)
 
 
-def is_of_preset(manifest: Json) -> bool:
-    return (group_of(manifest["apiVersion"]), manifest["kind"]) in KINDS
+OF_PRESETS = [
+    pytest.param(name, manifest, id=name)
+    for name, manifest in objects()
+    if (group_of(manifest["apiVersion"]), manifest["kind"]) in KINDS
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "manifest"),
-    [pytest.param(name, manifest, id=name) for name, manifest in objects() if is_of_preset(manifest)],
-)
+@pytest.mark.parametrize(("name", "manifest"), OF_PRESETS)
 def test_object_is_valid_by_the_published_definition(name: str, manifest: Json) -> None:
     group, _, version = manifest["apiVersion"].rpartition("/")
     found = [each for each in published(group, manifest["kind"]) if version in each.schemas]

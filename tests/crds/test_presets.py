@@ -11,9 +11,9 @@ from tests.crds.complete import complete
 from tests.crds.published import DEFINITIONS, Definition, definitions, published
 from tests.crds.schema import Schema, at, fields, is_pod_spec, is_request, places
 from tests.crds.typed import TYPED
-from tests.crds.unchecked import RETIRED_KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
+from tests.crds.unchecked import KINDS, RETIRED_KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, MEMBER, Assembly, PathPattern, PodPath, repeats
+from webhook.policy.workloads.paths import CONTAINERS, MEMBER, Assembly, PathPattern, PodPath, repeats, steps
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow  # downloads what is missing
@@ -23,12 +23,6 @@ def identity(kind: Kind) -> str:
     return f"{kind.group}/{kind.kind}"
 
 
-KINDS = {
-    (kind.group, kind.kind): kind
-    for preset in PRESETS
-    for kind in preset.kinds
-    if (kind.group, kind.kind) not in RETIRED_KINDS | TYPED.keys()
-}
 EACH_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=identity)
 EACH_MODULE = pytest.mark.parametrize("module", DEFINITIONS)
 
@@ -45,7 +39,6 @@ REQUESTS: Mapping[str, tuple[PathPattern, ...]] = {
     "step": (("computeResources",), ("resources",)),
     "trainer": (("resourcesPerNode",),),
     "spark": (("gpu",),),
-    "gpus": ((),),
 }
 """The steps from what a path holds to its resources. Those of Tekton's steps have the second name in v1beta1."""
 USUAL = Kind("", "", ())
@@ -81,17 +74,17 @@ def test_paths_are_written_with_lists_and_mappings(kind: Kind) -> None:
 
 @EACH_KIND
 def test_fields_of_pods_around_containers_are_published(kind: Kind) -> None:
-    around = {steps for path in kind.paths if isinstance(path.holds, Assembly) for steps in path.holds.around}
-    for steps, (where, schema) in product(around, schemas(kind)):
-        names = fields(at(schema, steps) or {}).keys()
-        assert names or OF_ONE_VERSION & set(steps), f"{where} has no {dotted(steps)}"
-        assert not names or {"nodeSelector", "tolerations"} & names, f"{where} {dotted(steps)}: {sorted(names)}"
+    around = {held for path in kind.paths if isinstance(path.holds, Assembly) for held in path.holds.around}
+    for held, (where, schema) in product(around, schemas(kind)):
+        names = fields(at(schema, steps(held)) or {}).keys()
+        assert names or OF_ONE_VERSION & set(steps(held)), f"{where} has no {held}"
+        assert not names or {"nodeSelector", "tolerations"} & names, f"{where} {held}: {sorted(names)}"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind.suspended != USUAL.suspended], ids=identity)
 def test_fields_that_suspend_are_published(kind: Kind) -> None:
     for path, (where, schema) in product(kind.suspended, schemas(kind)):
-        assert at(schema, tuple(map(str, path))), f"{where} has no {path}"
+        assert at(schema, steps(path)), f"{where} has no {path}"
 
 
 @EACH_MODULE
@@ -104,8 +97,9 @@ def test_no_place_with_pods_is_missed(module: str) -> None:
         if kind is None:
             assert not held or name in UNCHECKED_KINDS, f"{definition.name} {version}: {[*map(dotted, held)]}"
         else:
-            read = {steps for path in kind.paths for steps in read_by(path)}
-            missed = [dotted(steps) for steps in held - read if not is_unchecked(definition.group, steps)]
+            read = {place for path in kind.paths for place in read_by(path)}
+            unchecked = [field for group, field in UNCHECKED_FIELDS if group == definition.group]
+            missed = [dotted(one) for one in held - read if not any(contains(one, field) for field in unchecked)]
             assert missed == [], f"{definition.name} {version}"
 
 
@@ -119,12 +113,12 @@ def test_typed_kinds_are_of_presets_and_not_published() -> None:
 
 
 def test_unchecked_kinds_and_fields_hold_pods() -> None:
-    held = [(each.group, each.kind, steps) for each, version in versions() for steps in places(complete(each, version))]
+    held = [(each.group, each.kind, place) for each, version in versions() for place in places(complete(each, version))]
     assert set(UNCHECKED_KINDS) <= {(group, kind) for group, kind, _ in held} - set(KINDS)
     unneeded = [
         (group, field)
         for group, field in UNCHECKED_FIELDS
-        if not any(group == other and contains(steps, field) for other, _, steps in held)
+        if not any(group == other and contains(place, field) for other, _, place in held)
     ]
     assert unneeded == []
 
@@ -145,8 +139,8 @@ def schemas(kind: Kind) -> list[tuple[str, Schema]]:
 def ends(path: PodPath) -> Iterator[tuple[PathPattern, ...]]:
     """The places that a path reads, each with its other names."""
     if isinstance(path.holds, Assembly):
-        for steps, form in path.holds.requests:
-            yield tuple((*path.steps, *steps, *request) for request in REQUESTS[form])
+        for below, form in path.holds.requests:
+            yield tuple((*path.steps, *steps(below), *request) for request in REQUESTS[form])
     elif path.holds in POD:
         yield ((*path.steps, *POD[path.holds]),)
     else:
@@ -168,13 +162,9 @@ def read_by(path: PodPath) -> Iterator[PathPattern]:
         yield path.steps
 
 
-def is_unchecked(group: str, steps: PathPattern) -> bool:
-    return any(group == other and contains(steps, field) for other, field in UNCHECKED_FIELDS)
+def contains(place: PathPattern, part: PathPattern) -> bool:
+    return any(place[start : start + len(part)] == part for start in range(len(place)))
 
 
-def contains(steps: PathPattern, part: PathPattern) -> bool:
-    return any(steps[start : start + len(part)] == part for start in range(len(steps)))
-
-
-def dotted(steps: PathPattern) -> str:
-    return ".".join(steps)
+def dotted(place: PathPattern) -> str:
+    return ".".join(place)

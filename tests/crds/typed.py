@@ -8,12 +8,8 @@ _DYNAMO = "ai-dynamo/dynamo@006b6e1 deploy/operator/api/v1beta1, and @0d531a9 de
 _GROVE = "ai-dynamo/grove@fcc3b3b operator/api/core/v1alpha1/crds"
 _HYPERPOD = "aws/sagemaker-hyperpod-cli@011ca92 src/sagemaker/hyperpod/training/config"
 _KAITO = "kaito-project/kaito@056b828 api/v1beta1"
-_LLM_D = "llm-d/llm-d-model-service@403e983 config/crd/bases"
-_LLMKUBE = "defilantech/LLMKube@907ac8d config/crd/bases"
 _LLMAZ = "InftyAI/llmaz@3c13ff3 config/crd/bases"
 _NIM = "NVIDIA/k8s-nim-operator@f63f74d config/crd/bases"
-_VLLM = "vllm-project/production-stack@a6c01db operator/config/crd/bases"
-_OME = "sgl-project/ome@17b77ed config/crd/full"
 
 TYPED: Mapping[tuple[str, str], str] = {
     ("apps.nvidia.com", "NIMBuild"): _NIM,
@@ -23,18 +19,11 @@ TYPED: Mapping[tuple[str, str], str] = {
     ("inference.llmaz.io", "BackendRuntime"): _LLMAZ,
     ("inference.llmaz.io", "Playground"): _LLMAZ,
     ("inference.llmaz.io", "Service"): _LLMAZ,
-    ("inference.llmkube.dev", "InferenceService"): _LLMKUBE,
     ("kaito.sh", "InferenceSet"): _KAITO,
     ("kaito.sh", "Workspace"): _KAITO,
-    ("llm-d.ai", "ModelService"): _LLM_D,
     ("llmaz.io", "OpenModel"): _LLMAZ,
     ("nvidia.com", "DynamoComponentDeployment"): _DYNAMO,
     ("nvidia.com", "DynamoGraphDeployment"): _DYNAMO,
-    ("ome.io", "BenchmarkJob"): _OME,
-    ("ome.io", "ClusterServingRuntime"): _OME,
-    ("ome.io", "InferenceService"): _OME,
-    ("ome.io", "ServingRuntime"): _OME,
-    ("production-stack.vllm.ai", "VLLMRuntime"): _VLLM,
     ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"): _HYPERPOD,
 }
 """The source of each kind, by group and kind. None of them is taken from a Go module with a checked digest."""

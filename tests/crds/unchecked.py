@@ -1,10 +1,13 @@
-"""The places of published definitions that no preset reads, each with the reason."""
+"""The kinds of presets that are published, and the places in them that no preset reads, each with the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tests.crds.typed import TYPED
+from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import EVERY, PathPattern
+from webhook.policy.workloads.presets import PRESETS
 
 _CONTROLLERS = "a controller makes it from a kind that is checked"
 _ROUTER = "it routes requests and uses no GPU"
@@ -36,3 +39,11 @@ UNCHECKED_FIELDS: Mapping[tuple[str, PathPattern], str] = {
     ("tekton.dev", ("tasks", EVERY, "pipelineSpec")): _CHILD,
 }
 """Fields whose content is not read, wherever a kind of the group has them."""
+
+KINDS: Mapping[tuple[str, str], Kind] = {
+    (kind.group, kind.kind): kind
+    for preset in PRESETS
+    for kind in preset.kinds
+    if (kind.group, kind.kind) not in RETIRED_KINDS | TYPED.keys()
+}
+"""The kinds of presets that are published, by group and name."""

@@ -6,15 +6,15 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 
+from docs.settings import settings_page
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 from webhook.policy.settings.settings import Settings
 from webhook.report.explanation import explanation
-from webhook.settings.schema_tree import Object, object_of
+from webhook.settings.members import at, members
 
 every_one = pytest.mark.parametrize("one", [*CHECKS, *ALL], ids=lambda one: getattr(one, "code", None) or one.name)
 
@@ -48,13 +48,19 @@ def test_sources_are_upstream(one: Check[Any] | Injection) -> None:
 
 @pytest.mark.parametrize("injection", ALL, ids=lambda injection: injection.name)
 def test_page_names_all_settings_of_the_injection(injection: Injection) -> None:
-    section = object_of(Settings).field("injections")
-    assert section is not None
-    assert isinstance(section.node, Object)
-    found = section.node.field(injection.name)
-    assert found is not None
-    assert isinstance(found.node, Object)
-    _, _, block = explanation(injection).rpartition("```yaml\n")
-    named = list(yaml.safe_load(block.removesuffix("```\n"))["injections"][injection.name])
-    assert named == found.node.keys
+    keys = list(members(at(Settings, ("injections", injection.name))))
+    _, _, section_of_page = explanation(injection).rpartition("\n## Settings\n")
+    named = re.findall(rf"`injections\.{injection.name}\.(\w+)`", section_of_page)
+    assert named == keys
     assert named[0] == "enabled"
+
+
+@every_one
+def test_settings_are_in_the_reference(one: Check[Any] | Injection) -> None:
+    """The page links to the reference, which names each of them."""
+    reference = settings_page()
+    _, _, section = explanation(one).rpartition("\n## Settings\n")
+    assert "(../../../docs/reference/settings.md)" in section
+    names = re.findall(r"`([^`]+)`", section)
+    assert names
+    assert [name for name in names if f"**`{name}`**" not in reference] == []

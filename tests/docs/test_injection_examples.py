@@ -13,9 +13,9 @@ from docs.checks import Example, examples
 from tests.manifests.reading import read
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.files import parse
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy import injections
-from webhook.policy.evaluate import Evaluator
 from webhook.policy.injections import ALL
 from webhook.report.explanation import explanation
 from webhook.settings.load import load, load_facts
@@ -31,7 +31,7 @@ def completed(example: Example, active: set[str]) -> Any:
         if injection.name not in active:
             settings.setdefault("injections", {}).setdefault(injection.name, {})["enabled"] = False
     held = parse("settings.yaml", yaml.safe_dump(settings).encode(), load).settings
-    evaluator = Evaluator.of(held, parse("facts.yaml", example.facts.encode(), load_facts))
+    evaluator = OfflineEvaluator.of(held, parse("facts.yaml", example.facts.encode(), load_facts))
     (manifest,) = read("pod.yaml", example.wrong.encode())
     assert isinstance(manifest, Manifest)
     evaluated = evaluate(manifest, evaluator, "")

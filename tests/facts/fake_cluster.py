@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import Raw
 
 from tests.pki.fake_api import wait
-from webhook.cluster.api_server import ResponseTooLargeError, StatusError, WatchEvent
+from webhook.cluster.api_server import JSON, METADATA, ResponseTooLargeError, StatusError, WatchEvent
 
 Object = dict[str, Any]
 
@@ -24,9 +24,10 @@ NAMESPACES = "/api/v1/namespaces"
 RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 CONFIG_MAPS = "/api/v1/namespaces/gpu/configmaps"
+ACCOUNTS = "/api/v1/namespaces/gpu/serviceaccounts"
 DAEMON_SETS = "/apis/apps/v1/namespaces/gpu/daemonsets"
 
-SERVED = (NODES, NAMESPACES, RUNTIME_CLASSES, DEVICE_CLASSES, CONFIG_MAPS, DAEMON_SETS)
+SERVED = (NODES, NAMESPACES, RUNTIME_CLASSES, DEVICE_CLASSES, CONFIG_MAPS, ACCOUNTS, DAEMON_SETS)
 
 
 class FakeCluster:
@@ -44,7 +45,7 @@ class FakeCluster:
         self.slow: set[str] = set()
         self.expiring: Counter[str] = Counter()
         self.garbage: dict[str, bytes] = {}
-        self.largest = 8 * 2**20
+        self.largest = 16 * 2**20
         self.reads: list[str] = []
         self.watched: list[tuple[str, Mapping[str, str]]] = []
         self._watches: dict[str, list[asyncio.Queue[WatchEvent | Exception | None]]] = {}
@@ -88,7 +89,7 @@ class FakeCluster:
     async def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         raise NotImplementedError
 
-    async def read(self, path: str) -> tuple[int, bytes]:
+    async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
         self.reads.append(path)
         await wait(0.01)
         asked = urlsplit(path)
@@ -111,7 +112,7 @@ class FakeCluster:
         if "continue" in query and self.expiring[collection]:
             self.expiring[collection] -= 1
             return 410, json.dumps({"kind": "Status", "message": "the provided continue parameter is too old"}).encode()
-        return 200, self._page(collection, int(query.get("limit", "0")), int(query.get("continue", "0")))
+        return 200, self._page(collection, int(query.get("limit", "0")), int(query.get("continue", "0")), accept)
 
     async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
         self.watched.append((path, query))
@@ -136,11 +137,13 @@ class FakeCluster:
         finally:
             queues.remove(queue)
 
-    def _page(self, collection: str, limit: int, start: int) -> bytes:
+    def _page(self, collection: str, limit: int, start: int, accept: str) -> bytes:
         names = sorted(self.objects[collection])
         end = start + limit if limit and start + limit < len(names) else len(names)
         metadata = {"resourceVersion": str(self.version)} | ({"continue": str(end)} if end < len(names) else {})
         items = [self.objects[collection][name] for name in names[start:end]]
+        if accept == METADATA:
+            items = [{"kind": "PartialObjectMetadata", "metadata": one["metadata"]} for one in items]
         body = json.dumps({"metadata": metadata, "items": items or None}).encode()
         if len(body) > self.largest:
             raise ResponseTooLargeError(f"the answer is larger than {self.largest} bytes")

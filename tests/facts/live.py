@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.facts.fake_cluster import FakeCluster
 from webhook.cluster.live_facts import LiveFacts, LiveSource
@@ -13,13 +13,19 @@ from webhook.policy.settings.settings import FactsSettings
 
 
 class Live:
-    """Running facts. `published` has each snapshot, with the time at which it was published."""
+    """Running facts. `published` has each snapshot, with the time at which it was published.
+
+    They run until the loop of their test ends, which cancels them; a fixture checks that no task has ended before.
+    """
+
+    started: ClassVar[list[Live]] = []
 
     def __init__(self, cluster: FakeCluster, wanted: FactsSettings, decisive: Decisive = ALWAYS) -> None:
         self.published: list[tuple[float, Mapping[str, Any]]] = []
         self.logged: list[tuple[str, str, dict[str, Any]]] = []
         self.in_force: dict[str, Any] = {}
         self.facts = LiveFacts(cluster, wanted, decisive, self.publish, self.log)
+        self.started.append(self)
         self.tasks = [asyncio.ensure_future(run()) for _, run in self.facts.tasks()]
 
     async def publish(self, fields: Mapping[str, Any]) -> None:
@@ -44,6 +50,7 @@ class Live:
         return next(source for source in self.facts.sources if source.name == name)
 
     async def stop(self) -> None:
+        """End before the loop does."""
         assert not any(task.done() for task in self.tasks)
         for task in self.tasks:
             task.cancel()

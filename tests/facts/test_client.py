@@ -132,16 +132,23 @@ async def test_truncated_response_is_connection_error(cluster: Path, monkeypatch
             await api.request("GET", "/x")
 
 
-async def test_request_timeout_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    never = asyncio.Event()
+ASK: dict[str, Callable[[Client], Awaitable[object]]] = {
+    "request": lambda api: api.request("GET", "/x"),
+    "read": lambda api: api.read("/x"),
+}
 
+
+@pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+async def test_request_timeout_is_connection_error(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Client], Awaitable[object]]
+) -> None:
     async def answer(_: web.Request) -> web.StreamResponse:
-        await never.wait()
+        await asyncio.Event().wait()
         raise AssertionError
 
     async with connected(cluster, monkeypatch, answer, ResponseLimits(seconds=0.2)) as (api, _):
-        with pytest.raises(ConnectionError, match="GET /x: no answer in time"):
-            await api.request("GET", "/x")
+        with pytest.raises(ConnectionError, match=r"^GET /x: no answer in time$"):
+            await ask(api)
 
 
 async def test_unreachable_server_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,12 +242,6 @@ async def test_endless_line_ends_watch(cluster: Path, monkeypatch: pytest.Monkey
             await anext(aiter(api.events("/x", NAMED)))
 
 
-async def test_response_size_is_limited(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with connected(cluster, monkeypatch, says({"data": "x" * 2**20}), SMALL) as (api, _):
-        with pytest.raises(ConnectionError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
-            await api.request("GET", "/x")
-
-
 async def test_read_returns_body_and_status_as_received(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says("404 page not found\n", 404)) as (api, server):
         assert await api.read("/apis/x?limit=5") == (404, b"404 page not found\n")
@@ -251,16 +252,6 @@ async def test_read_returns_body_and_status_as_received(cluster: Path, monkeypat
 async def test_read_size_is_limited(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says("x" * 2**21), SMALL) as (api, _):
         with pytest.raises(ResponseTooLargeError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
-            await api.read("/x")
-
-
-async def test_read_without_response_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def answer(_: web.Request) -> web.StreamResponse:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async with connected(cluster, monkeypatch, answer, ResponseLimits(seconds=0.2)) as (api, _):
-        with pytest.raises(ConnectionError, match=r"^GET /x: no answer in time$"):
             await api.read("/x")
 
 
@@ -335,27 +326,15 @@ async def test_connect_without_cluster_fails(tmp_path: Path, monkeypatch: pytest
         await connect()
 
 
-WRONG = {
-    "empty": "",
-    "a list": "[1, 2]",
-    "no YAML": "{a: [",
-    "a word": "hello",
-    "without contexts": "{apiVersion: v1, kind: Config, current-context: x}",
-    "an authority that is none": json.dumps(
-        {
-            "current-context": "x",
-            "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
-            "users": [{"name": "x", "user": {}}],
-            "clusters": [{"name": "x", "cluster": {"server": "https://x", "certificate-authority-data": "aGVsbG8="}}],
-        }
-    ),
-}
-
-
-@pytest.mark.parametrize("content", WRONG.values(), ids=WRONG.keys())
-async def test_invalid_kubeconfig_error_is_one_line(tmp_path: Path, content: str) -> None:
+async def test_invalid_authority_of_kubeconfig_is_an_error_of_one_line(tmp_path: Path) -> None:
     file = tmp_path / "kubeconfig"
-    file.write_text(content)
+    content = {
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        "users": [{"name": "x", "user": {}}],
+        "clusters": [{"name": "x", "cluster": {"server": "https://x", "certificate-authority-data": "aGVsbG8="}}],
+    }
+    file.write_text(json.dumps(content))
     with pytest.raises(ClusterError) as wrong:
         await connect(str(file))
     (line,) = str(wrong.value).splitlines()
@@ -411,3 +390,67 @@ def test_close_leaves_no_connection_of_canceled_request(tmp_path: Path) -> None:
         thread.join(PATIENCE)
         gc.collect()
     assert [str(one.message) for one in warned] == []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_redirect_is_not_followed(cluster: Path, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    async with connected(cluster, monkeypatch, says({}, status, Location="/admin")) as (api, server):
+        with pytest.raises(ConnectionError, match=f"^GET /x: {status} redirects to /admin, which is not followed$"):
+            await api.read("/x")
+        with pytest.raises(ConnectionError, match="not followed"):
+            await anext(api.events("/y", {}))
+        assert [request.path for request in server.requests] == ["/x", "/y"]
+
+
+NETRC = ("default login a password b\n", "machine 127.0.0.1 login a password b\n")
+
+
+@pytest.mark.parametrize("content", NETRC)
+async def test_netrc_is_not_read(cluster: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    (cluster / ".netrc").write_text(content)
+    (cluster / ".netrc").chmod(0o600)
+    monkeypatch.setenv("HOME", str(cluster))
+    monkeypatch.delenv("NETRC", raising=False)
+    async with connected(cluster, monkeypatch, says({})) as (api, server):
+        assert await api.request("GET", "/x") == (200, {})
+        assert server.requests[0].headers["Authorization"] == "bearer first"
+
+
+async def asked_of_proxy(monkeypatch: pytest.MonkeyPatch, address: str, **variables: str) -> str | None:
+    """What the client sends to the proxy of the variables; None where it asks it for nothing."""
+    heard: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.set_result((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with asyncio.timeout(PATIENCE), await asyncio.start_server(hear, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value.format(port=port))
+        configuration = Configuration()
+        configuration.host = address
+        api = Client(configuration, ResponseLimits(seconds=1))
+        with pytest.raises(ConnectionError):
+            await api.read("/x")
+        await api.close()
+        return heard.result() if heard.done() else None
+
+
+async def test_proxy_of_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = await asked_of_proxy(monkeypatch, "https://192.0.2.1:6443", HTTPS_PROXY="http://u:p@127.0.0.1:{port}")
+    assert sent is not None
+    assert sent.startswith("CONNECT 192.0.2.1:6443 ")
+    assert "Proxy-Authorization: Basic dTpw" in sent
+
+
+@pytest.mark.parametrize("without", ["192.0.2.1", "192.0.0.0/16,10.0.0.0/8", "*"])
+async def test_no_proxy_names_what_is_reached_without(monkeypatch: pytest.MonkeyPatch, without: str) -> None:
+    variables = {"HTTPS_PROXY": "http://127.0.0.1:{port}", "NO_PROXY": without}
+    assert await asked_of_proxy(monkeypatch, "https://192.0.2.1:6443", **variables) is None
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+async def test_this_machine_needs_no_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    assert await asked_of_proxy(monkeypatch, f"https://{host}:1", HTTPS_PROXY="http://127.0.0.1:{port}") is None

@@ -15,8 +15,8 @@ import pytest
 
 from tests.linear import assert_at_most, assert_linear
 from webhook.cluster import nodes as cluster_nodes
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, bounded
@@ -77,10 +77,10 @@ PODS = {
 }
 
 
-def reviews(evaluator: Evaluator, manifest: Json) -> Callable[[], None]:
+def reviews(evaluator: OfflineEvaluator, manifest: Json) -> Callable[[], None]:
     def run() -> None:
         for _ in range(20):
-            evaluator.evaluate(manifest, "", "Pod", Origin("team-a", groups=()))
+            evaluator.evaluate(manifest, "", "Pod", RequestContext("team-a", groups=()))
 
     return run
 
@@ -96,14 +96,14 @@ HOSTILE = {
 @pytest.mark.parametrize("manifest", PODS.values(), ids=PODS)
 @pytest.mark.parametrize("evil", HOSTILE.values(), ids=HOSTILE)
 def test_review_costs_no_more_beside_a_hostile_node(evil: bytes, manifest: Json) -> None:
-    small = Evaluator.of(Settings(), facts(api_node("a"), api_node("b")))
-    large = Evaluator.of(Settings(), facts(api_node("a"), evil))
+    small = OfflineEvaluator.of(Settings(), facts(api_node("a"), api_node("b")))
+    large = OfflineEvaluator.of(Settings(), facts(api_node("a"), evil))
     assert_at_most(3, reviews(small, manifest), reviews(large, manifest))
 
 
-def injected(evaluator: Evaluator) -> list[str]:
+def injected(evaluator: OfflineEvaluator) -> list[str]:
     """The keys of the tolerations that a pod gets, but for the configured one."""
-    edits = evaluator.evaluate(pod(), "", "Pod", Origin("team-a", groups=())).edits
+    edits = evaluator.evaluate(pod(), "", "Pod", RequestContext("team-a", groups=())).edits
     added: list[Any] = [edit.value for edit in edits if edit.path[-1] == "tolerations"]
     return [toleration["key"] for toleration in added[1:]]
 
@@ -111,9 +111,11 @@ def injected(evaluator: Evaluator) -> list[str]:
 def test_tolerations_for_taints_of_nodes_are_bounded() -> None:
     """Sixteen: those that most nodes have, so that a single node does not decide which."""
     of_team = api_node("a", taints=["tz"]), api_node("b", taints=["tz"])
-    few = Evaluator.of(TOLERATING, facts(*of_team, api_node("c", taints=[f"t{number:02}" for number in range(15)])))
+    few = OfflineEvaluator.of(
+        TOLERATING, facts(*of_team, api_node("c", taints=[f"t{number:02}" for number in range(15)]))
+    )
     assert injected(few) == ["tz", *(f"t{number:02}" for number in range(15))]
-    many = Evaluator.of(TOLERATING, facts(*of_team, HOSTILE["30,000 taints"]))
+    many = OfflineEvaluator.of(TOLERATING, facts(*of_team, HOSTILE["30,000 taints"]))
     assert len(injected(many)) == 16
     assert injected(many)[0] == "tz"
     assert_at_most(2, reviews(few, pod()), reviews(many, pod()))
@@ -131,14 +133,14 @@ def of_own(count: int) -> Facts:
 
 @pytest.mark.parametrize("manifest", PODS.values(), ids=PODS)
 def test_review_costs_as_much_among_sixteen_times_the_nodes(manifest: Json) -> None:
-    few, many = (Evaluator.of(Settings(), of_own(count)) for count in (250, 4000))
+    few, many = (OfflineEvaluator.of(Settings(), of_own(count)) for count in (250, 4000))
     assert_at_most(4, reviews(few, manifest), reviews(many, manifest))
 
 
 def test_index_of_hostile_nodes_is_built_in_linear_time() -> None:
     def prepared(count: int) -> Callable[[], object]:
         found = tuple(hostile(number) for number in range(count))
-        return lambda: Evaluator.of(Settings(), Facts(nodes=found))
+        return lambda: OfflineEvaluator.of(Settings(), Facts(nodes=found))
 
     assert_linear(prepared, 4, 64)
 
@@ -165,11 +167,11 @@ def test_hundred_nodes_of_ten_thousand_labels_stay_small() -> None:
     tracemalloc.start()
     try:
         known = Facts(nodes=tuple(read(found)))
-        states = [Evaluator.of(Settings(), known) for _ in range(2)]
+        states = [OfflineEvaluator.of(Settings(), known) for _ in range(2)]
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert [state.ruleset.of("a").nodes.index.incomplete.bit_count() for state in states] == [100, 100]
+    assert [state.snapshot.of("a").nodes.index.incomplete.bit_count() for state in states] == [100, 100]
     assert kept < 32 * 2**20
     assert peak < 48 * 2**20
 
@@ -191,7 +193,7 @@ def test_step_reads_few_labels_however_many_nodes_have() -> None:
     )
     Counted.read = 0
     most = before = 0
-    for _ in Evaluator.building(Settings(), Facts(nodes=found)):
+    for _ in OfflineEvaluator.building(Settings(), Facts(nodes=found)):
         most, before = max(most, Counted.read - before), Counted.read
     assert Counted.read == 64 * 256
     assert most <= 1024
@@ -202,6 +204,6 @@ def test_steps_grow_with_labels_not_with_nodes() -> None:
         found = tuple(
             Node(f"n{number}", {f"k{number}-{each}": "v" for each in range(labels)}) for number in range(nodes)
         )
-        return sum(1 for _ in Evaluator.building(Settings(), Facts(nodes=found)))
+        return sum(1 for _ in OfflineEvaluator.building(Settings(), Facts(nodes=found)))
 
     assert steps(100, 256) > 10 * steps(100, 10)

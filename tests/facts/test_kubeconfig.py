@@ -74,6 +74,11 @@ def test_missing_current_context(tmp_path: Path, current: str | None) -> None:
     assert problem(file, None) == f'{file}: no current context is set; name one with --context: "prod"'
 
 
+def test_kubeconfig_without_contexts(tmp_path: Path) -> None:
+    file = kubeconfig(tmp_path / "file", current="x")
+    assert problem(file, None) == f'{file}: there is no context "x"; {REMEDY}'
+
+
 def test_current_context_that_is_not_listed(tmp_path: Path) -> None:
     file = kubeconfig(tmp_path / "file", "prod", current="gone")
     assert problem(file, None) == f'{file}: there is no context "gone"; the contexts are "prod"'

@@ -164,7 +164,7 @@ def test_devices_are_ignored(devices: str) -> None:
     assert read(mps(f"resources: [{{name: gpu, devices: {devices}, replicas: 4}}]")).resources == FOUR
 
 
-@pytest.mark.parametrize("devices", ["null", "some", "0", "-1", "1.5", "1e40", "true", "[a]", "[-1]", "[GPU-1]", "{}"])
+@pytest.mark.parametrize("devices", ["null", "some", "0", "-1", "1.5", "1e40", "true", "{}"])
 def test_unusable_devices_are_rejected(devices: str) -> None:
     assert problem(mps(f"resources: [{{name: gpu, devices: {devices}, replicas: 4}}]")).startswith(
         f"{RESOURCE}.devices: "
@@ -202,18 +202,14 @@ def test_mixed_mig_strategy_is_rejected_with_mps(in_file: str, in_environment: s
         ("[]", "the configuration: must be a mapping, not a list"),
         ("words", "the configuration: must be a mapping, not text"),
         ("flags: []", "flags: must be a mapping, not a list"),
-        ("flags: {failOnInitError: 'true'}", "flags.failOnInitError: must be true or false, not text"),
-        ("flags: {mpsRoot: [a]}", "flags.mpsRoot: must be text, not a list"),
-        ("flags: {nvidiaDriverRoot: true}", "flags.nvidiaDriverRoot: must be text, not a boolean"),
+        ("flags: {migStrategy: [a]}", "flags.migStrategy: must be text, not a list"),
+        ("flags: {migStrategy: true}", "flags.migStrategy: must be text, not a boolean"),
         ("flags: {plugin: {deviceListStrategy: 1}}",
          "flags.plugin.deviceListStrategy: must be text or a list of text, not a number"),
         ("flags: {plugin: {deviceListStrategy: [1]}}",
          "flags.plugin.deviceListStrategy[0]: must be text, not a number"),
         ("flags: {plugin: {deviceListStrategy: cdi}}", "flags.plugin.deviceListStrategy: must be envvar, "
          'volume-mounts, cdi-annotations or cdi-cri, not "cdi"'),
-        ("flags: {gfd: {sleepInterval: soon}}", "flags.gfd.sleepInterval: must be a duration such as 60s"),
-        ("resources: {gpus: [{pattern: '*'}]}", "resources.gpus[0]: name is missing"),
-        ("resources: {gpus: [{name: gpu}]}", "resources.gpus[0]: pattern is missing"),
         ("version: v1\n  flags: {",
          'line 2: unexpected ":"; put text that holds ": " in quotes, or check the indentation'),
         ("#" + " " * LARGEST, f"larger than {LARGEST} bytes"),

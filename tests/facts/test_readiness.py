@@ -25,7 +25,7 @@ from tests.server.within import client_of, configuration, restored_logging
 from webhook.app import NotInstalledError, installed
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node
 from webhook.policy.placement.facts import Facts
-from webhook.server import File, Files, Server
+from webhook.server import File, Server
 from webhook.server.observe.log import EventLog
 
 FACTS = "{nodes: true, namespaces: true, runtimeClasses: true, deviceClasses: true, devicePlugin: {version: v0.20.0}}"
@@ -61,6 +61,9 @@ class Started:
     async def get(self, path: str) -> Reply:
         return await asyncio.to_thread(self.client.health, path)
 
+    async def metrics(self) -> str:
+        return await asyncio.to_thread(self.client.metrics)
+
     async def allows_two(self) -> bool:
         """Whether a pod of two replicas is allowed."""
         replied = await asyncio.to_thread(self.client.review, "/mutate", review(pod(2)))
@@ -80,7 +83,7 @@ async def started(folder: Path, facts: str = FACTS, installed_as: str | None = N
     lines = Lines(os.fdopen(reading, "rb"))
     log = EventLog("json", "info", writing)
     try:
-        server = Server(wanted, Facts(), log, Files(settings=file))
+        server = Server(wanted, Facts(), log, settings_file=file)
         async with installed(server, wanted, installed_as, None):
             with restored_logging():
                 await server.startup()
@@ -97,11 +100,11 @@ async def test_server_is_ready_after_reading_facts(cluster: Path, monkeypatch: p
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
         async with started(cluster) as server:
             await server.logged("nodes cannot be read")
-            unready, scraped = await server.get("/readyz?verbose"), await server.get("/metrics")
+            unready, scraped = await server.get("/readyz?verbose"), await server.metrics()
             api.allowed.set()
             await server.logged(*(f"{source} read" for source in SOURCES))
-            ready, scraped_later = await server.get("/readyz?verbose"), await server.get("/metrics")
-            known = server.server.live.evaluator.ruleset.facts
+            ready, scraped_later = await server.get("/readyz?verbose"), await server.metrics()
+            known = server.server.live.evaluator.snapshot.facts
     assert unready.status == 503
     assert {"[-]not waiting for nodes", "[ ]facts: nodes: unknown, failing"} <= _lines(unready)
     assert _facts(scraped, "nodes") == {"age_seconds": -1, "objects": 0, "failing": 1}
@@ -122,9 +125,9 @@ def _lines(answered: Reply) -> set[str]:
     return set(answered.body.decode().splitlines())
 
 
-def _facts(answered: Reply, source: str) -> dict[str, float]:
+def _facts(exposition: str, source: str) -> dict[str, float]:
     """The metrics of one source of facts."""
-    found = re.findall(rf'^gpushare_webhook_facts_(\w+){{source="{source}"}} (\S+)$', answered.body.decode(), re.M)
+    found = re.findall(rf'^gpushare_webhook_facts_(\w+){{source="{source}"}} (\S+)$', exposition, re.M)
     return {name: float(value) for name, value in found}
 
 
@@ -146,34 +149,42 @@ async def test_device_classes_without_nodes_are_warned_of_at_start(
 
 @dataclass(slots=True)
 class Installation:
-    """An API server with the ConfigMap of the installation, which answers once `answering` is set.
+    """An API server with the objects of the installation, which answers once `answering` is set.
 
-    `changes` are the states that its watch sends, the first of them at once.
+    `changes` are the states that the watch of each resource sends.
     """
 
-    changes: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
+    changes: dict[str, asyncio.Queue[bytes]] = field(
+        default_factory=lambda: {"configmaps": asyncio.Queue(), "serviceaccounts": asyncio.Queue()}
+    )
     answering: asyncio.Event = field(default_factory=asyncio.Event)
     status: int = 200
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        if "configmaps" not in request.path:
+        resource = next((one for one in self.changes if one in request.path), None)
+        if resource is None:
             return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
         await self.answering.wait()
         if "watch" not in request.query:
-            return web.json_response(_config_map("mode: enforce", "off"), status=self.status)
+            found = _config_map("mode: enforce") if resource == "configmaps" else _account("off")
+            return web.json_response(found, status=self.status)
         response = web.StreamResponse()
         await response.prepare(request)
         while True:
-            await response.write(await self.changes.get() + b"\n")
+            await response.write(await self.changes[resource].get() + b"\n")
 
     def change(self, text: str, mode: str | None) -> None:
-        self.changes.put_nowait(json.dumps({"type": "MODIFIED", "object": _config_map(text, mode)}).encode())
+        for resource, found in (("serviceaccounts", _account(mode)), ("configmaps", _config_map(text))):
+            self.changes[resource].put_nowait(json.dumps({"type": "MODIFIED", "object": found}).encode())
 
 
-def _config_map(text: str, mode: str | None) -> dict[str, Any]:
+def _config_map(text: str) -> dict[str, Any]:
+    return {"metadata": {"name": "webhook", "resourceVersion": "1"}, "data": {"settings.yaml": text}}
+
+
+def _account(mode: str | None) -> dict[str, Any]:
     annotations = {} if mode is None else {"gpushare-webhook/mode": mode}
-    metadata = {"name": "webhook", "resourceVersion": "1", "annotations": annotations}
-    return {"metadata": metadata, "data": {"settings.yaml": text}}
+    return {"metadata": {"name": "webhook-mode", "resourceVersion": "1", "annotations": annotations}}
 
 
 ONE_FACT = "{runtimeClasses: true}"
@@ -198,7 +209,9 @@ async def test_server_is_ready_with_the_cap_and_follows_installation(
             api.change("mode: enforce", None)
             await server.logged("mode no longer capped")
             denied = not await server.allows_two()
-    assert {"[-]not waiting for settings", "[ ]settings are from: the file"} <= _lines(waiting)
+    assert {"[-]not waiting for settings", "[-]not waiting for mode", "[ ]settings are from: the file"} <= _lines(
+        waiting
+    )
     assert "[ ]settings are from: ConfigMap gpus/webhook" in _lines(capped)
     assert "mode capped to off" in capped.body.decode()
     assert "mode capped to warn" in warned.body.decode()

@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from tests.pki.fake_api import wait, watch_event
 from tests.pki.virtual import virtual
-from webhook.cluster.api_server import Rule, WatchEvent
+from webhook.cluster.api_server import JSON, Rule, WatchEvent
 from webhook.cluster.readers import Collection
 from webhook.cluster.watch import Changed, Confirmed, Listed, WatchLog, changes, follow
 
@@ -43,7 +43,8 @@ class Script:
     async def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         raise NotImplementedError
 
-    async def read(self, path: str) -> tuple[int, bytes]:
+    async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
+        assert accept == JSON
         assert path == f"{PATH}?limit=250"
         self.lists += 1
         found = {"metadata": {"resourceVersion": "7"}, "items": [event("ADDED", 5)["object"]]}

@@ -19,10 +19,9 @@ from webhook.admission import Hook
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import evaluate
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Reason, Source
-from webhook.manifests.folders import used_files
-from webhook.manifests.ignore import Patterns
-from webhook.policy.evaluate import Evaluator
+from webhook.manifests.folders import Patterns, used_files
 from webhook.policy.settings.settings import Settings
 from webhook.report.check import CheckFormat
 from webhook.report.model import Entry
@@ -40,7 +39,7 @@ _LONGEST_MESSAGE = 400
 _NODES = 500
 """Values of a document whose positions are looked up."""
 
-_EVALUATOR = Evaluator.of(Settings())
+_EVALUATOR = OfflineEvaluator.of(Settings())
 
 
 @dataclass(frozen=True, slots=True)

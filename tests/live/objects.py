@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from webhook.cluster.objects import Kind, LeftOut, Object
 
 
 class StoredObjects:
     """Objects by the path of their list in all namespaces. `forbidden` names plurals that no user may list."""
-
-    is_live: ClassVar[bool] = True
 
     def __init__(self, objects: Mapping[str, Iterable[Object]], forbidden: Iterable[str] = (), page: int = 2) -> None:
         self._objects = {path: list(found) for path, found in objects.items()}
@@ -50,6 +48,9 @@ class StoredObjects:
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002 - the signature of Objects
         return kind.plural in self._forbidden
+
+    def has_all(self, kind: Kind) -> bool:
+        return not self.lacks(kind)
 
 
 def _selected(found: Object, query: Mapping[str, str]) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.live.cluster_objects import GPU, container, pod
+from webhook.cluster.reading import Owner, controller
 from webhook.live.owners import Owners
-from webhook.live.pods import Owner, controller, held_by_node, live_pod, requests_of
+from webhook.live.pods import held_by_node, live_pod, requests_of
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 
@@ -19,10 +20,6 @@ LOOKUP = GpuResources(Settings().resources).find
     ("containers", "init", "amount"),
     [
         ([container()], [], 1),
-        ([container("a"), container("b", 2)], [], 3),
-        ([container("a")], [container("i", 3)], 3),
-        ([container("a")], [container("s", 2, restartPolicy="Always")], 3),
-        ([container("a")], [container("s", 2, restartPolicy="Always"), container("i", 4)], 6),
         ([container("a", 0)], [], 0),
         ([container("a", "500m")], [], 1),
     ],

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.live.cluster_objects import GPU, container, mps_node, pod
+from webhook.cluster.reading import Owner
 from webhook.live.owners import Owners
-from webhook.live.pods import LivePod, Owner, live_pod
+from webhook.live.pods import LivePod, live_pod
 from webhook.live.top import MOST_HOLDERS, by_namespace, by_node, by_owner
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas
 from webhook.policy.placement.facts import Facts

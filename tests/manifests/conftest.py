@@ -10,6 +10,13 @@ from tests.manifests.repositories import git
 
 
 @pytest.fixture
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty work tree, which is the working directory of a user without settings of git."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

@@ -28,6 +28,13 @@ def problems(data: bytes | str) -> list[tuple[int, int, str]]:
 HELM = "looks like an unrendered Helm template; pipe `helm template` and name -"
 TEMPLATE = "looks like an unrendered template; render it first"
 
+
+def merged_after(key: str, line: int) -> str:
+    """The error for a merge key that comes after a key which it replaces for kubectl alone."""
+    remedy = 'put "<<" first, or remove the key'
+    return f'"<<" replaces the key "{key}" of line {line} for kubectl, but not for kustomize; {remedy}'
+
+
 WRONG: dict[str, tuple[int, int, str]] = {
     "a: {{ .Values.b }}\n": (1, 4, HELM),
     "{{ if .Values.a }}\nb: 1\n{{ end }}\n": (1, 1, HELM),
@@ -69,6 +76,14 @@ WRONG: dict[str, tuple[int, int, str]] = {
     "a: !!int x\n": (1, 4, "this is not what its tag !!int says"),
     "a: !!binary x\n": (1, 4, "this is not base64, as its tag !!binary says"),
     "a:\n  <<: 1\n": (2, 7, 'the value of the merge key "<<" must be a mapping, an alias of one, or a list of these'),
+    "b: &x {k: 1}\na: {k: 2, <<: *x}\n": (2, 11, merged_after("k", 2)),
+    "b: &x {k: 1}\na:\n  l: 0\n  'k': 2\n  <<: *x\n": (5, 3, merged_after("k", 4)),
+    "a:\n  k: 2\n  <<:\n    k: 1\n": (3, 3, merged_after("k", 2)),
+    "a:\n  k: {l: 2}\n  <<: {k: {l: 1}}\n": (3, 3, merged_after("k", 2)),
+    "a: {k: 2, <<: [{l: 1}, {k: 1}]}\n": (1, 11, merged_after("k", 1)),
+    "a: {k: 2, <<: {<<: {k: 1}}}\n": (1, 11, merged_after("k", 1)),
+    "a: {k: 2, l: 3, !!merge '<<': {l: 1, k: 1}}\n": (1, 17, merged_after("k", 1)),
+    "a: {k: 2, <<: {l: 1}, <<: {k: 1}}\n": (1, 23, merged_after("k", 1)),
     "a: b\x00c\n": (1, 5, "control character U+0000; YAML does not allow it"),
     "a: \ue000\x00c\n": (1, 5, "control character U+0000; YAML does not allow it"),
     "# c\n\n# \x1b\na: b\n": (3, 3, "control character U+001B; YAML does not allow it"),
@@ -87,6 +102,24 @@ WRONG: dict[str, tuple[int, int, str]] = {
     '{"a": 1,\n "b": }}': (2, 8, "unexpected text after the end of the document"),
     '{"a": "b\n': (1, 7, "the quote that opens here is never closed"),
 }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {<<: {k: 1}, k: 2}\n",
+        "a: {k: 2, <<: {l: 1}}\n",
+        "a: {k: 2, <<: {k: 2}}\n",
+        "a: {l: 2, <<: {k: 1}, k: 2}\n",
+        "a: {<<: {k: 1}, <<: {k: 2}}\n",
+        "a: {k: 2, <<: [{k: 2}, {k: 1}]}\n",
+        "a: {k: 2, b: {<<: {k: 1}}}\n",
+        "a: {k: 2, '<<': {k: 1}}\n",
+        "a: {k: 2, <<: {}}\n",
+    ],
+)
+def test_merge_that_replaces_no_key_before_it_is_no_error(text: str) -> None:
+    assert problems(text) == []
 
 
 @pytest.mark.parametrize("text", WRONG)

@@ -13,16 +13,14 @@ from webhook.manifests import Reason
 from webhook.manifests.recognition import KUSTOMIZATION_FILES
 
 
-@pytest.fixture
-def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_extensions(top: Path) -> None:
-    write(top, "a.yaml", "b.yml", "c.json", "d.jsonl", "e.ndjson", "f.txt", "g.yaml.bak", "h", "i.YAML")
+    write(top, "a.yaml", "b.yml", "c.json", "d.jsonl", "e.ndjson", "f.txt", "g.yaml.bak", "h", "i.YAML", "j.yaml/k")
     assert read(".") == (["./a.yaml", "./b.yml", "./c.json", "./d.jsonl", "./e.ndjson"], {})
+
+
+def test_files_are_sorted_by_folder(top: Path) -> None:
+    write(top, "c.yaml", "a.yml", "b.json", "b/one.yaml", "b/deep/two.yaml")
+    assert read(".") == (["./a.yml", "./b/deep/two.yaml", "./b/one.yaml", "./b.json", "./c.yaml"], {})
 
 
 def test_files_and_folders_that_begin_with_a_dot_are_read(top: Path) -> None:
@@ -202,7 +200,7 @@ def test_pattern(top: Path, pattern: str, files: list[str]) -> None:
 def test_pattern_without_a_match_is_an_error(top: Path, pattern: str) -> None:
     write(top, "a.json")
     (message,) = read(pattern)[0]
-    assert message.startswith(f"{pattern}: no ")
+    assert message == f"{pattern}: no .json, .jsonl, .ndjson, .yaml or .yml file matches this pattern"
 
 
 def test_name_that_looks_like_a_pattern(top: Path) -> None:

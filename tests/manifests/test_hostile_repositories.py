@@ -295,7 +295,6 @@ def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("head -c 70000000 /dev/zero", "it ignores more than 64 MiB of names"),
         ("head -c 7000000 /dev/zero >&2; echo 'fatal: late' >&2; exit 128", "?"),
         ("echo ::error::x >&2; exit 3", "?:error::x"),
         ("echo 'warning: x' >&2; echo 'fatal: y' >&2; exit 128", "(y)"),

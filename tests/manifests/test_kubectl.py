@@ -18,6 +18,7 @@ CASES: dict[str, Any] = TABLE["cases"]
 
 # Where kubectl reads something and we report a problem.
 TWICE = "kubectl takes the last of two equal keys in silence; the first is a mistake that the author should know of"
+MERGED = "kustomize takes the other value, so that the file means two things"
 IGNORED = "kubectl ignores the text in silence; the author believes that it counts"
 BEGINS_A_KEY = "kubectl takes the mark for the first character of a key that then means nothing"
 EMPTY_ITEM = "kubectl makes an object of the kind that the list implies out of nothing"
@@ -27,6 +28,7 @@ STRICTER = {
     "block duplicate key by spelling": TWICE,
     "block duplicate key in a flow mapping": TWICE,
     "block duplicate key below": TWICE,
+    "block merge after the key wins": MERGED,
     "stream JSON with a key twice": TWICE,
     "stream JSON with a key twice below": TWICE,
     "stream text after end marker": IGNORED,
@@ -51,9 +53,6 @@ CONTINUES = {
     "stream four dashes",
     "stream text right after separator",
 }
-NOTHING_AFTER = {"stream separator in quotes", "stream mapping beside separator"}
-
-
 # An object without a kind: the reader reads it, and what comes after reports it.
 NO_KIND = {
     "stream kind is a number",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.manifests.reading import read
 from webhook.manifests import Manifest
-from webhook.manifests.marks import Marks, scalar_spans
+from webhook.manifests.compose import compose
+from webhook.manifests.text import SourceText
 from webhook.report.data import json_text, yaml_text
 
 
@@ -76,12 +77,9 @@ def test_length_of_alias_and_of_missing_value() -> None:
     ],
 )
 def test_text_that_other_values_may_share(text: str, path: tuple[str | int, ...], found: bool) -> None:
-    assert (Marks(text, 0, is_json=False).only(path) is not None) is found
-
-
-def test_spans_of_scalars_leave_comments_out() -> None:
-    text = "a: 1 # c\n'b' : |  # c\n  d\n"
-    assert [text[start:end] for start, end in scalar_spans(text)] == ["a", "1", "'b'", "\n  d\n"]
+    composed = compose(SourceText(text))
+    assert composed is not None
+    assert (composed.marks.only(path) is not None) is found
 
 
 SCALARS = st.text(max_size=12) | st.integers(-(10**9), 10**9) | st.booleans() | st.none() | st.floats(-1e6, 1e6)

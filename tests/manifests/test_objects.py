@@ -10,8 +10,9 @@ from tests import recorded
 from webhook.diagnostics import MOST_LISTED, Diagnostic, Unread
 from webhook.manifests import Manifest, Reason, Source, objects
 from webhook.manifests.recognition import OUR_FACTS, OUR_SETTINGS
+from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import default, view
-from webhook.settings.facts_file import FACTS_FILE
+from webhook.settings.members import members
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
 
@@ -114,6 +115,7 @@ def test_stranger_by_file_name() -> None:
         ("apiVersion: v1\nmetadata: {}\n", "1:1: no `kind`: not a Kubernetes object"),
         ("kind: Pod\nmetadata: {}\n", "1:1: no `apiVersion`: not a Kubernetes object"),
         ("kind: Pod\napiVersion:\n", "2:12: no `apiVersion`: not a Kubernetes object"),
+        ('apiVersion: v1\nkind: ""\n', "2:7: no `kind`: not a Kubernetes object"),
         ("kind: Pod\n a: 1\n", '2:3: unexpected ":"'),
         ("- {apiVersion: v1, kind: Pod}\n", "1:1: a document must be a mapping with apiVersion and kind, not a list"),
         ("{apiVersion: v1, kind: List, items: [{apiVersion: v1}]}", "1:38: no `kind`: not a Kubernetes object"),
@@ -201,7 +203,7 @@ def test_strangers_beside_objects_are_counted() -> None:
 
 def test_keys_of_our_files() -> None:
     assert set(view(default())) - {"apiVersion", "kind"} == OUR_SETTINGS
-    assert set(FACTS_FILE.keys) == OUR_FACTS
+    assert set(members(Facts)) == OUR_FACTS
 
 
 @pytest.mark.parametrize("name", recorded.names())

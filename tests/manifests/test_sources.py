@@ -19,20 +19,6 @@ def found(paths: list[str]) -> list[tuple[str, bytes] | Diagnostic | Unread]:
     return [(one.file, one.data) if isinstance(one, Source) else one for one in given]
 
 
-def names(folder: Path) -> list[str]:
-    inputs = found([str(folder)])
-    return [str(Path(i[0]).relative_to(folder)) for i in inputs if isinstance(i, tuple)]
-
-
-def tree(folder: Path) -> Path:
-    (folder / "b" / "deep").mkdir(parents=True)
-    for name in ("c.yaml", "a.yml", "b.json", "x.txt", "Y.YAML", "b/one.yaml", "b/deep/two.yaml"):
-        (folder / name).write_bytes(name.encode())
-    (folder / "b" / "loop").symlink_to(folder)
-    (folder / "folder.yaml").mkdir()
-    return folder
-
-
 def test_files_keep_order_and_need_no_extension(tmp_path: Path) -> None:
     for name in ("b.txt", "a.yaml"):
         (tmp_path / name).write_bytes(name.encode())
@@ -40,43 +26,10 @@ def test_files_keep_order_and_need_no_extension(tmp_path: Path) -> None:
     assert found(paths) == [(paths[0], b"b.txt"), (paths[1], b"a.yaml")]
 
 
-def test_folder_with_link_cycle_is_read_to_its_end_and_sorted(tmp_path: Path) -> None:
-    assert names(tree(tmp_path)) == ["a.yml", "b/deep/two.yaml", "b/one.yaml", "b.json", "c.yaml"]
-
-
-def test_links_to_file_and_named_folder_are_followed(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real" / "a.data").write_bytes(b"x")
-    (tmp_path / "real" / "a.yaml").symlink_to("a.data")
-    (tmp_path / "link").symlink_to("real")
-    assert found([str(tmp_path / "link")]) == [(str(tmp_path / "link" / "a.yaml"), b"x")]
-
-
-def test_missing_file_hides_no_other(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_bytes(b"x")
-    missing = str(tmp_path / "nothing.yaml")
-    good = str(tmp_path / "a.yaml")
-    assert found([missing, good]) == [Diagnostic(missing, 0, 0, "no such file or folder"), (good, b"x")]
-
-
-def test_broken_link_in_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").symlink_to("nothing")
-    assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "no such file or folder")]
-
-
 def test_folder_without_manifests_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(b"x")
     message = "no .json, .jsonl, .ndjson, .yaml or .yml file in this folder"
     assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path), 0, 0, message)]
-
-
-def test_pipe_in_folder_is_not_read(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.yaml")
-    (tmp_path / "b.yaml").write_bytes(b"b")
-    assert found([str(tmp_path)]) == [
-        Unread(str(tmp_path / "a.yaml"), "not a regular file", may_hide=True),
-        (str(tmp_path / "b.yaml"), b"b"),
-    ]
 
 
 def test_file_that_becomes_a_pipe_or_a_device_is_refused(tmp_path: Path) -> None:

@@ -117,12 +117,6 @@ def test_folder_of_ignored_files_is_not_said_to_be_ignored(work_tree: Path) -> N
     assert read(".") == (["./a.yaml"], {"./both/b.yaml": Reason.IGNORED, "./folder/below/": Reason.IGNORED})
 
 
-def test_patterns_of_git_without_a_repository_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, "a/b.yaml", "a/c.yaml", ".gitignore", **{".gitignore": "b.yaml"})
-    assert read(".") == (["./a/b.yaml", "./a/c.yaml"], {})
-
-
 @pytest.mark.parametrize("has_commit", [False, True])
 def test_repository_inside_has_its_own_rules(repository: Path, has_commit: bool) -> None:
     git(repository, "init", "--quiet", "other")

@@ -91,7 +91,7 @@ def test_option_without_cluster_extra_is_refused(plain: Environment) -> None:
 
 @slow
 def test_shell_completes_no_option_of_command_without_its_extra(plain: Environment) -> None:
-    request = "import os; os.environ.update(COMP_LINE='gpushare-webhook serve --tls', "
+    request = "import os; os.environ.update(COMP_WORDS='gpushare-webhook serve --tls', COMP_CWORD='2', "
     request += "_GPUSHARE_WEBHOOK_COMPLETE='bash_complete'); from webhook.cli import main; main()"
     ended = plain.run("python", "-I", "-c", request, "gpushare-webhook")
     assert (ended.returncode, ended.stderr) == (0, "")

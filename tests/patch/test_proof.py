@@ -159,12 +159,6 @@ def test_proof_rejects_inapplicable_and_overwriting(made: list[Json]) -> None:
         assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, made))
 
 
-@given(st.permutations(SOUND["an append"] + SOUND["escaped keys"] + SOUND["a longer text"] + SOUND["a null member"]))
-def test_operation_order_does_not_matter(made: list[Json]) -> None:
-    assert verify(DOCUMENT, made) is None
-    assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, made))
-
-
 def test_proof_does_not_mutate() -> None:
     received = deepcopy(DOCUMENT)
     for made in (*SOUND.values(), *FLAWED.values()):

@@ -17,7 +17,7 @@ from typing import Any
 import jsonpatch
 import msgspec
 
-from webhook.cluster.api_server import WatchEvent
+from webhook.cluster.api_server import JSON, WatchEvent
 
 Object = dict[str, Any]
 Answer = tuple[int, Object]
@@ -144,7 +144,7 @@ class Client:
             raise TimeoutError("the answer got lost")
         return answer
 
-    async def read(self, path: str) -> tuple[int, bytes]:
+    async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:  # noqa: ARG002 - it holds no lists
         status, found = await self.request("GET", path)
         return status, msgspec.json.encode(found)
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import inspect
 import ipaddress
-import socket
-import ssl
 import subprocess
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -201,30 +198,3 @@ def test_openssl_verifies_chain(tmp_path: Path) -> None:
     command = ["openssl", "verify", "-CAfile", str(tmp_path / "ca.crt"), *checks, str(tmp_path / "tls.crt")]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stdout) == (0, f"{tmp_path}/tls.crt: OK\n")
-
-
-def test_tls_handshake_succeeds(tmp_path: Path) -> None:
-    now = datetime.now(UTC)
-    authority = Authority.create("gpushare-webhook", now, DAY)
-    leaf = authority.sign(["localhost"], now, DAY)
-    (tmp_path / "tls.crt").write_bytes(leaf.certificate)
-    (tmp_path / "tls.key").write_bytes(leaf.key)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
-    trust = ssl.create_default_context(cadata=authority.bundle().decode())
-    trust.verify_flags |= ssl.VERIFY_X509_STRICT
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(20)
-        answering = threading.Thread(target=_greet, args=(listener, context))
-        answering.start()
-        plain = socket.create_connection(listener.getsockname(), 20)
-        with trust.wrap_socket(plain, server_hostname="localhost") as connection:
-            assert connection.recv(5) == b"hello"
-        answering.join(20)
-    assert not answering.is_alive()
-
-
-def _greet(listener: socket.socket, context: ssl.SSLContext) -> None:
-    plain, _ = listener.accept()
-    with context.wrap_socket(plain, server_side=True) as connection:
-        connection.sendall(b"hello")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
 
-from webhook.pki import Authority, Installation, Lifetimes, rotation
+from webhook.pki import Authority, Installation, Lifetimes, bundle, rotation
 from webhook.pki.authorities import Authorities
-from webhook.pki.bundle import Bundle
-from webhook.pki.installation import due
-from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, Store, View
+from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, Store, View, due
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
@@ -44,7 +43,11 @@ def view(
     """What a replica knows; without `live`, everything is published in two entries, and without `settled`, settled."""
     certificates = held.certificates if live is None else [one.certificate for one in live]
     seen = certificates if settled is None else [one.certificate for one in settled]
-    return View(held, (Bundle.of(tuple(certificates)),) * 2, frozenset(seen), served, now)
+    return View(held, bundles(certificates), frozenset(seen), served, now)
+
+
+def bundles(*each: Sequence[x509.Certificate]) -> dict[bytes, tuple[x509.Certificate, ...]]:
+    return {bundle.render(certificates): tuple(certificates) for certificates in each}
 
 
 def stored(step: Step | None, event: str) -> Authorities:
@@ -202,10 +205,9 @@ def test_lost_authority_is_retained_while_in_use() -> None:
 @pytest.mark.parametrize("live", [[], [ONE], [TWO, ONE], [ONE, TWO, ENDED]])
 def test_publish_if_any_bundle_differs(live: list[Authority]) -> None:
     held = Authorities(ONE, TWO, (OLD.certificate,), NOW)
-    ours = Bundle.of(held.certificates)
-    other = Bundle.of(tuple(one.certificate for one in live))
-    one_differs = replace(view(held, serving(ONE), settled=[]), bundles=(ours, other))
-    assert rotation.decide(one_differs, TERMS) == Publish(ours)
+    both = bundles(held.certificates, [one.certificate for one in live])
+    one_differs = replace(view(held, serving(ONE), settled=[]), bundles=both)
+    assert rotation.decide(one_differs, TERMS) == Publish(held.certificates)
 
 
 def test_predecessors_are_dropped_after_retention() -> None:
@@ -256,7 +258,7 @@ def test_foreign_authority_in_secret_is_demoted_to_successor() -> None:
 
 def test_foreign_bundles_are_replaced_if_current_authority_is_in_use() -> None:
     step = rotation.decide(view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]), TERMS)
-    assert step == Publish(Bundle.of((TWO.certificate,)))
+    assert step == Publish((TWO.certificate,))
 
 
 @pytest.mark.parametrize("live", [[], [ENDED], [TWO, ONE]])

@@ -10,9 +10,9 @@ from cryptography import x509
 
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
-from webhook.pki import Authority
+from webhook.pki import Authority, bundle
 from webhook.pki.keeper import Trust
-from webhook.pki.objects import ClusterState, Entry, HookConfiguration
+from webhook.pki.objects import Entry, HookConfiguration
 from webhook.pki.rotation import Served
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -38,7 +38,7 @@ class Checker:
         served = Served(x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
         entries = tuple(Entry(f"{number}.example.com", pem) for number, pem in enumerate(bundles))
         found = tuple(HookConfiguration(path, "1", entries) for path in CONFIGURATIONS if bundles)
-        self.trust.check(ClusterState.parse({}, found), served, now)
+        self.trust.check(found, {pem: bundle.read(pem) for pem in bundles}, served, now)
         return self.trust.trusted
 
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.pki.fake_api import Client, FakeApi, Object, wait
 from webhook.pki import Authority, Dependencies, Installation, Keeper, Lifetimes, bundle
-from webhook.runtime.certificates import InstallCertificate, InstallError
+
+Install: TypeAlias = Callable[[bytes, bytes], None]
 
 HOURS = timedelta(hours=1)
 BRIEF = Lifetimes(ca=3 * HOURS, leaf=0.3 * HOURS, settle=timedelta(seconds=60))
@@ -71,7 +73,7 @@ class Replica:
 
     world: World
     client: Client
-    server: InstallCertificate = nowhere
+    server: Install = nowhere
     counts: Counts = field(default_factory=Counts)
     logged: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     leaves: list[x509.Certificate] = field(default_factory=list)
@@ -87,7 +89,7 @@ class Replica:
 
     def install(self, certificate: bytes, key: bytes) -> None:
         if self.unshowable:
-            raise InstallError("Too many open files")
+            raise MemoryError
         self.server(certificate, key)
         leaf = x509.load_pem_x509_certificate(certificate)
         assert load_pem_private_key(key, None).public_key() == leaf.public_key()
@@ -157,7 +159,7 @@ class World:
         self.configure(MUTATING, "all", "restricted")
         self.configure(VALIDATING, "pods")
 
-    def add(self, server: InstallCertificate = nowhere) -> Replica:
+    def add(self, server: Install = nowhere) -> Replica:
         """Start one more replica."""
         replica = Replica(self, Client(self.api), server)
         replica.start()

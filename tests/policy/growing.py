@@ -16,9 +16,9 @@ import msgspec
 
 from tests.strategies.configurations import EVALUATORS, NAMESPACE
 from tests.strategies.schema import fields
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.patch import build, verify
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.policy.context import RequestContext
 
 Json = dict[str, Any]
 Grow = Callable[[Json, int], None]
@@ -27,15 +27,16 @@ Place = tuple[str, ...]
 
 GPU = "nvidia.com/gpu"
 PINNED = "gpushare-webhook/pinned-device-memory-limit"
-MEMORY = "gpushare-webhook/memory"
 CONFIGURATIONS = [
     ("defaults", "unknown"),
     ("steering", "mixed"),
-    ("memory", "mixed"),
     ("void devices", "shared"),
     ("baseline", "mixed"),
 ]
-ORIGINS = [Origin(NAMESPACE, hostpath=True, groups=()), Origin(NAMESPACE, is_final_hook=True, hostpath=True, groups=())]
+ORIGINS = [
+    RequestContext(NAMESPACE, hostpath=True, groups=()),
+    RequestContext(NAMESPACE, is_final_hook=True, hostpath=True, groups=()),
+]
 
 KEYS = {
     ("metadata", "annotations"): "gpushare-webhook/a{}",
@@ -51,8 +52,6 @@ TEXTS = {
     "effect": "NoSchedule",
 }
 """Texts that lead further into the policy than others do, by the member that holds them."""
-
-LISTED = ("spec", "containers", "[]", "env", "[]")
 
 
 class Recorded(dict[str, Any]):
@@ -132,7 +131,7 @@ def read_by_policy(pod: Json) -> set[Place]:
     return reads
 
 
-def answer(pod: Json, evaluator: Evaluator, origin: Origin) -> None:
+def answer(pod: Json, evaluator: OfflineEvaluator, origin: RequestContext) -> None:
     verdict = evaluator.evaluate(pod, "", "Pod", origin)
     operations = build(pod, verdict.edits)
     assert verify(pod, operations) is None
@@ -143,7 +142,7 @@ def full_pod() -> bytes:
     """A pod with every member that the policy reads, as JSON."""
     container = {"name": "c", "resources": {"limits": {GPU: "1"}}, "env": [{"name": "CUDA_MPS_PIPE_DIRECTORY"}]}
     pod: Json = {
-        "metadata": {"annotations": {PINNED: "1G", MEMORY: "6Gi"}},
+        "metadata": {"annotations": {PINNED: "1G"}},
         "spec": {"containers": [container], "initContainers": [container]},
     }
     for _ in range(12):

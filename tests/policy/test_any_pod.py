@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pointers import exists
-from tests.strategies.configurations import EVALUATORS, NAMESPACE, ORIGINS, STEERING_OFF, configurations, origins
+from tests.strategies.configurations import EVALUATORS, NAMESPACE, ORIGINS, configurations, origins
 from tests.strategies.pods import pods
 from webhook.patch import Operation, build, pointer, verify
-from webhook.policy.context import Origin
+from webhook.policy.context import RequestContext
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
 from webhook.policy.verdict import Verdict
 
@@ -23,8 +23,6 @@ pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 Key = tuple[str, str]
-
-unsteered = st.sampled_from(STEERING_OFF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class Mutation:
     pod: Json
 
 
-def mutate(pod: Json, configuration: Key, origin: Origin) -> Mutation:
+def mutate(pod: Json, configuration: Key, origin: RequestContext) -> Mutation:
     evaluator = EVALUATORS[configuration]
     received = deepcopy(pod)
     verdict = evaluator.evaluate(pod, "", "Pod", origin)
@@ -106,14 +104,17 @@ LIMITED: Json = {
     "metadata": {"annotations": {"gpushare-webhook/active-thread-percentage": "50"}},
     "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1}}}]},
 }
+TWO_REPLICAS: Json = {"spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}
 TWO_RESOURCES: Json = {
     "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1, "nvidia.com/gpu.shared": 1}}}]}
 }
 
 
-@given(pods(), unsteered, origins)
+@given(pods(), configurations, origins)
 @example(LIMITED, ("defaults", "shared"), "mutate")
 @example(TWO_RESOURCES, ("lenient", "unknown"), "mutate")
+@example(TWO_REPLICAS, ("steering", "unknown"), "mutate")
+@example(TWO_REPLICAS, ("steering", "mixed"), "mutate")
 def test_findings_are_equal_before_and_after_mutation(pod: Json, configuration: Key, origin: str) -> None:
     once = mutate(pod, configuration, ORIGINS[origin])
     assert said(mutate(once.pod, configuration, ORIGINS[origin]).verdict) == said(once.verdict)
@@ -164,7 +165,7 @@ def test_mutated_pod_misses_no_edits_at_validate(pod: Json, configuration: Key) 
     if mutated.verdict.decision.label == "denied":
         return
     arrived = mutate(
-        mutated.pod, configuration, Origin(NAMESPACE, is_final_hook=True, groups=("system:authenticated",))
+        mutated.pod, configuration, RequestContext(NAMESPACE, is_final_hook=True, groups=("system:authenticated",))
     )
     assert "GPS019" not in {found.code for found in arrived.verdict.findings}
     assert arrived.verdict.decision.label != "denied"

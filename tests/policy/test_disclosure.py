@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.fixture import Fixture, evaluator_of, load_all
-from webhook.policy.context import Origin
+from webhook.policy.context import RequestContext
 
 HIDDEN = "hidden-name-"
 INFORMED = [fixture for fixture in load_all() if fixture.facts is not None and fixture.expect.findings]
@@ -37,7 +37,7 @@ NAMES = re.compile(rf"{HIDDEN}\d+")
 def hidden_names_in(fixture: Fixture) -> dict[str, list[str]]:
     """The hidden names in each message, and in each remedy that may name a node, by code."""
     evaluator, kind = evaluator_of(fixture), fixture.object["kind"]
-    verdict = evaluator.evaluate(fixture.object, fixture.group, kind, Origin(fixture.namespace))
+    verdict = evaluator.evaluate(fixture.object, fixture.group, kind, RequestContext(fixture.namespace))
     assert verdict.findings
     named: dict[str, list[str]] = {}
     for found in verdict.findings:

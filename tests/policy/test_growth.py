@@ -8,13 +8,13 @@ import pytest
 
 from tests.policy.growing import CONFIGURATIONS, ORIGINS, UNITS, answer, dimensions, grown
 from tests.strategies.configurations import EVALUATORS
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 
 pytestmark = pytest.mark.slow
 
 
-def seconds(names: tuple[str, ...], count: int, evaluator: Evaluator, origin: Origin) -> float:
+def seconds(names: tuple[str, ...], count: int, evaluator: OfflineEvaluator, origin: RequestContext) -> float:
     """The CPU time for a pod with members of this size."""
     pod = grown(names, count)
     start = time.process_time()
@@ -30,7 +30,7 @@ TOLERATED = 2.5
 """Quadratic growth multiplies the time by 16, linear growth by 4: 4 x 2.5 lies between them on a noisy machine."""
 
 
-def assert_linear(names: tuple[str, ...], count: int, evaluator: Evaluator, origin: Origin) -> None:
+def assert_linear(names: tuple[str, ...], count: int, evaluator: OfflineEvaluator, origin: RequestContext) -> None:
     """Compare the best of several runs; what looks quadratic is measured again before it fails."""
     small = large = 0.0
     for _ in range(5):

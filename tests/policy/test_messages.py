@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.cases import every_case
 from tests.fixture import Fixture, evaluator_of, load_all
 from tests.strategies.selecting import selecting
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.messages import MESSAGE_LIMIT, message
 from webhook.policy.placement.node_classes import STRATEGY
 from webhook.policy.pods.client_limits import PREFIX
@@ -50,7 +50,7 @@ def fits(findings: tuple[Finding, ...]) -> None:
 def test_long_container_names(fixture: Fixture) -> None:
     renamed: Json = json.loads(json.dumps(fixture.object), object_hook=_rename)
     evaluator = evaluator_of(fixture)
-    verdict = evaluator.evaluate(renamed, fixture.group, renamed["kind"], Origin(fixture.namespace))
+    verdict = evaluator.evaluate(renamed, fixture.group, renamed["kind"], RequestContext(fixture.namespace))
     assert {found.code for found in verdict.findings} == {one["code"] for one in fixture.expect.findings}
     fits(verdict.findings)
 
@@ -74,8 +74,8 @@ def test_long_resource_names(code: str) -> None:
         text = json.dumps(json.loads(json.dumps(fixture.object), object_hook=_rename))
         for short, long in LONGEST_NAMES.items():
             text = text.replace(f'"{short}"', f'"{long}"').replace(f"/mps/{short}/", f"/mps/{long}/")
-        evaluator = Evaluator.of(settings)
-        verdict = evaluator.evaluate(json.loads(text), "", "Pod", Origin("n" * 63))
+        evaluator = OfflineEvaluator.of(settings)
+        verdict = evaluator.evaluate(json.loads(text), "", "Pod", RequestContext("n" * 63))
         said |= {found.code for found in verdict.findings}
         fits(verdict.findings)
     assert code in said
@@ -113,8 +113,8 @@ def test_hostile_names(names: tuple[str, ...]) -> None:
             ],
         },
     }
-    evaluator = Evaluator.of(Settings())
-    verdict = evaluator.evaluate(pod, "", "Pod", Origin(value))
+    evaluator = OfflineEvaluator.of(Settings())
+    verdict = evaluator.evaluate(pod, "", "Pod", RequestContext(value))
     assert "GPS001" in {found.code for found in verdict.findings}
     fits(verdict.findings)
 
@@ -126,8 +126,8 @@ def test_huge_numbers_fit_messages(digits: int) -> None:
     other = {"securityContext": {"runAsUser": number + 1}, "resources": {"limits": {"nvidia.com/gpu": -number}}}
     third = {"securityContext": {"runAsUser": -number}, "resources": {"limits": {"nvidia.com/gpu": number}}}
     pod = {"spec": {"containers": [{"name": f"c{index}"} | one for index, one in enumerate((user, other, third))]}}
-    evaluator = Evaluator.of(Settings())
-    verdict = evaluator.evaluate(pod, "", "Pod", Origin("default"))
+    evaluator = OfflineEvaluator.of(Settings())
+    verdict = evaluator.evaluate(pod, "", "Pod", RequestContext("default"))
     assert {"GPS001", "GPS003"} <= {found.code for found in verdict.findings}
     fits(verdict.findings)
 
@@ -144,8 +144,8 @@ def test_long_names_and_amounts_of_gated_pod(excluded: str, replicas: int) -> No
         }
     }
     limits = Limits(time_slicing=TimeSlicingLimits(per_container=1))
-    evaluator = Evaluator.of(Settings(resources=(Resource(name),), limits=limits))
-    verdict = evaluator.evaluate(pod, "", "Pod", Origin("default"))
+    evaluator = OfflineEvaluator.of(Settings(resources=(Resource(name),), limits=limits))
+    verdict = evaluator.evaluate(pod, "", "Pod", RequestContext("default"))
     assert "chosen later" in next(found.message for found in verdict.findings if found.code == "GPS001")
     fits(verdict.findings)
 

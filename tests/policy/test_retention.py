@@ -11,7 +11,7 @@ import pytest
 
 from tests.policy.growing import CONFIGURATIONS, ORIGINS, answer, dimensions, grown
 from tests.strategies.configurations import EVALUATORS
-from webhook.policy.context import Origin
+from webhook.policy.context import RequestContext
 
 pytestmark = pytest.mark.slow
 
@@ -75,4 +75,4 @@ def test_long_namespace_is_not_kept() -> None:
     evaluator = EVALUATORS[CONFIGURATIONS[0]]
     with nothing_kept():
         for more in range(4):
-            answer(grown((), 1), evaluator, Origin("n" * (LONG + more)))
+            answer(grown((), 1), evaluator, RequestContext("n" * (LONG + more)))

@@ -18,7 +18,7 @@ from tests.project.repository import ROOT, blocks, dry_run, is_logged, name, pro
 from webhook.cli import cli
 from webhook.cluster import nodes
 from webhook.policy.placement.taints import is_lifecycle
-from webhook.server.observe.metrics import FAMILIES, Metrics
+from webhook.server.observe.metrics import Metrics
 
 PAGES = pages()
 PROGRAM = "gpushare-webhook"
@@ -151,8 +151,10 @@ def test_quoted_log_events_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", [name(page) for page in PAGES if page.name != "CHANGELOG.md"])
 def test_named_metrics_exist(page: str) -> None:
-    exported = {sample.name for family in Metrics().registry.collect() for sample in family.samples}
-    known = {name.removeprefix("gpushare_webhook_") for name in exported | {family.full_name for family in FAMILIES}}
+    metrics = Metrics()
+    exported = {sample.name for family in metrics.registry.collect() for sample in family.samples}
+    exported |= {family.full_name for family in metrics.families}
+    known = {name.removeprefix("gpushare_webhook_") for name in exported}
     named = {metric.removeprefix("gpushare_webhook_") for metric in quoted(page, r"\w+_(total|seconds|bytes)")}
     assert named - known == set()
 

@@ -31,6 +31,7 @@ NOT_RUN = {
     "needs a registry": {"export", "helm", "docker", "podman", "cosign", "crane", "oras", "skopeo", "syft", "trivy"},
     "needs the internet": {"curl", "git", "go"},
     "needs a GPU": {"nvidia-smi"},
+    "searches at random": {"make fuzz"},
 }
 """The reasons for which a block is not run, each with the only programs, or targets of make, that it excuses."""
 

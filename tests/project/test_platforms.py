@@ -12,7 +12,7 @@ from tests.cli.run import run
 from tests.project.repository import ROOT, blocks
 from webhook.cluster.device_plugin import PluginDaemonSet, device_plugin
 from webhook.dryrun.files import configuration, read_facts
-from webhook.policy.sharing.defaults import DefaultRule
+from webhook.policy.sharing.objects import DefaultRule
 from webhook.settings.profiles import PROFILES
 
 PAGES = ROOT / "docs" / "how-to" / "platforms"

@@ -68,12 +68,6 @@ def test_exhaustive_tests_are_left_out(folder: pytest.Pytester) -> None:
     assert ran(folder, "--exhaustive", "none") == ORDINARY
 
 
-def test_parts_of_exhaustive_tests_make_up_all(folder: pytest.Pytester) -> None:
-    parts = [ran(folder, "--exhaustive", f"{number}/3") for number in (1, 2, 3)]
-    assert set.union(*parts) == ALL
-    assert sum(len(part - ORDINARY) for part in parts) == len(ALL - ORDINARY)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_record_counts_what_ran_and_what_did_not(folder: pytest.Pytester, processes: str) -> None:

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from webhook.diagnostics import Diagnostic
-from webhook.policy.verdict import Finding, Severity
+from webhook.policy.verdict import Severity
 from webhook.report.check.json import JsonWriter
 from webhook.report.check.text import TextWriter
-from webhook.report.model import Entry, Located, Result, Subject
+from webhook.report.model import Entry, LocatedFinding, Result, Subject
 from webhook.report.tally import Tally
 from webhook.report.writer import PLAIN, Page, Writer
 
 POD = Subject("v1", "Pod", "team-a", "train")
-DENIAL = Located(Finding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1"), 7, 3)
-WARNING = Located(Finding("GPS005", Severity.WARN, (), "hides it", "leave it out"), 1, 1)
-NOTE = Located(Finding("GPS015", Severity.AUDIT, ("spec",), "no grace", "give some"), 7, 3)
-PATCH = {"op": "add", "path": "/spec/runtimeClassName", "value": "nvidia"}
+DENIAL = LocatedFinding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1", line=7, column=3)
+WARNING = LocatedFinding("GPS005", Severity.WARN, (), "hides it", "leave it out", line=1, column=1)
+NOTE = LocatedFinding("GPS011", Severity.AUDIT, ("spec",), "no grace", "give some", line=7, column=3)
 UNREADABLE = Diagnostic("b.yaml", 3, 5, "not YAML")
 MISSING = Diagnostic("c.yaml", 0, 0, "no such file or folder")
 
 
-def result(decision: str, *findings: Located, subject: Subject = POD) -> Result:
+def result(decision: str, *findings: LocatedFinding, subject: Subject = POD) -> Result:
     """Return a result with a decision and findings."""
     return Result("a.yaml", 2, 5, subject, decision, findings)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from tests.manifests.reading import read
 from webhook.cli.mutate import mutation
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.evaluation import Evaluated, evaluate
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
-from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.report.mutation_writer import Mutation
+from webhook.report.mutation import Mutation
 
 FILE = "pod.yaml"
 
-DEFAULTS = Evaluator.of(Settings())
+DEFAULTS = OfflineEvaluator.of(Settings())
 
 
-def mutations(data: bytes, evaluator: Evaluator = DEFAULTS, namespace: str = "", file: str = FILE) -> list[Mutation]:
+def mutations(
+    data: bytes, evaluator: OfflineEvaluator = DEFAULTS, namespace: str = "", file: str = FILE
+) -> list[Mutation]:
     """Return the objects of a file with their edits, without those that are denied or cannot be read."""
     checked = [evaluate(one, evaluator, namespace) for one in read(file, data) if isinstance(one, Manifest)]
     return [mutation(one) for one in checked if isinstance(one, Evaluated) and not one.is_denied]
@@ -29,9 +32,11 @@ def values(data: bytes) -> list[Any]:
     return [None if isinstance(one, Diagnostic) else one.value for one in read(FILE, data)]
 
 
-def expected(data: bytes, evaluator: Evaluator = DEFAULTS, namespace: str = "") -> list[Any]:
-    """Return what `values` finds in a file after the edits."""
-    made = mutations(data, evaluator, namespace)
+def expected(
+    data: bytes, evaluator: OfflineEvaluator = DEFAULTS, namespace: str = "", left: Collection[int] = ()
+) -> list[Any]:
+    """Return what `values` finds in a file after the edits, apart from those of documents that are left as they are."""
+    made = [one for one in mutations(data, evaluator, namespace) if one.manifest.document not in left]
     edited = {(one.manifest.document, one.manifest.path): one.edited() for one in made}
     return [
         None if isinstance(one, Diagnostic) else edited.get((one.document, one.path), one.value)

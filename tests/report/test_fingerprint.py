@@ -8,13 +8,13 @@ import pytest
 
 from tests.report.reports import DENIAL, WARNING, result
 from webhook.report.fingerprint import Fingerprints, value_of
-from webhook.report.model import Located, Result, Subject, Suppression, Suppressor
+from webhook.report.model import LocatedFinding, Result, Subject, Suppression, Suppressor
 
 FOUND = replace(DENIAL, value="2")
 HELD = result("denied", WARNING, FOUND)
 
 
-def fingerprint(held: Result, found: Located) -> str:
+def fingerprint(held: Result, found: LocatedFinding) -> str:
     """Return the fingerprint of a finding of a result."""
     return dict(zip(held.findings, Fingerprints().of(held), strict=True))[found]
 
@@ -23,14 +23,14 @@ def fingerprint(held: Result, found: Located) -> str:
     ("same", "found"),
     [
         (HELD, replace(FOUND, line=70, column=30)),
-        (HELD, replace(FOUND, finding=replace(FOUND.finding, message="reworded", remedy="reworded"))),
+        (HELD, replace(FOUND, message="reworded", remedy="reworded")),
         (HELD._replace(file="./a.yaml"), FOUND),
         (HELD._replace(document=9, line=90), FOUND),
         (HELD._replace(subject=Subject("v2", "Pod", "team-a", "train")), FOUND),
         (HELD._replace(findings=(FOUND,)), FOUND),
     ],
 )
-def test_fingerprint_ignores_what_moves(same: Result, found: Located) -> None:
+def test_fingerprint_ignores_what_moves(same: Result, found: LocatedFinding) -> None:
     same = same._replace(findings=tuple(found if one is FOUND else one for one in same.findings))
     assert fingerprint(same, found) == fingerprint(HELD, FOUND)
 
@@ -43,11 +43,11 @@ def test_fingerprint_ignores_what_moves(same: Result, found: Located) -> None:
         (HELD._replace(subject=Subject("v1", "Pod", "team-atrain", "")), FOUND),
         (HELD._replace(subject=Subject("example.com/v1", "Pod", "team-a", "train")), FOUND),
         (HELD, replace(FOUND, value="3")),
-        (HELD, replace(FOUND, finding=replace(FOUND.finding, code="GPS002"))),
-        (HELD, replace(FOUND, finding=replace(FOUND.finding, path=("spec", 0)))),
+        (HELD, replace(FOUND, code="GPS002")),
+        (HELD, replace(FOUND, path=("spec", 0))),
     ],
 )
-def test_fingerprint_differs_for_another_finding(other: Result, found: Located) -> None:
+def test_fingerprint_differs_for_another_finding(other: Result, found: LocatedFinding) -> None:
     other = other._replace(findings=tuple(found if one is FOUND else one for one in other.findings))
     assert fingerprint(other, found) != fingerprint(HELD, FOUND)
 

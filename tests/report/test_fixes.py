@@ -16,7 +16,7 @@ from tests.cli.run import run
 from tests.fixture import Fixture, Json, load_all
 from tests.policy.checks.test_remedies import verdict
 from tests.report.test_sarif import validate
-from webhook.report.fix import spelled
+from webhook.report.model import spelled
 
 pytestmark = pytest.mark.slow
 
@@ -251,27 +251,3 @@ def test_spelled_has_the_value_in_yaml(value: str | int, instead_of: str, text: 
     assert spelled(value, instead_of) == text
     read = yaml.safe_load(f"a: {{b: {text}}}")["a"]["b"]
     assert read == (str(value) if instead_of[0] in "\"'" else value)
-
-
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
-def test_option_leaves_no_finding_with_fix(fixture: Fixture, tmp_path: Path) -> None:
-    options = options_of(fixture, tmp_path)
-    if "--facts" not in options:  # without facts or settings, findings about sharing are not fixed
-        nothing_known = tmp_path / "unknown.yaml"
-        nothing_known.write_text("{}")
-        options = [*options, "--facts", str(nothing_known)]
-    file = tmp_path / "object.yaml"
-
-    def findings() -> list[Json]:
-        ((result,),) = [run("check", file, "-o", "json", *options).json()["results"]]
-        found: list[Json] = result["findings"]
-        return found
-
-    for style in (block, in_one_line):
-        file.write_bytes(style(fixture.object).encode())
-        before = findings()
-        ended = run("check", file, "--fix", *options)
-        assert ended.err.count(": fixed: ") >= 1
-        after = findings()
-        assert not any("fix" in one for one in after)
-        assert len(after) < len(before)

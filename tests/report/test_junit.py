@@ -16,7 +16,7 @@ from tests.report.golden import INPUTS, folder
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, written
 from webhook.diagnostics import Unread
 from webhook.report.check.junit import JunitWriter
-from webhook.report.model import Entry, Located, Subject
+from webhook.report.model import Entry, LocatedFinding, Subject
 
 CHILDREN = {
     "testsuites": {"testsuite"},
@@ -99,15 +99,15 @@ def test_suite_of_large_file_continues_in_another() -> None:
 
 @pytest.mark.parametrize("text", ["\x00", "\x1b[31m", "\ufffe", "\ud800", "]]>", "<a>&amp;", "'\"", "\n::error::x"])
 def test_text_of_users_is_legal_xml(text: str) -> None:
-    finding = replace(DENIAL.finding, message=text, remedy=text)
-    odd = result("denied", replace(DENIAL, finding=finding), subject=Subject("v1", text, text, text))
+    finding = replace(DENIAL, message=text, remedy=text)
+    odd = result("denied", finding, subject=Subject("v1", text, text, text))
     ((case,),) = suites([odd._replace(file=text)])
     shown = text if text.isprintable() else "?"
     assert shown[:2] in case.attrib["classname"] + "?"
 
 
 @pytest.mark.parametrize("findings", [(), (WARNING,)])
-def test_denial_without_listed_finding_is_failure(findings: tuple[Located, ...]) -> None:
+def test_denial_without_listed_finding_is_failure(findings: tuple[LocatedFinding, ...]) -> None:
     (suite,) = suites([result("denied", *findings)._replace(omitted={"GPS001": 5})])
     (case,) = suite
     assert [child.tag for child in case] == ["failure", "system-out"]

@@ -72,7 +72,7 @@ def test_schema_rejects_wrong_report() -> None:
 def test_report_follows_schema(entries: list[Entry]) -> None:
     found = log_of(*entries)
     findings = [located for entry in entries if hasattr(entry, "findings") for located in entry.findings]
-    assert [one["ruleId"] for one in found["results"]] == [located.finding.code for located in findings]
+    assert [one["ruleId"] for one in found["results"]] == [located.code for located in findings]
 
 
 def test_report_of_run_follows_schema() -> None:
@@ -109,11 +109,6 @@ def test_result_has_level_place_and_fingerprint() -> None:
     assert found["partialFingerprints"] == {"gpushareWebhook/v1": next(Fingerprints().of(checked))}
 
 
-def test_levels_follow_severities() -> None:
-    levels = [one["level"] for one in log_of(result("denied", DENIAL, WARNING, NOTE))["results"]]
-    assert levels == ["error", "warning", "note"]
-
-
 @pytest.mark.parametrize(
     ("file", "artifact"),
     [
@@ -133,8 +128,8 @@ def test_artifact_is_relative_to_repository(file: str, artifact: dict[str, str])
 
 
 def test_text_of_users_becomes_no_link() -> None:
-    finding = replace(DENIAL.finding, message='container "[here](http://example.com)" asks')
-    (found,) = log_of(result("denied", replace(DENIAL, finding=finding)))["results"]
+    finding = replace(DENIAL, message='container "[here](http://example.com)" asks')
+    (found,) = log_of(result("denied", finding))["results"]
     assert "](" not in found["message"]["text"]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.report.lines import columns
-from webhook.report.table import cut_to, table
+from webhook.report.lines import columns, cut_to, table
 
 ROWS = [("gpu-1", "x" * 60, "3"), ("gpu-2", "y" * 10, "y" * 90)]
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.linear import Work, assert_linear
 from webhook.report.mutate.diff import DiffLine, unified
-from webhook.report.rewrite import Splice
-from webhook.report.rewrite.file import applied
+from webhook.report.rewrite import Splice, applied
 
 
 def text(data: bytes, splices: list[Splice]) -> str:

@@ -79,14 +79,3 @@ async def test_rate_limiter_allows_burst_of_ten_then_one_per_ten_seconds() -> No
         assert allowance.wait() == 0
         allowance.spend()
     assert allowance.wait() == 10
-
-
-@virtual
-async def test_rate_limiter_allows_chosen_burst_and_rate() -> None:
-    allowance = RateLimiter(burst=2, refill=0.5)
-    for _ in range(2):
-        assert allowance.wait() == 0
-        allowance.spend()
-    assert allowance.wait() == 0.5
-    await wait(100)
-    assert allowance.full

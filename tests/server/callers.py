@@ -26,11 +26,11 @@ class Callers:
         (folder / "clients.crt").write_bytes(authority.bundle())
         return cls(authority, folder)
 
-    def settings(self, *subjects: str) -> list[str]:
+    def settings(self, *subjects: str, **limits: object) -> list[str]:
         """Settings under which these may call."""
         file = self.folder / "settings.yaml"
         own = {"clientCA": str(self.folder / "clients.crt"), "clientSubjects": subjects}
-        file.write_text(json.dumps({"server": {"shutdownDelay": "0s"}, "tls": own}))
+        file.write_text(json.dumps({"server": {"shutdownDelay": "0s", **limits}, "tls": own}))
         return ["--config", str(file)]
 
     def called(self, name: str, certificates: Certificates) -> ssl.SSLContext:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
-from tests.server.lines import PATIENCE
+from tests.server.lines import PATIENCE, until
 
 JSON = {"Content-Type": "application/json"}
 
@@ -59,6 +59,12 @@ class Client:
         """Send a review on a new connection; the reply."""
         return self.post(path, json.dumps(review).encode())
 
+    def metrics(self) -> str:
+        """The metrics as they are now: an exposition is served for a second."""
+        served = self.health("/metrics").headers["etag"]
+        until(lambda: self.health("/metrics").headers["etag"] != served)
+        return self.health("/metrics").body.decode()
+
     def health(self, path: str, method: str = "GET") -> Reply:
         """Ask the health port; the reply."""
         connection = HTTPConnection("127.0.0.1", self.health_port, timeout=PATIENCE)
@@ -91,7 +97,7 @@ def _read(response: HTTPResponse) -> Reply:
 
 def measured(client: Client, series: str) -> float:
     """The value of one of the product's series; the sum of several with other labels."""
-    lines = client.health("/metrics").body.decode().splitlines()
+    lines = client.metrics().splitlines()
     starts = (f"gpushare_webhook_{series} ", f"gpushare_webhook_{series}{{")
     found = [float(line.rpartition(" ")[2]) for line in lines if line.startswith(starts)]
     assert found, f"there is no {series}"

@@ -63,7 +63,13 @@ class Pool:
 
     async def ask(self, request: bytes, planned: float) -> Answer:
         """Send a request on a free connection or a new one."""
-        line = self._free.pop() if self._free else await Line.open(self._client)
+        line = None
+        while self._free and line is None:
+            line = self._free.pop()
+            if line.reader.at_eof():  # closed after `keepAlive`
+                await line.close()
+                line = None
+        line = line or await Line.open(self._client)
         try:
             answer = await line.ask(request, planned)
         except BaseException:

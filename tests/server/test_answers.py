@@ -8,10 +8,8 @@ import pytest
 
 from tests.apiserver import receive
 from tests.remedies import ASK_FOR_ONE
-from tests.server.certificates import Certificates
 from tests.server.client import Client
 from tests.server.reviews import Json, deployment, patch_of, pod, review
-from tests.server.within import running
 
 OURS = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 REFUSAL = (
@@ -67,15 +65,6 @@ def test_denial_has_code_remedy_and_field(client: Client, path: str, manifest: J
     assert response["auditAnnotations"]["findings"].startswith("GPS001=deny")
 
 
-async def test_deny_in_mutate_off(certificates: Certificates) -> None:
-    async with running(certificates, "denyInMutate: false") as server:
-        mutated = await server.ask(answer, server.client, "/mutate", review(pod(2)))
-        assert mutated["response"]["allowed"] is True
-        assert patch_of(mutated)
-        validated = await server.ask(answer, server.client, "/validate", review(pod(2)))
-        assert validated["response"]["allowed"] is False
-
-
 def test_unmutated_pod_gets_gps019(client: Client) -> None:
     response = answer(client, "/validate", review(pod()))["response"]
     assert response["allowed"] is True
@@ -85,32 +74,6 @@ def test_unmutated_pod_gets_gps019(client: Client) -> None:
 def test_update_restores_toleration(client: Client) -> None:
     asked = review(pod(), "UPDATE", oldObject=pod(tolerations=[OURS]))
     assert patch_of(answer(client, "/mutate", asked)) == [{"op": "add", "path": "/spec/tolerations", "value": [OURS]}]
-
-
-def test_update_makes_no_other_edit(client: Client) -> None:
-    assert patch_of(answer(client, "/mutate", review(pod(), "UPDATE", oldObject=pod()))) == []
-
-
-UNTOUCHED = {
-    "delete": review(None, "DELETE", kind={"group": "", "version": "v1", "kind": "Pod"}, oldObject=pod(2)),
-    "connect": review({"apiVersion": "v1", "kind": "PodExecOptions"}, "CONNECT", subResource="exec"),
-    "status": review(pod(2), "UPDATE", subResource="status", oldObject=pod(1)),
-    "ephemeral containers": review(pod(2), "UPDATE", subResource="ephemeralcontainers", oldObject=pod(1)),
-    "binding": review({"apiVersion": "v1", "kind": "Binding"}, subResource="binding"),
-    "scale": review(
-        {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 9}}, "UPDATE", subResource="scale"
-    ),
-    "another kind": review({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}),
-    "a Pod of another group": review({**pod(2), "apiVersion": "example.com/v1"}),
-    "an unchanged template": review(deployment(2), "UPDATE", oldObject=deployment(2)),
-}
-
-
-@pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath", "/validate"])
-@pytest.mark.parametrize("asked", UNTOUCHED.values(), ids=UNTOUCHED)
-def test_other_requests_are_allowed_unchanged(client: Client, path: str, asked: Json) -> None:
-    response = answer(client, path, asked)["response"]
-    assert response == {"uid": asked["request"]["uid"], "allowed": True}
 
 
 @pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath"])

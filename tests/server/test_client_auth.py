@@ -53,7 +53,7 @@ def test_only_listed_subjects_are_allowed(certificates: Certificates, callers: C
         assert (refused.status, refused.headers["connection"]) == (403, "close")
         assert refused.json()["reason"] == "Forbidden"
         assert refused.json()["message"] == "the common name of the client certificate is not in tls.clientSubjects"
-        assert 'refused_requests_total{code="403"} 1.0' in server.client.health("/metrics").body.decode()
+        assert 'refused_requests_total{code="403"} 1.0' in server.client.metrics()
 
 
 def test_client_ca_is_reloaded(

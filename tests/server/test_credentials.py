@@ -17,7 +17,6 @@ from tests.server.certificates import HOSTS, Certificates
 from tests.server.within import Running, configuration, running
 from webhook.diagnostics import InputError
 from webhook.pki import Authority, ServingCertificate
-from webhook.runtime.certificates import InstallError
 from webhook.server.observe.metrics import Metrics
 from webhook.server.tls import Credentials
 
@@ -98,7 +97,7 @@ NO_MEMORY = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
             "the certificate: OpenSSL rejects it",
         ),
         ("ssl.SSLContext.__new__", ssl.SSLError(1, "[SSL] no context"), "the TLS context: OpenSSL rejects it"),
-        ("ssl.SSLContext.load_cert_chain", MemoryError(), "no memory"),
+        ("ssl.SSLContext.load_cert_chain", MemoryError(), ""),
     ],
 )
 async def test_install_failure_keeps_old_certificate(
@@ -115,7 +114,7 @@ async def test_install_failure_keeps_old_certificate(
         leaf = signed(datetime.now(UTC))
         with monkeypatch.context() as patched:
             patched.setattr(function, failing)
-            with pytest.raises(InstallError, match=f"^{re.escape(said)}"):
+            with pytest.raises((InputError, MemoryError), match=f"^{re.escape(said)}"):
                 server.server.credentials.install(leaf.certificate, leaf.key)
         assert await shows(server, before)
         server.server.credentials.install(leaf.certificate, leaf.key)
@@ -125,9 +124,9 @@ async def test_install_failure_keeps_old_certificate(
 async def test_damaged_certificate_is_not_installed(certificates: Certificates) -> None:
     async with running(certificates) as server:
         leaf = signed(datetime.now(UTC))
-        with pytest.raises(InstallError, match=r"^the certificate: holds no certificate in PEM$"):
+        with pytest.raises(InputError, match=r"^the certificate: holds no certificate in PEM$"):
             server.server.credentials.install(b"damaged", leaf.key)
-        with pytest.raises(InstallError, match=r"^its key: holds no private key in PEM$"):
+        with pytest.raises(InputError, match=r"^its key: holds no private key in PEM$"):
             server.server.credentials.install(leaf.certificate, b"damaged")
 
 

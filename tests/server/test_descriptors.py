@@ -28,7 +28,7 @@ def under(soft: int, hard: int, certificates: Certificates) -> subprocess.Popen[
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-@pytest.mark.parametrize(("allowed", "connections"), [(1_048_576, 1_048_384), (1024, 832), (200, 50)])
+@pytest.mark.parametrize(("allowed", "connections"), [(1_048_576, 1_048_000), (1024, 448), (200, 50)])
 def test_connections_for_file_limit(allowed: int, connections: int) -> None:
     assert limits.affordable_connections(allowed) == connections
 
@@ -44,7 +44,7 @@ async def test_file_limit_bounds_connections(certificates: Certificates) -> None
     with ended(under(300, 300, certificates)) as process:
         server = Serve(process, certificates)
         logged = server.log.event("fewer connections than set")
-        assert (logged["connections"], logged["reason"]) == (108, "the limit of 300 open files")
+        assert (logged["connections"], logged["reason"]) == (75, "the limit of 300 open files")
         async with unfinished(server.client, 320):
             await is_served(server)
         assert not refusals(server)

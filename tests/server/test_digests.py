@@ -10,10 +10,10 @@ import pytest
 
 from webhook.policy.placement.cluster_objects import DevicePlugin, Namespace, Node, PluginConfig, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
-from webhook.policy.rules import MODES
 from webhook.policy.settings.settings import Settings
+from webhook.policy.snapshot import MODES
 from webhook.policy.steps import finished
-from webhook.server.digests import FactsDigest, of_settings, shown
+from webhook.server.live_config import FactsDigest, settings_digest, shown
 
 NODES = tuple(Node(f"n{number}", {"zone": str(number), "a": "b"}, (Taint("k", "NoSchedule"),)) for number in range(250))
 FACTS = Facts(NODES, (Namespace("team"),), (RuntimeClass("nvidia"),), (), DevicePlugin(configs=(PluginConfig("x"),)))
@@ -24,14 +24,13 @@ def digest(facts: Facts) -> int:
 
 
 def test_digest_is_the_same_in_every_process() -> None:
-    program = (
-        "from tests.server.test_digests import *; print(shown(digest(FACTS)), shown(of_settings(Settings(), 'off')))"
-    )
+    shows = "print(shown(digest(FACTS)), shown(settings_digest(Settings(), 'off')))"
+    program = f"from tests.server.test_digests import *; {shows}"
     said = {
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
         for _ in range(2)
     }
-    assert said == {f"{shown(digest(FACTS))} {shown(of_settings(Settings(), 'off'))}\n"}
+    assert said == {f"{shown(digest(FACTS))} {shown(settings_digest(Settings(), 'off'))}\n"}
 
 
 def test_digest_does_not_depend_on_order() -> None:
@@ -67,10 +66,10 @@ def test_digest_takes_steps_of_a_hundred_objects() -> None:
 
 
 def test_settings_digest_covers_settings_and_cap() -> None:
-    digests = [of_settings(settings, cap) for settings in (Settings(), Settings(mode="warn")) for cap in MODES]
+    digests = [settings_digest(settings, cap) for settings in (Settings(), Settings(mode="warn")) for cap in MODES]
     assert len(set(digests)) == len(digests)
     assert all(float(one) == one < 2**48 for one in digests)
-    assert of_settings(Settings(severities={"GPS001": "warn", "GPS002": "warn"}), "off") == of_settings(
+    assert settings_digest(Settings(severities={"GPS001": "warn", "GPS002": "warn"}), "off") == settings_digest(
         Settings(severities={"GPS002": "warn", "GPS001": "warn"}), "off"
     )
 

@@ -21,13 +21,13 @@ from tests.server.certificates import Certificates
 from tests.server.lines import PATIENCE
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
-from webhook.runtime.supervisor import Supervisor
 from webhook.server import reviews
+from webhook.server.lifecycle import Supervisor
 
 SECRET = "hunter2"  # noqa: S105 - a marker, to be found where it must not be
 
 
-def broken(*_: Any) -> Any:
+def broken(*_: Any, **__: Any) -> Any:
     raise LookupError(SECRET)
 
 
@@ -148,12 +148,12 @@ async def test_handshake_failure_is_logged_with_its_cause(
 ) -> None:
     async with running(certificates) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(server.server.review_acceptor.http, "connection", broken)
+            patched.setattr(asyncio.get_running_loop(), "connect_accepted_socket", broken)
             with pytest.raises((OSError, HTTPException)):
                 await server.ask(server.client.review, "/mutate", review(pod()))
         logged = await server.ask(lambda: server.log.event("handshake failed"))
     assert logged["error"].startswith("LookupError at test_internal_error.py:")
-    assert "http/handshake.py:" in logged["stack"]
+    assert "http/acceptor.py:" in logged["stack"]
 
 
 async def test_library_failure_is_logged_with_cause_and_stack(certificates: Certificates) -> None:

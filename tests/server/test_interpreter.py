@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.kubeconfig import UNREACHABLE
+UNREACHABLE = (
+    "{apiVersion: v1, kind: Config, current-context: away,"
+    " contexts: [{name: away, context: {cluster: away, user: away}}],"
+    " clusters: [{name: away, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: away, user: {}}]}\n"
+)
+"""A kubeconfig of a cluster that cannot be reached: nothing listens on its port."""
 
 PROGRAM = """
 import gc, sys

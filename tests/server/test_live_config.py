@@ -42,7 +42,7 @@ def live(log: EventLog) -> LiveConfig:
 
 
 def facts(live: LiveConfig) -> Facts:
-    return live.evaluator.ruleset.facts
+    return live.evaluator.snapshot.facts
 
 
 async def test_other_tasks_run_while_evaluator_is_built(live: LiveConfig) -> None:
@@ -63,7 +63,7 @@ async def test_concurrent_changes_are_all_in_force(live: LiveConfig) -> None:
         live.apply_facts_file(Facts(runtime_classes=())),
     )
     assert (facts(live).nodes, facts(live).runtime_classes) == (NODES, ())
-    assert live.evaluator.ruleset.settings.mode == "warn"
+    assert live.evaluator.snapshot.settings.mode == "warn"
 
 
 async def test_newest_facts_win(live: LiveConfig) -> None:
@@ -105,7 +105,7 @@ async def test_failed_build_keeps_evaluator_and_next_one_succeeds(
             await live.apply_settings(WARN)
     assert live.evaluator is before
     await live.apply_settings(WARN)
-    assert live.evaluator.ruleset.settings.mode == "warn"
+    assert live.evaluator.snapshot.settings.mode == "warn"
     assert facts(live).nodes == NODES
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,6 @@ def test_review_is_one_line_with_all_fields(served: Serve) -> None:
         "allowed": False,
         "codes": ["GPS001"],
         "findings": 1,
-        "suppressed": [],
         "message": f"GPS001 {A_ASKS_FOR_TWO}",
         "injections": [],
         "reported": [],
@@ -52,18 +52,16 @@ def test_dry_run_and_unknown_user_are_logged(served: Serve) -> None:
     assert (event["dryRun"], event["user"], event["message"]) == (True, "", "")
 
 
-def test_huge_user_and_many_findings_are_cut(served: Serve) -> None:
+def test_long_texts_and_many_findings_are_cut(served: Serve) -> None:
     wrong = [{"name": f"c{number}" * 30, "resources": {"limits": {"nvidia.com/gpu": 2}}} for number in range(500)]
-    asked = review(pod(containers=wrong), uid="cut", userInfo={"username": "u\n" * 10_000})
+    long: Any = {"userInfo": {"username": "u\n" * 10_000}, "namespace": "s" * 100_000}
+    asked = review(pod(containers=wrong, name="n" * 2**20), uid="u" * 128, **long)
     assert served.client.review("/mutate", asked).status == 200
-    event = served.log.event("review", uid="cut")
+    event = served.log.event("review", uid="u" * 128)
     assert event["user"].isprintable()
-    assert (len(event["user"]), len(event["message"]), event["message"][-1]) == (256, 1024, "…")
-
-
-def test_denial_that_validate_leaves_to_another_hook_is_logged(served: Serve) -> None:
-    served.client.review("/validate", review(deployment(2), uid="template"))
-    assert served.log.event("review", uid="template")["message"].startswith("GPS001 ")
+    assert (len(event["user"]), len(event["name"]), len(event["namespace"])) == (256, 256, 256)
+    assert (len(event["message"]), event["message"][-1]) == (1024, "…")
+    assert (event["codes"], event["findings"]) == (["GPS001", "GPS002"], 501)
 
 
 def test_mutated_pod_is_logged_with_number_of_edits(served: Serve) -> None:
@@ -83,10 +81,11 @@ def test_patch_that_is_not_built_is_a_warning_and_another_is_none(served: Serve)
     assert {event["level"] for event in events if event.get("uid") == "built"} <= {"info", "debug"}
 
 
-def test_workload_is_logged_with_kind(served: Serve) -> None:
+def test_denied_workload_is_logged_with_kind(served: Serve) -> None:
     served.client.review("/validate", review(deployment(2), uid="workload", name="inference"))
     event = served.log.event("review", uid="workload")
     assert (event["hook"], event["kind"], event["name"]) == ("validate", "Deployment", "inference")
+    assert event["message"].startswith("GPS001 ")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Iterator
@@ -12,8 +11,6 @@ from typing import Any
 import pytest
 
 from tests.server.lines import Lines, until
-from tests.server.process import Serve
-from tests.server.reviews import pod, review
 from webhook.server.observe.log import LINE, Bridge, EventLog
 
 MIB = 2**20
@@ -104,21 +101,3 @@ def test_queued_bytes_are_bounded_and_drops_counted(full: Full) -> None:
     until(lambda: len(lines.so_far()) == kept)
     full.log.event("info", "room again")
     lines.event("room again")
-
-
-def test_review_with_long_texts_is_one_short_line(served: Serve) -> None:
-    name, uid = "n" * MIB, "u" * 128
-    served.client.review("/mutate", review(pod(2, name=name), uid=uid, namespace="s" * 100_000, operation="CREATE"))
-    line = served.log.wait_for(lambda line: "uuuu" in line)
-    assert len(line) < 2048
-    event = json.loads(line)
-    assert (event["uid"], len(event["name"]), len(event["namespace"])) == (uid, 256, 256)
-
-
-def test_review_line_names_each_code_once(served: Serve) -> None:
-    asked = pod(2)
-    asked["spec"]["containers"] = [{**asked["spec"]["containers"][0], "name": f"c{n}"} for n in range(50)]
-    served.client.review("/mutate", review(asked, uid="many findings"))
-    event = served.log.event("review", uid="many findings")
-    assert event["codes"] == ["GPS001", "GPS002"]
-    assert event["findings"] == 51

@@ -41,7 +41,6 @@ LINE = ReviewLine(
     allowed=True,
     codes=[],
     findings=0,
-    suppressed=[],
     message="",
     injections=(),
     reported=(),

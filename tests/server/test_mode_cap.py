@@ -15,7 +15,6 @@ from webhook.policy.placement.cluster_objects import Namespace
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import LiveConfig
-from webhook.server.mode_cap import ModeCap
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.configuration import Configuration
@@ -58,14 +57,14 @@ def test_cap_is_exported_logged_and_lifted(watched: Watched) -> None:
     for mode in ("warn", "warn", "off"):
         watched.live.cap_mode(mode)
     assert watched.caps() == {"off": 1, "audit": 0, "warn": 0}
-    assert watched.live.evaluator.ruleset.cap == "off"
+    assert watched.live.evaluator.snapshot.cap == "off"
     assert watched.live.describe("settings").endswith(", generation 1, mode capped to off")
     watched.live.cap_mode(None)
     assert watched.live.describe("settings").endswith(", generation 1")
     assert watched.logged() == [
-        ("mode capped", {"of": "everything", "cap": "warn", "before": "enforce"}),
-        ("mode capped", {"of": "everything", "cap": "off", "before": "warn"}),
-        ("mode no longer capped", {"of": "everything", "before": "off"}),
+        ("mode capped", {"cap": "warn", "before": "enforce"}),
+        ("mode capped", {"cap": "off", "before": "warn"}),
+        ("mode no longer capped", {"before": "off"}),
     ]
 
 
@@ -74,7 +73,7 @@ def test_unknown_mode_keeps_cap_and_is_logged_once(watched: Watched, unknown: st
     watched.live.cap_mode("warn")
     for _ in range(3):
         watched.live.cap_mode(unknown)
-    assert watched.live.evaluator.ruleset.cap == "warn"
+    assert watched.live.evaluator.snapshot.cap == "warn"
     watched.live.cap_mode("warn")
     watched.live.cap_mode(unknown)
     events = watched.logged()
@@ -83,34 +82,10 @@ def test_unknown_mode_keeps_cap_and_is_logged_once(watched: Watched, unknown: st
     assert str(events[1][1]["mode"]).isprintable()
 
 
-def test_cap_of_policies_is_told_apart(watched: Watched) -> None:
-    ModeCap(watched.log, watched.metrics, of="policies").take("off")
-    samples = next(iter(watched.metrics.mode_cap.collect())).samples
-    assert [sample.labels for sample in samples if sample.value] == [{"mode": "off", "of": "policies"}]
-    assert watched.logged() == [("mode capped", {"of": "policies", "cap": "off", "before": "enforce"})]
-
-
-@pytest.mark.parametrize("mode", [None, "enforce", "of"])
-def test_cap_of_policies_ends_with_mode_that_caps_nothing(watched: Watched, mode: str | None) -> None:
-    cap = ModeCap(watched.log, watched.metrics, of="policies")
-    cap.take_as_policies("off")
-    cap.take_as_policies(mode)
-    assert cap.value == "enforce"
-    assert [event for event, _ in watched.logged()[:2]] == ["mode capped", "mode no longer capped"]
-
-
-def test_unknown_cap_of_policies_is_logged_once(watched: Watched) -> None:
-    """The object is read once per minute."""
-    cap = ModeCap(watched.log, watched.metrics, of="policies")
-    for _ in range(3):
-        cap.take_as_policies("of")
-    assert [event for event, _ in watched.logged()] == ["unknown mode cap ignored"]
-
-
 def test_enforce_caps_nothing(watched: Watched) -> None:
     watched.live.cap_mode("off")
     watched.live.cap_mode("enforce")
-    assert watched.live.evaluator.ruleset.cap == "enforce"
+    assert watched.live.evaluator.snapshot.cap == "enforce"
     assert watched.caps() == {"off": 0, "audit": 0, "warn": 0}
 
 
@@ -119,8 +94,8 @@ async def test_cap_stays_in_force_over_new_settings_and_facts(watched: Watched) 
     first = watched.live.describe("settings"), watched.live.describe("facts")
     await watched.live.apply_settings(Configuration(settings=Settings(deny_in_mutate=False)))
     await watched.live.apply_cluster_facts({"namespaces": (Namespace("team"),)})
-    assert watched.live.evaluator.ruleset.cap == "off"
-    assert watched.live.evaluator.ruleset.settings.deny_in_mutate is False
+    assert watched.live.evaluator.snapshot.cap == "off"
+    assert watched.live.evaluator.snapshot.settings.deny_in_mutate is False
     second = watched.live.describe("settings"), watched.live.describe("facts")
     assert [said.partition(", ")[2] for said in second] == ["generation 2, mode capped to off", "generation 2"]
     assert [said[:12] for said in first] != [said[:12] for said in second]

@@ -11,8 +11,8 @@ from typing import Any
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from tests.server.lines import Lines
+from webhook.server.lifecycle import Lifecycle, Phase, log_readiness
 from webhook.server.observe.log import EventLog
-from webhook.server.readiness import ReadinessLog
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Replica:
     """What a replica waits for, and whether it stops."""
 
     missing: set[str] = field(default_factory=set)
-    stopping: bool = False
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
 
     def conditions(self) -> dict[str, bool]:
         return {name: name not in self.missing for name in ("listening", "not stopping", "certificate trusted")}
@@ -33,7 +33,7 @@ class Logged:
         reading, self._writing = os.pipe()
         self._lines = Lines(os.fdopen(reading, "rb"))
         self._log = EventLog("json", "info", self._writing)
-        self.task = asyncio.ensure_future(ReadinessLog(replica.conditions, lambda: replica.stopping, self._log).run())
+        self.task = asyncio.ensure_future(log_readiness(replica.conditions, replica.lifecycle, self._log.event))
 
     def events(self) -> list[tuple[str, Any]]:
         """The events with their reasons."""
@@ -78,7 +78,8 @@ async def test_stopping_replica_is_not_logged() -> None:
     replica = Replica()
     logged = Logged(replica)
     await wait(5)
-    replica.missing, replica.stopping = {"not stopping"}, True
+    replica.missing = {"not stopping"}
+    replica.lifecycle.enter(Phase.DRAINING)
     await wait(300)
     assert logged.task.done()
     assert logged.events() == []

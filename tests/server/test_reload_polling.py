@@ -17,7 +17,7 @@ from tests.server.lines import PATIENCE, Lines
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
-from webhook.server.live_config import File, Files, LiveConfig
+from webhook.server.live_config import File, LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Reload, ReloadedSource
@@ -136,7 +136,7 @@ async def test_changed_settings_file_is_applied_without_signal(written: Written,
     file.write_text("enforce")
     changed.write_text("warn")
     live = LiveConfig(_with_mode(b"enforce"), Facts(), written.log, Metrics())
-    (source,) = live.sources(Files(File(file, _with_mode, b"enforce")))
+    (source,) = live.sources(File(file, _with_mode, b"enforce"), None)
     applied = asyncio.Event()
 
     async def apply(configuration: Configuration) -> None:
@@ -149,7 +149,7 @@ async def test_changed_settings_file_is_applied_without_signal(written: Written,
     watching = asyncio.create_task(reload.watch())
     changed.replace(file)
     await asyncio.wait_for(applied.wait(), PATIENCE)
-    assert live.evaluator.ruleset.settings.mode == "warn"
+    assert live.evaluator.snapshot.settings.mode == "warn"
     await _cancelled(watching)
     written.events()
 
@@ -177,11 +177,11 @@ async def test_refreshed_source_is_read_at_once_and_others_are_left_alone(writte
 
 async def test_installed_text_wins_over_file(written: Written, tmp_path: Path) -> None:
     live = LiveConfig(_with_mode(b"enforce"), Facts(), written.log, Metrics())
-    (source,) = live.sources(Files(File(tmp_path / "missing", _with_mode, b"enforce")))
+    (source,) = live.sources(File(tmp_path / "missing", _with_mode, b"enforce"), None)
     reload = Reload([source], written.log, Metrics())
     live.installed_text = b"warn"
     await reload.refresh("settings")
-    assert live.evaluator.ruleset.settings.mode == "warn"
+    assert live.evaluator.snapshot.settings.mode == "warn"
     written.events()
 
 

@@ -148,10 +148,6 @@ def chunked(*chunks: bytes) -> bytes:
     return head + b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
 
 
-def test_chunked_body(client: Client) -> None:
-    assert client.say(chunked(GOOD[:100], GOOD[100:], b"")).status == 200
-
-
 def test_large_body_gets_413(client: Client) -> None:
     assert_refused(client.post("/mutate", b" " * (LIMIT + 1)), 413, f"a review has at most {LIMIT} bytes")
 

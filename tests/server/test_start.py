@@ -26,6 +26,8 @@ def files(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) 
     issue(folder)
     (folder / "folder").mkdir()
     (folder / "text").write_text("hello\n")
+    (folder / "good.crt").write_bytes(certificates.certificate.read_bytes())
+    (folder / "good.key").write_bytes(certificates.key.read_bytes())
     (folder / "damaged.crt").write_bytes(certificates.certificate.read_bytes().replace(b"\nMI", b"\n!!", 1))
     key = serialization.load_pem_private_key(certificates.key.read_bytes(), None)
     encrypted = serialization.BestAvailableEncryption(b"open sesame")
@@ -63,45 +65,23 @@ def test_certificate_without_key(certificates: Certificates) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("certificate", "key", "said"),
     [
-        ("missing.crt", "No such file or directory"),
-        ("text", "holds no certificate in PEM"),
-        ("damaged.crt", "holds no certificate in PEM"),
-        ("folder", "Is a directory"),
+        ("missing.crt", "good.key", "missing.crt: No such file or directory"),
+        ("text", "good.key", "text: holds no certificate in PEM"),
+        ("damaged.crt", "good.key", "damaged.crt: holds no certificate in PEM"),
+        ("folder", "good.key", "folder: Is a directory"),
+        ("good.crt", "missing.key", "missing.key: No such file or directory"),
+        ("good.crt", "text", "text: holds no private key in PEM"),
+        ("good.crt", "encrypted.key", "encrypted.key: is encrypted; give the key without a passphrase"),
+        ("good.key", "good.crt", "good.key: holds no certificate in PEM"),
+        ("good.crt", "tls.key", "tls.key: is not the key of the certificate in "),
+        ("weak.crt", "weak.key", "weak.crt: "),
     ],
 )
-def test_invalid_certificate(certificates: Certificates, files: Path, file: str, said: str) -> None:
-    line = refused("--tls-cert", str(files / file), "--tls-key", str(certificates.key))
-    assert line == f"serve: {files / file}: {said}"
-
-
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        ("missing.key", "No such file or directory"),
-        ("text", "holds no private key in PEM"),
-        ("encrypted.key", "is encrypted; give the key without a passphrase"),
-    ],
-)
-def test_invalid_key(certificates: Certificates, files: Path, file: str, said: str) -> None:
-    line = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / file))
-    assert line == f"serve: {files / file}: {said}"
-
-
-def test_swapped_certificate_and_key(certificates: Certificates) -> None:
-    line = refused("--tls-cert", str(certificates.key), "--tls-key", str(certificates.certificate))
-    assert line == f"serve: {certificates.key}: holds no certificate in PEM"
-
-
-def test_key_of_another_certificate(certificates: Certificates, files: Path) -> None:
-    line = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / "tls.key"))
-    assert line == f"serve: {files / 'tls.key'}: is not the key of the certificate in {certificates.certificate}"
-
-
-def test_weak_certificate(files: Path) -> None:
-    line = refused("--tls-cert", str(files / "weak.crt"), "--tls-key", str(files / "weak.key"))
-    assert line.startswith(f"serve: {files / 'weak.crt'}: ")
+def test_unusable_certificate_or_key(files: Path, certificate: str, key: str, said: str) -> None:
+    line = refused("--tls-cert", str(files / certificate), "--tls-key", str(files / key))
+    assert line.startswith(f"serve: {files}/{said}")
 
 
 @pytest.mark.parametrize("option", ["--port", "--health-port"])
@@ -145,9 +125,7 @@ def test_missing_file(certificates: Certificates, tmp_path: Path, option: str) -
     assert refused(*certificates.options, option, str(file)) == f"{file}: no such file or folder"
 
 
-@pytest.mark.parametrize(
-    "wrong", [["--port", "65536"], ["--port", "x"], ["--log-format", "xml"], ["--bogus"], ["extra"]]
-)
+@pytest.mark.parametrize("wrong", [["--port", "65536"], ["--log-format", "xml"], ["extra"]])
 def test_invalid_options(wrong: list[str]) -> None:
     ended = run("serve", *wrong)
     assert (ended.code, ended.out) == (2, "")

@@ -71,7 +71,7 @@ async def test_each_line_is_written_or_counted_as_dropped(certificates: Certific
 
 def dropped_lines(client: Client) -> int:
     """The dropped lines by the server's metric."""
-    metrics = client.health("/metrics").body.decode()
+    metrics = client.metrics()
     found = re.search("^gpushare_webhook_log_lines_dropped_total (.*)$", metrics, re.MULTILINE)
     assert found is not None
     return int(float(found[1]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,3 @@ def load_text() -> Callable[[str], Configuration]:
 @pytest.fixture
 def load_facts_text() -> Callable[[str], Facts]:
     return lambda text: parse("file.yaml", text.encode(), load_facts)
-
-
-@pytest.fixture
-def data() -> Path:
-    return Path(__file__).parent / "data"

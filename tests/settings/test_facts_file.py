@@ -67,10 +67,6 @@ def test_empty_list_is_known_to_be_empty(load_facts_text: LoadFacts) -> None:
     assert empty == Facts((), (), (), None, DevicePlugin())
 
 
-def test_empty_document_is_unknown() -> None:
-    assert load_facts(None, lambda _: (1, 1), "facts.yaml") == UNKNOWN
-
-
 WRONG = [
     ("kind: Settings", ['1:7: kind: must be "Facts", not "Settings"']),
     ("node: []", ['1:1: node: unknown key "node"; did you mean "nodes"?']),

@@ -1,41 +1,38 @@
-"""Any file that the schema trees allow: it loads, its view loads to the same, and the JSON Schemas allow both."""
+"""Any file that the dataclasses allow: it loads, its view loads to the same, and the JSON Schemas allow both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import MISSING, replace
+from typing import Any, get_args, get_origin
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from webhook.cli.config import commented_yaml
 from webhook.diagnostics import InputError
 from webhook.dryrun.files import parse
-from webhook.policy.settings.formats import Choice, Duration, Flag, Format, Range, Size, Text
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.formats import Duration, Range, Size, Text
 from webhook.policy.settings.settings import Settings
 from webhook.report.data import json_text, yaml_text
-from webhook.report.settings import YamlComments, commented_yaml
-from webhook.settings.configuration import SETTINGS_FILE, view
-from webhook.settings.facts_file import FACTS_FILE, portable, spelled_out
+from webhook.settings.configuration import Configuration, view
+from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load, load_facts, load_with_origins
+from webhook.settings.members import bare, form_of, is_section, members, words, write
 from webhook.settings.schema import facts_schema, schema
-from webhook.settings.schema_tree import MISSING, Array, Map, Node, Nullable, Object, Scalar, write
 
 SCHEMA = Draft202012Validator(schema())
 WRITERS = (yaml_text, json_text)
 FACTS_SCHEMA = Draft202012Validator(facts_schema())
 
 
-def scalar(form: Format) -> st.SearchStrategy[Any]:
-    match form:
-        case Choice(words):
-            return st.sampled_from(words)
-        case Flag(""):
-            return st.booleans()
-        case Flag(word):
-            return st.sampled_from([True, False, word])
+def values(hint: Any) -> st.SearchStrategy[Any]:
+    if (inner := bare(hint)) is not hint:
+        return st.none() | values(inner)
+    match form_of(hint):
         case Range(least, most):
             return st.integers(least, most)
         case Duration():
@@ -43,25 +40,21 @@ def scalar(form: Format) -> st.SearchStrategy[Any]:
         case Size():
             sized = st.builds("{}{}".format, st.integers(1, 9999), st.sampled_from(("", "k", "Ki", "Mi", "G")))
             return sized | st.integers(1, 10**9)
-        case Text(pattern=pattern):
+        case Text(pattern=pattern) as form:
             return st.from_regex(pattern, fullmatch=True).filter(form.allows)
-    raise TypeError(form)
-
-
-def values(node: Node) -> st.SearchStrategy[Any]:
-    match node:
-        case Scalar(form):
-            return scalar(form)
-        case Nullable(inner):
-            return st.none() | values(inner)
-        case Array(element):
-            return st.lists(values(element), max_size=2)
-        case Map(key, value):
-            return st.dictionaries(values(key), values(value), max_size=2)
-        case Object(fields=fields):
-            given_ = {field.key: values(field.node) for field in fields if field.default is MISSING}
-            open_ = {field.key: values(field.node) for field in fields if field.default is not MISSING}
-            return st.fixed_dictionaries(given_, optional=open_)
+    if choices := words(hint):
+        return st.sampled_from(choices)
+    if hint is bool:
+        return st.booleans()
+    if is_section(hint):
+        found = members(hint)
+        given_ = {key: values(one.hint) for key, one in found.items() if one.default is MISSING}
+        open_ = {key: values(one.hint) for key, one in found.items() if one.default is not MISSING}
+        return st.fixed_dictionaries(given_, optional=open_)
+    if get_origin(hint) is tuple:
+        return st.lists(values(get_args(hint)[0]), max_size=2)
+    key, value = get_args(hint)
+    return st.dictionaries(values(key), values(value), max_size=2)
 
 
 def attempt(loader: Callable[..., Any], value: object) -> tuple[Any, list[str]]:
@@ -74,7 +67,7 @@ def attempt(loader: Callable[..., Any], value: object) -> tuple[Any, list[str]]:
 
 @pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
-@given(values(SETTINGS_FILE))
+@given(values(Configuration))
 def test_settings_file_round_trip(file: dict[str, Any]) -> None:
     assert SCHEMA.is_valid(file)
     loaded, messages = attempt(load, file)
@@ -97,17 +90,17 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
     assert view(again) == spelled
     held, origins = load_with_origins(file, lambda _: (1, 1), "file.yaml")
     assert held == loaded
-    assert parse("view.yaml", commented_yaml(spelled, YamlComments(origins, {})).encode(), load) == loaded
+    assert parse("view.yaml", commented_yaml(spelled, origins, {}).encode(), load) == loaded
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(values(FACTS_FILE))
+@given(values(Facts))
 def test_facts_file_round_trip(file: dict[str, Any]) -> None:
     assert FACTS_SCHEMA.is_valid(file)
     loaded, messages = attempt(load_facts, file)
     assert all("in the list already" in message for message in messages)
     assume(loaded is not None)
-    spelled = write(FACTS_FILE, loaded)
+    spelled = write(loaded)
     assert FACTS_SCHEMA.is_valid(spelled)
     assert load_facts(spelled, lambda _: (1, 1), "file.yaml") == loaded
     assert load_facts(spelled_out(loaded), lambda _: (1, 1), "file.yaml") == loaded
@@ -126,7 +119,7 @@ anything = st.recursive(
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.sampled_from(SETTINGS_FILE.keys), anything, max_size=4) | anything)
+@given(st.dictionaries(st.sampled_from(list(members(Configuration))), anything, max_size=4) | anything)
 def test_arbitrary_values_load_or_raise_input_error(value: Any) -> None:
     for loader in (load, load_facts):
         loaded, messages = attempt(loader, value)

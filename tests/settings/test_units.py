@@ -42,10 +42,6 @@ def test_size_is_number_times_unit(number: int, unit: str) -> None:
     assert Size().read(f"{number}{unit}") == number * BYTES[unit]
 
 
-def test_number_is_a_size_in_bytes() -> None:
-    assert Size().read(100_000) == 100_000
-
-
 @given(st.integers(1, 10**12 - 1))
 def test_size_round_trip(size: int) -> None:
     assert Size().read(Size().write(size)) == size

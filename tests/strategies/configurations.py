@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.strategies.pods import GPU, MIG, SHARED, WHOLE
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.settings.load import load, load_facts
 
@@ -54,8 +54,6 @@ _CLASSES = [{"name": "nvidia", "handler": "nvidia"}, {"name": "kata-qemu", "hand
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {"resources": _RESOURCES},
     "steering": {"injections": {"steering": {"enabled": True}}},
-    "memory": {"injections": {"memory": {"enabled": True}}},
-    "memory and steering": {"injections": {"memory": {"enabled": True}, "steering": {"enabled": True}}},
     "void devices": {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}},
     "no limits": {"limits": {"perContainer": None, "perPod": None}},
     "two": {"limits": {"perContainer": 2, "perPod": 2}, "users": {"runAsUser": 1000}},
@@ -89,9 +87,9 @@ FACTS: dict[str, dict[str, Any] | None] = {
 }
 
 ORIGINS = {
-    "offline": Origin(NAMESPACE),
-    "mutate": Origin(NAMESPACE, hostpath=True, groups=("system:authenticated",)),
-    "without hostPath": Origin(NAMESPACE, hostpath=False, groups=("system:authenticated",)),
+    "offline": RequestContext(NAMESPACE),
+    "mutate": RequestContext(NAMESPACE, hostpath=True, groups=("system:authenticated",)),
+    "without hostPath": RequestContext(NAMESPACE, hostpath=False, groups=("system:authenticated",)),
 }
 """The origins of a Pod that has not been mutated."""
 
@@ -105,14 +103,12 @@ def _facts(value: dict[str, Any] | None) -> Facts:
 
 
 EVALUATORS = {
-    (settings, facts): Evaluator.of(load(SETTINGS[settings], _nowhere, settings).settings, _facts(FACTS[facts]))
+    (settings, facts): OfflineEvaluator.of(load(SETTINGS[settings], _nowhere, settings).settings, _facts(FACTS[facts]))
     for settings, facts in product(SETTINGS, FACTS)
 }
 
 configurations = st.sampled_from(sorted(EVALUATORS))
 """The names of settings and facts."""
-
-STEERING_OFF = [name for name in sorted(EVALUATORS) if "steering" not in name[0]]
 
 origins = st.sampled_from(sorted(ORIGINS))
 """The name of an origin."""

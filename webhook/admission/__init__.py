@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.admission.respond import Outcome, line, respond
+from webhook.admission.respond import Outcome, respond
 from webhook.admission.review import Hook
 from webhook.admission.structure import BadReviewError, TooComplexError
 
-__all__ = ["BadReviewError", "Hook", "Outcome", "TooComplexError", "line", "respond"]
+__all__ = ["BadReviewError", "Hook", "Outcome", "TooComplexError", "respond"]

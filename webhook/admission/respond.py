@@ -8,61 +8,48 @@ that `oldObject` has, in every mode. In the mode `off` nothing else of an object
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence, Set
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 import msgspec
 
-from webhook.admission.configurations import by_key, configurations
 from webhook.admission.review import Hook, Request, read
 from webhook.admission.structure import BadReviewError
-from webhook.diagnostics import dotted
-from webhook.patch import build, pointer, verify
-from webhook.policy.context import Origin
+from webhook.diagnostics import Diagnostic, dotted
+from webhook.manifests import Document, documents
+from webhook.patch import Operation, build, pointer, verify
+from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import Evaluator, exemption
-from webhook.policy.messages import cut, printable
+from webhook.policy.messages import MESSAGE_LIMIT, cut, printable, shorten
 from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.reading import MalformedError, Members
-from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict
-from webhook.policy.workloads.extracted import ExtractedPod
-from webhook.policy.workloads.kinds import is_pod
+from webhook.policy.pods.reading import MalformedError, Members, members
+from webhook.policy.sharing.objects import ConfigText
+from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict, Violation
+from webhook.policy.workloads.kinds import ExtractedPod, is_pod
 
 _encoder = msgspec.json.Encoder()
-_NO_ENDINGS: Mapping[str, str] = {}
 
 
+@dataclass(eq=False, slots=True)
 class Outcome:
-    """The outcome of one request, for the answer, the log, the metrics and Events.
+    """The outcome of one request, for the answer, the log and the metrics.
 
     `proof_failure`: why a patch failed its proof and is not sent. `unpatched`: why no patch was built. `injected` names
     the injections of the patch, `reported` those that are reported instead, with a warning if `warns`. `endings` holds
     the last lines of a denial by its first code.
     """
 
-    __slots__ = (
-        "allowed",
-        "endings",
-        "injected",
-        "operations",
-        "proof_failure",
-        "reported",
-        "request",
-        "unpatched",
-        "verdict",
-        "warns",
-    )
-
-    def __init__(self, request: Request, endings: Mapping[str, str] = _NO_ENDINGS) -> None:
-        self.request = request
-        self.endings = endings
-        self.verdict = UNTOUCHED
-        self.allowed = True
-        self.operations: list[dict[str, Any]] = []
-        self.injected: tuple[str, ...] = ()
-        self.reported: tuple[str, ...] = ()
-        self.warns = False
-        self.proof_failure: str | None = None
-        self.unpatched: str | None = None
+    request: Request
+    endings: Mapping[str, str]
+    verdict: Verdict = UNTOUCHED
+    allowed: bool = True
+    operations: list[Operation] = field(default_factory=list)
+    injected: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    warns: bool = False
+    proof_failure: str | None = None
+    unpatched: str | None = None
 
     @property
     def name(self) -> str:
@@ -75,37 +62,40 @@ class Outcome:
 
         The text is printable: the messages are, and a code stands before each.
         """
-        deny = Severity.DENY
-        denying = [f"{finding.code} {finding.message}" for finding in self.verdict.findings if finding.severity is deny]
-        return cut("; ".join(denying), _MESSAGE)
-
-    def denial_lines(self) -> list[str]:
-        """The lines of a denial about the findings, each with its remedy."""
-        return _lines(self.verdict, Severity.DENY, _MOST_LINES)
+        denying = _of_severity(self.verdict, Severity.DENY)
+        return cut("; ".join(f"{finding.code} {finding.message}" for finding in denying), _MESSAGE)
 
     def body(self) -> bytes:
         response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
         verdict = self.verdict
         if not self.allowed:
-            causes = _causes(verdict)
+            # For programs, in the order of the lines: metav1.StatusCause, whose reason is the code.
+            causes = [
+                {"reason": finding.code, "message": finding.message, "field": printable(dotted(finding.path), _FIELD)}
+                for finding in _of_severity(verdict, Severity.DENY, _MOST_CAUSES)
+            ]
             response["status"] = {
                 "code": 403,
                 "reason": "Forbidden",
-                "message": "\n".join([*self.denial_lines(), self.endings[causes[0]["reason"]]]),
+                "message": "\n".join([*_lines(verdict, Severity.DENY, _MOST_LINES), self.endings[causes[0]["reason"]]]),
                 "details": {"causes": causes},
             }
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if verdict.findings or verdict.suppressed.counts or self.reported:
-            if warned := self._warnings():
+        if verdict.findings or self.reported:
+            warned = _lines(verdict, Severity.WARN, _MOST_WARNINGS)
+            if self.warns:
+                warned.append(f"gpushare-webhook would inject: {', '.join(self.reported)}")
+            if warned:
                 response["warnings"] = warned
-            response["auditAnnotations"] = _audit_annotations(verdict, self.reported)
+            # The injections that are only reported, the kept findings, and the numbers of further ones by code.
+            response["auditAnnotations"] = audited = {"would-inject": ",".join(self.reported)} if self.reported else {}
+            if verdict.findings:
+                kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]
+                further = [f"{code}+{more}" for code, more in verdict.omitted().items()]
+                audited["findings"] = ",".join(kept + further)
         return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
-
-    def _warnings(self) -> list[str]:
-        warned = _lines(self.verdict, Severity.WARN, _MOST_WARNINGS)
-        return [*warned, f"gpushare-webhook would inject: {', '.join(self.reported)}"] if self.warns else warned
 
 
 _MOST_LINES = 100
@@ -124,21 +114,13 @@ _MESSAGE = 1024
 """Characters of a denial in the log."""
 
 
-def _causes(verdict: Verdict) -> list[dict[str, str]]:
-    """The denying findings for programs, in the order of the lines: metav1.StatusCause, whose reason is the code."""
-    return [
-        {"reason": finding.code, "message": finding.message, "field": printable(dotted(finding.path), _FIELD)}
-        for finding in _of_severity(verdict, Severity.DENY, _MOST_CAUSES)
-    ]
-
-
 def line(finding: Finding) -> str:
     """The line of a finding in a denial, with the remedy, or among the warnings, which have no room for it."""
     text = f"{finding.code} {finding.message}"
     return f"{text}; {finding.remedy}" if finding.severity is Severity.DENY else text
 
 
-def _of_severity(verdict: Verdict, severity: Severity, most: int) -> list[Finding]:
+def _of_severity(verdict: Verdict, severity: Severity, most: int | None = None) -> list[Finding]:
     return [finding for finding in verdict.findings if finding.severity is severity][:most]
 
 
@@ -150,66 +132,60 @@ def _lines(verdict: Verdict, severity: Severity, most: int) -> list[str]:
     return [*lines, f"and {further} more findings of {', '.join(sorted(counts))}"] if further else lines
 
 
-def _audit_annotations(verdict: Verdict, reported: Sequence[str]) -> dict[str, str]:
-    """The kept findings by code and severity, the numbers by code of further and of suppressed findings, and the
-    injections that are only reported.
-    """
-    audited = {"would-inject": ",".join(reported)} if reported else {}
-    if verdict.findings:
-        kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]
-        audited["findings"] = ",".join([*kept, *(f"{code}+{more}" for code, more in verdict.omitted().items())])
-    if verdict.suppressed.counts:
-        audited["suppressed"] = ",".join(f"{code}={count}" for code, count in sorted(verdict.suppressed.counts.items()))
-    return audited
-
-
 def respond(body: bytes | bytearray, hook: Hook, evaluator: Evaluator) -> Outcome:
     """The outcome for a review. Raises BadReviewError if it cannot be answered."""
     request = read(body)
+    outcome = Outcome(request, evaluator.snapshot.endings)
     try:
-        return _mutate(request, hook, evaluator) if hook.mutates else _validate(request, evaluator)
+        if hook.mutates:
+            _mutate(outcome, hook, evaluator)
+        else:
+            outcome.verdict = _validated(request, evaluator)
+            outcome.allowed = outcome.verdict.decision is not Decision.DENIED
     except MalformedError as error:
         raise BadReviewError(f"the object is malformed at {printable(pointer(error.path)) or '/'}: {error}") from None
+    return outcome
 
 
-def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
-    outcome = Outcome(request, evaluator.ruleset.endings)
+def _mutate(outcome: Outcome, hook: Hook, evaluator: Evaluator) -> None:
+    request = outcome.request
     if not _is_pod(request) or request.subResource or request.operation not in ("CREATE", "UPDATE"):
-        return outcome
-    if request.operation == "CREATE" and evaluator.ruleset.cap == "off":
-        return outcome
+        return
+    if request.operation == "CREATE" and evaluator.snapshot.cap == "off":
+        return
     pods, origin = _pods(request, "object", evaluator), _origin(request, hook)
     if request.operation == "UPDATE":
         before = _pods(request, "oldObject", evaluator)
         edits: Sequence[Edit] = lost_tolerations(pods[0], before[0], origin, evaluator) if pods and before else ()
     else:
         outcome.verdict = verdict = evaluator.verdict(pods, origin)
-        if verdict.decision is Decision.DENIED and evaluator.ruleset.settings.deny_in_mutate:
+        if verdict.decision is Decision.DENIED and evaluator.snapshot.settings.deny_in_mutate:
             outcome.allowed = False
-            return outcome
+            return
         if verdict.too_many_edits:
             outcome.unpatched = f"the pod needs more than {MOST_EDITS} edits, so none is made"
         if verdict.reported:
-            outcome.reported, outcome.warns = verdict.reported, evaluator.ruleset.of(request.namespace).warns
+            outcome.reported, outcome.warns = verdict.reported, evaluator.snapshot.of(request.namespace).warns
         edits = verdict.sent
     if edits:
         operations = build(request.object, edits)
         outcome.proof_failure = verify(request.object, operations)
         if outcome.proof_failure is None:
             outcome.operations, outcome.injected = operations, outcome.verdict.injected  # else nothing is changed
-    return outcome
 
 
-def _validate(request: Request, evaluator: Evaluator) -> Outcome:
-    outcome = Outcome(request, evaluator.ruleset.endings)
-    if evaluator.ruleset.cap == "off":
-        return outcome
-    if (request.kind.group, request.kind.kind) == _CONFIG_MAP:
-        outcome.verdict = _of_config_map(request, evaluator)
-        outcome.allowed = outcome.verdict.decision is not Decision.DENIED
-        return outcome
-    if (request.kind.group, request.kind.kind) not in evaluator.kinds:
-        return outcome
+def _validated(request: Request, evaluator: Evaluator) -> Verdict:
+    """The verdict for what a request changes."""
+    kind = request.kind.group, request.kind.kind
+    if evaluator.snapshot.cap == "off":
+        return UNTOUCHED
+    if kind == ("", "ConfigMap"):
+        if request.subResource or request.operation not in ("CREATE", "UPDATE"):
+            return UNTOUCHED
+        known = _object(request, "oldObject") if request.operation == "UPDATE" else None
+        return _by_key(evaluator.configurations(_configurations(_object(request, "object"), known)))
+    if kind not in evaluator.kinds:
+        return UNTOUCHED
     added: frozenset[str] | None = None
     # `pods` holds all pods of the object: the groups of a checked pod refer to them only weakly.
     match request.operation, request.subResource:
@@ -223,21 +199,8 @@ def _validate(request: Request, evaluator: Evaluator) -> Outcome:
             # Existing ephemeral containers can never change.
             added = _ephemeral_containers(pods) - _ephemeral_containers(_pods(request, "oldObject", evaluator))
         case _:
-            return outcome
-    outcome.verdict = evaluator.verdict(checked, _origin(request, Hook.VALIDATE, added))
-    outcome.allowed = outcome.verdict.decision is not Decision.DENIED
-    return outcome
-
-
-_CONFIG_MAP = ("", "ConfigMap")
-
-
-def _of_config_map(request: Request, evaluator: Evaluator) -> Verdict:
-    """The verdict for the configurations of the device plugin that a request adds or changes."""
-    if request.subResource or request.operation not in ("CREATE", "UPDATE"):
-        return UNTOUCHED
-    before = _object(request, "oldObject") if request.operation == "UPDATE" else None
-    return by_key(evaluator.configurations(configurations(_object(request, "object"), before)))
+            return UNTOUCHED
+    return evaluator.verdict(checked, _origin(request, Hook.VALIDATE, added))
 
 
 def _is_pod(request: Request) -> bool:
@@ -273,8 +236,8 @@ def _ephemeral_containers(pods: list[ExtractedPod]) -> frozenset[str]:
     return frozenset(container.name for extracted in pods for container in extracted.pod.ephemeral_containers())
 
 
-def _origin(request: Request, hook: Hook, added_containers: frozenset[str] | None = None) -> Origin:
-    return Origin(
+def _origin(request: Request, hook: Hook, added_containers: frozenset[str] | None = None) -> RequestContext:
+    return RequestContext(
         request.namespace,
         not hook.mutates,
         request.operation == "UPDATE",
@@ -284,7 +247,9 @@ def _origin(request: Request, hook: Hook, added_containers: frozenset[str] | Non
     )
 
 
-def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin, evaluator: Evaluator) -> list[Edit]:
+def lost_tolerations(
+    updated: ExtractedPod, before: ExtractedPod, origin: RequestContext, evaluator: Evaluator
+) -> list[Edit]:
     """The edits that restore the injected tolerations; an update gets no other edits."""
     context = evaluator.context(updated, origin)
     if exemption(context) is not None:
@@ -294,7 +259,7 @@ def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin
     return [
         Append((*updated.pod.spec_path, "tolerations"), injected)
         for injected in context.placement.injected_tolerations
-        if frozenset(injected.items()) in earlier and frozenset(injected.items()) not in present
+        if frozenset(injected.items()) in earlier - present
     ]
 
 
@@ -307,3 +272,74 @@ def _with_keys(pod: Pod, keys: Set[str]) -> set[frozenset[tuple[str, object]]]:
         and key in keys
         and not any(isinstance(member, dict | list) for member in raw.values())
     }
+
+
+CHARACTERS: Final = 32 * 1024
+"""Characters of the texts of one request that are read: fifty times a usual configuration. YAML takes 0.8 µs each."""
+
+MOST_VALUES: Final = 4096
+"""Values that these texts may hold, with those of aliases at each place: a check takes up to 15 µs for one."""
+
+_OF_A_TEXT: Final = 64
+"""Characters that a text counts for besides its own, as the time to read a text does not depend on its length alone."""
+
+_DATA: Final = "data"
+_TOO_LARGE: Final = Violation(
+    (),
+    "this text and those after it are too large to check",
+    "check the file with gpushare-webhook check",
+    Severity.WARN,
+)
+
+
+def _configurations(written: Members, before: Members | None) -> Iterator[ConfigText]:
+    """Yield the texts of a ConfigMap that differ from those before it. Raises MalformedError.
+
+    Each is a configuration, whatever it looks like: the administrator named the ConfigMap, and nodes choose any key.
+    What this reader cannot read is no ground for a denial, as the plugin's reader accepts more, such as a key that is
+    given twice.
+    """
+    texts, known = members(written, _DATA, ()), {} if before is None else members(before, _DATA, ())
+    characters, values = CHARACTERS, MOST_VALUES
+    for key, text in texts.items():
+        if not isinstance(text, str) or known.get(key) == text:
+            continue
+        characters -= len(text) + _OF_A_TEXT
+        # The plugin reads the first document alone.
+        found = next(documents("", text.encode(errors="replace")), None) if characters >= 0 else None
+        values -= _count(found.value, values + 1) if isinstance(found, Document) else 0
+        if min(characters, values) < 0:
+            yield ConfigText((_DATA, key), None, _TOO_LARGE)
+            return
+        if isinstance(found, Diagnostic):
+            why = f"cannot be read, line {found.line}: {printable(found.message, MESSAGE_LIMIT)}"
+            yield ConfigText((_DATA, key), None, Violation((), why, "correct the text", Severity.WARN))
+            continue
+        yield ConfigText((_DATA, key), None if found is None else found.value)
+
+
+def _count(value: Any, most: int) -> int:
+    """The number of values in a value, those of aliases counted at each place; `most` if there are more."""
+    count, pending = 0, [value]
+    while pending and count < most:
+        held = pending.pop()
+        inner = held.values() if isinstance(held, dict) else held if isinstance(held, list) else ()
+        count += len(inner)
+        pending.extend(inner)
+    return min(count, most)
+
+
+_KEY: Final = 24
+_PLACE: Final = 40
+"""Characters of a key and of a place in its text that a message shows. A third of it is left for the problem."""
+
+
+def _by_key(verdict: Verdict) -> Verdict:
+    """The verdict with findings that lead to a key of the ConfigMap, and name it and the place in its text."""
+    findings: list[Finding] = []
+    for finding in verdict.findings:
+        key, inner = finding.path[:2], finding.path[2:]
+        place = f'"{printable(key[-1], _KEY)}"' + (f", {printable(dotted(inner), _PLACE)}" if inner else "")
+        message = f"{place}: {shorten(finding.message, MESSAGE_LIMIT - len(place) - 2)}"
+        findings.append(Finding(finding.code, finding.severity, key, message, finding.remedy))
+    return verdict._replace(findings=tuple(findings))

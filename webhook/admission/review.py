@@ -38,13 +38,12 @@ Labels = TypedDict("Labels", {QUEUE_LABEL: Any}, total=False)  # type: ignore[mi
 
 
 class ReceivedMetadata(TypedDict, total=False):
-    """The part of an object's metadata that is decoded. The owners stay as they were sent until they are needed."""
+    """The part of an object's metadata that is decoded."""
 
     name: str | None
     generateName: str | None
     labels: Labels | None
     annotations: dict[str, Any] | None
-    ownerReferences: msgspec.Raw
 
 
 class ReceivedObject(TypedDict, total=False):

@@ -15,9 +15,9 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from webhook import __version__
-from webhook.cli.completion import COMPLETE  # the module adds shells to those of click
+from webhook.cli.completion import COMPLETE
 from webhook.cli.extras import missing, require
-from webhook.cli.screen import discard, tell
+from webhook.cli.output import discard, tell
 from webhook.diagnostics import InputError
 from webhook.policy.messages import printable
 from webhook.report.exit_codes import ExitCode
@@ -31,12 +31,12 @@ COMMANDS = {
     "plan": "Show what a change does to all that lives in a cluster, before you make it.",
     "doctor": "Find faults of the GPU nodes, the device plugin and the webhook.",
     "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
-    "export": "Write the policy in the form of objects that the API server evaluates itself.",
+    "export": "Write the guard as manifests.",
     "explain": "Explain checks and injections: meaning, reason, examples, remedy and settings.",
     "serve": "Run the webhook: reviews over HTTPS, health and metrics over HTTP.",
     "config": "Show, validate or describe the settings.",
     "version": "Print the version.",
-    "completion": "Print a completion script for a shell, or for kubectl.",
+    "completion": "Print a completion script for a shell.",
 }
 """The registry: for each module whose `command` is a click command, the first line of that command's docstring.
 
@@ -113,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if sys.stdout is None:
         tell("standard output is closed; redirect it to a file or to /dev/null")
         sys.exit(ExitCode.WRONG_INPUT)
-    _write_utf8()
+    if isinstance(sys.stdout, TextIOWrapper):  # what reports quote and diffs edit is UTF-8, in every locale
+        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)
     name = Path(sys.argv[0]).name
     program = {"__main__.py": "python -m webhook", "kubectl-gpushare": "kubectl gpushare"}.get(name, name)
     try:
@@ -166,12 +167,6 @@ def _occupy_closed_descriptors() -> None:
 
 
 _STANDARD_ERROR = 2
-
-
-def _write_utf8() -> None:
-    """Write UTF-8 to standard output in every locale: what reports quote and diffs edit is UTF-8."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)
 
 
 def _refuse(error: click.ClickException) -> None:

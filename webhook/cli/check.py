@@ -6,47 +6,100 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from webhook.cli.evaluator import SettingsSource, chosen, prepared, source_options
 from webhook.cli.options import (
     ManifestCommand,
     Output,
+    completed,
     file_option,
+    instead_of,
     manifest_options,
+    option_group,
     outputs_option,
     read_standard_input_once,
     single_option,
 )
-from webhook.cli.outputs import STDOUT, Write, destinations
-from webhook.cli.screen import draw, notify, paint, show, tell, width
-from webhook.cli.selection import selection_options
+from webhook.cli.output import STDOUT, Write, destinations, draw, notify, paint, show, tell, width
+from webhook.cli.source import RunSettings, SettingsSource, chosen, source_options
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import results
-from webhook.dryrun.evidence.first_pass import first_pass
 from webhook.dryrun.files import up_to_root
+from webhook.dryrun.first_pass import FirstPass, first_pass
 from webhook.dryrun.inputs import Inputs, found
-from webhook.manifests import in_sections, is_pipe
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.manifests import in_sections
+from webhook.policy.checks import CHECKS
+from webhook.policy.messages import printable
 from webhook.report.check import CheckFormat
+from webhook.report.evidence import NO_EVIDENCE, Evidence
 from webhook.report.lines import counted
-from webhook.report.model import Entry, Result, Selection
-from webhook.report.tally import ABOUT_SHARING, FailOn, Tally
+from webhook.report.model import EVERYTHING, Entry, Result, Selection
+from webhook.report.tally import FailOn, Tally
 from webhook.report.writer import Page, SourceTree, Writer
 
 if TYPE_CHECKING:
     from webhook.dryrun.baseline import ReadBaseline, WrittenBaseline
 
-_MOST_JOBS = 256
+_TITLES = {check.code: check.title for check in CHECKS}
 
-Check: TypeAlias = Callable[[], AbstractContextManager[Iterator[Entry]]]
-"""Checks the inputs as they are now."""
+
+def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
+    """Return the codes of lists with commas. Raises BadParameter for a list without one, or for all unknown codes."""
+    given: list[str] = []
+    for codes in lists:
+        parts = [code for part in codes.split(",") if (code := part.strip())]
+        if not parts:
+            raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
+        given += parts
+    if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _TITLES]:
+        problems = (f'there is no check "{printable(code)}"; {instead_of(code, _TITLES)}' for code in unknown)
+        raise click.BadParameter("; ".join(problems))
+    return frozenset(code.upper() for code in given)
+
+
+def complete_codes(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the last code of a list with commas. A code that the list already has is not offered again."""
+    before, comma, last = incomplete.rpartition(",")
+    given = before.upper().split(",")
+    return completed({code: title for code, title in _TITLES.items() if code not in given}, last, before + comma)
+
+
+def _checks_option(name: str, description: str) -> Callable[..., Any]:
+    return click.option(
+        name, metavar="CODES", multiple=True, callback=_codes, shell_complete=complete_codes, help=description
+    )
+
+
+def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
+    options = tuple(option for option, codes in (("--select", select), ("--ignore", ignore)) if codes)
+    if not options:
+        return EVERYTHING
+    remaining = (select or frozenset(_TITLES)) - ignore
+    if not remaining:
+        raise click.UsageError(f"{' and '.join(options)}: no check remains; name other codes")
+    left_out = tuple(code for code in _TITLES if code not in remaining)
+    return Selection(left_out, tuple(sorted(remaining)), options)
+
+
+_selection_options = option_group(
+    "selection",
+    _selection,
+    _checks_option(
+        "--select", "Make only these checks, such as GPS001,GPS002. Errors are always reported. Repeatable."
+    ),
+    _checks_option("--ignore", "Do not make these checks, such as GPS009,GPS014. Applies after --select. Repeatable."),
+)
+
+_MOST_JOBS = 256
 
 
 def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
@@ -62,7 +115,7 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
 @click.command(name="check", cls=ManifestCommand)
 @manifest_options
 @source_options
-@selection_options
+@_selection_options
 @file_option("--baseline", help="Leave out the findings that a baseline holds.")
 @file_option(
     "--write-baseline", help="Write all findings to a baseline, and report none. Not written if there are errors."
@@ -85,17 +138,12 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
 @outputs_option(CheckFormat.TEXT, "The format of the report.")
 @single_option(
     "--fail-on",
-    type=click.Choice([one.value for one in FailOn]),
+    type=click.Choice([choice.value for choice in FailOn]),
     default=FailOn.DENY.value,
     show_default=True,
     callback=lambda _context, _option, value: FailOn(value),
     help="Exit with 1 if an object is denied (deny), or also warned (warn), or a file or folder is hidden from the "
     "check (unread), or also an object skipped (skipped); or never. Errors always exit with 2.",
-)
-@click.option(
-    "--fix",
-    is_flag=True,
-    help="Apply the fixes of findings to the files, and report what is left.",
 )
 @click.option(
     "-q",
@@ -113,7 +161,6 @@ def command(
     no_facts_from_inputs: bool,
     outputs: tuple[Output[CheckFormat], ...],
     fail_on: FailOn,
-    fix: bool,
     quiet: bool,
 ) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
@@ -123,63 +170,51 @@ def command(
       gpushare-webhook check pod.yaml
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
       gpushare-webhook check manifests/ --config settings.yaml --fail-on warn
-      gpushare-webhook check manifests/ --fix
     """
-    _require_compatible(inputs, baseline, write_baseline, is_fixing=fix)
+    if baseline is not None and write_baseline is not None:
+        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
     accepted = _opened(baseline, write_baseline)
-    settings, given = chosen(source, selection), partial(found, inputs, in_sections)
-    first = None if no_facts_from_inputs or settings.has_facts else first_pass(given(_ignore if fix else notify))
-    evaluator, names_sharing, evidence = prepared(settings, first, inputs.namespace)
-    check = partial(results, inputs, evaluator, selection, jobs)
-    left = frozenset[str]() if names_sharing else ABOUT_SHARING
-    problems = _fixing(lambda: check(given(_ignore)), baseline, left, is_quiet=quiet) if fix else []
+    settings, given = chosen(source, selection), found(inputs, in_sections, notify)
+    wants = not settings.has_facts or settings.facts.namespaces is None
+    first = first_pass(given) if wants and not no_facts_from_inputs else None
+    evaluator, names_sharing, evidence = _prepared(settings, first, inputs.namespace)
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
-    rest = given(notify) if fix or first is None else first.given()
-    with check(rest) as checked, _reports(outputs, fail_on, quiet) as written:
-        _report(chain(problems, checked if accepted is None else map(accepted.suppress, checked)), tally, written)
+    rest = given if first is None else first.given()
+    with (
+        results(inputs, evaluator, selection, jobs, rest) as checked,
+        _reports(outputs, fail_on, quiet) as written,
+    ):
+        for entry in checked if accepted is None else map(accepted.suppress, checked):
+            tally.add(entry)
+            written.add(entry)
         if accepted is not None:
             accepted.end(tally)
         written.end(tally)
     sys.exit(tally.exit_code(fail_on))
 
 
-def _report(entries: Iterable[Entry], tally: Tally, written: Reports) -> None:
-    """Count entries, and write them into the reports. Raises InputError if one cannot be written."""
-    for entry in entries:
-        tally.add(entry)
-        written.add(entry)
+def _prepared(chosen: RunSettings, first: FirstPass | None, namespace: str) -> tuple[OfflineEvaluator, bool, Evidence]:
+    """Return the evaluator, whether anything says how GPUs are shared, and what the inputs of a first pass show.
 
+    `namespace` is that of objects that name none.
+    """
+    names_sharing, evidence = chosen.names_sharing, NO_EVIDENCE
+    if first is None or not first.shows_anything:
+        evaluator = OfflineEvaluator.of(chosen.settings, chosen.facts)
+    else:
+        from webhook.dryrun.evidence import known_from  # most inputs show nothing
 
-def _require_compatible(inputs: Inputs, baseline: str | None, write_baseline: str | None, *, is_fixing: bool) -> None:
-    """Check that the options of fixes and baselines do not contradict each other. Raises UsageError."""
-    if is_fixing:
-        from webhook.cli.in_place import require_files  # most runs change no file
-
-        require_files("--fix", inputs.names)
-        if baseline is not None and (baseline == "-" or is_pipe(baseline)):
-            raise click.UsageError("--fix reads the baseline several times; name a file, not standard input or a pipe")
-        if write_baseline is not None:
-            raise click.UsageError("--write-baseline accepts the findings that --fix fixes; leave out one of them")
-    if baseline is not None and write_baseline is not None:
-        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
-
-
-def _ignore(_notice: Diagnostic) -> None:
-    """Drop a notice that a later pass over the inputs gives."""
-
-
-def _fixing(check: Check, baseline: str | None, left: Set[str], *, is_quiet: bool) -> list[Diagnostic]:
-    """Apply the fixes of findings, but of those with the codes `left`, to the files; return the errors."""
-    from webhook.cli.fixing import Fixing  # most runs change no file
-
-    @contextmanager
-    def found() -> Iterator[Iterator[Entry]]:
-        accepted = _opened(baseline, None)
-        with check() as checked:
-            yield checked if accepted is None else map(accepted.suppress, checked)
-
-    return Fixing(left, is_quiet=is_quiet).run(found)
+        facts, shown, of_inputs = known_from(first, chosen.settings, namespace, says_sharing=not names_sharing)
+        if chosen.has_facts:  # to which inputs add the node selectors of namespaces alone
+            facts = replace(chosen.facts, namespaces=facts.namespaces)
+            evaluator = OfflineEvaluator.of(chosen.settings, facts)
+        else:
+            evaluator, evidence = OfflineEvaluator.of(chosen.settings, facts, shown), of_inputs
+            names_sharing = names_sharing or evaluator.snapshot.nodes.are_shown
+    if not (chosen.is_described or names_sharing):
+        evaluator = evaluator.trusting_markers()
+    return evaluator, names_sharing, evidence
 
 
 def _opened(read: str | None, write: str | None) -> ReadBaseline | WrittenBaseline | None:
@@ -203,8 +238,6 @@ def _write(file: str, text: str) -> None:
 
 class Reports:
     """The reports of a run, which get the same entries. Errors also appear on standard error."""
-
-    __slots__ = ("_parts", "_progress")
 
     def __init__(self, parts: Sequence[tuple[Writer, Write]], shown: Progress) -> None:
         self._parts = parts
@@ -245,8 +278,8 @@ def _reports(outputs: Sequence[Output[CheckFormat]], fail_on: FailOn, is_quiet: 
     page = partial(Page, fail_on=fail_on, is_quiet=is_quiet, tree=tree)
     screen = page(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
     file = page()
-    live = [one for one in outputs if one.file == STDOUT and one.format.is_for_people]
-    data = [one for one in outputs if one not in live]
+    live = [output for output in outputs if output.file == STDOUT and output.format.is_for_people]
+    data = [output for output in outputs if output not in live]
     with destinations([one.file for one in data]) as writes:
         parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show_live) for one in live]
         parts += [(one.format.writer(file), write) for one, write in zip(data, writes, strict=True)]
@@ -268,8 +301,6 @@ class Progress:
 
     It stays hidden in a CI system, in a file and on a terminal without cursor.
     """
-
-    __slots__ = ("_due", "_file", "_files", "_is_shown", "_objects")
 
     def __init__(self) -> None:
         is_terminal = sys.stderr is not None and sys.stderr.isatty()

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 from click.core import ParameterSource
 
-from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options
-from webhook.cli.options import format_option
+from webhook.cli.options import format_option, formatted
+from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options
 from webhook.live.doctor.answer import Doctor, examine
 from webhook.live.doctor.gathering import gather
-from webhook.report.exit_codes import ExitCode
+from webhook.policy.settings.formats import NAMESPACED_NAME
 
 
 @click.command(name="doctor")
-@asked_options
+@query_options
+@click.option(
+    "--device-plugin-daemonset",
+    "plugin",
+    metavar="NAMESPACE/NAME",
+    callback=formatted(NAMESPACED_NAME),
+    help="The DaemonSet of the device plugin: its namespace is one that administrators alone use.",
+)
 @format_option(AnswerFormat.TEXT, "The format.")
 @click.pass_context
-def command(context: click.Context, asked: Asked, output: AnswerFormat) -> None:
+def command(context: click.Context, query: ClusterQuery, plugin: str | None, output: AnswerFormat) -> None:
     """Find faults of the GPU nodes, the device plugin and the webhook.
 
     Each finding has a cause, what shows it, and the command or the edit that helps; what to do first comes first. The
-    whole cluster is examined; with -n, only pods, events and quotas of one namespace. The exit status is 1 if a finding
-    is an error.
+    whole cluster is examined; with -n, only pods, events and quotas of one namespace. The exit code is 1 if a finding
+    is an error, and 2 if something could not be read. What a tenant may have written is a warning that says so, and
+    changes no node.
 
     \b
     Examples:
@@ -31,12 +37,10 @@ def command(context: click.Context, asked: Asked, output: AnswerFormat) -> None:
       kubectl gpushare doctor --installed-as gpushare-webhook/gpushare-webhook -o json
     """
     is_given = context.get_parameter_source("namespace") is ParameterSource.COMMANDLINE
-    namespace = asked.namespace if is_given else None
+    namespace = query.namespace if is_given else None
 
-    async def question(world: World) -> Doctor:
-        seen = await gather(world.objects, world.settings, world.facts, namespace, asked.cluster.installed_as)
-        return examine(seen)
+    async def question(view: ClusterView) -> Doctor:
+        installed_as = query.cluster.installed_as
+        return examine(await gather(view.objects, view.settings, view.facts, namespace, installed_as, plugin))
 
-    found = answer(asked, output, question)
-    if isinstance(found, Doctor) and found.has_errors:
-        sys.exit(ExitCode.DENIED)
+    answer(query, output, question, ("namespaces", "runtimeClasses"))

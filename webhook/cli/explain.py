@@ -9,18 +9,17 @@ from textwrap import indent, wrap
 from typing import Any, assert_never
 
 import click
+from click.shell_completion import CompletionItem
 
-from webhook.cli.options import format_option
-from webhook.cli.screen import paint, show, width
-from webhook.cli.selection import complete_topics, is_code, padded
+from webhook.cli.options import completed, format_option, instead_of
+from webhook.cli.output import paint, show, width
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 from webhook.policy.messages import printable
-from webhook.policy.settings.formats import did_you_mean
 from webhook.report.explanation import explanation
-from webhook.report.lines import Paint
+from webhook.report.lines import NARROWEST, Paint
 from webhook.settings.configuration import default, view
 
 _TOPICS: dict[str, Check[Any] | Injection] = {
@@ -28,8 +27,12 @@ _TOPICS: dict[str, Check[Any] | Injection] = {
     **{injection.name.lower(): injection for injection in ALL},
 }
 
-_NARROWEST = 20
-"""Columns of the narrowest terminal; in a narrower one, lines are longer than the terminal is wide."""
+_TITLES = {check.code: check.title for check in CHECKS} | {injection.name: injection.title for injection in ALL}
+
+
+def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a code, or the name of an injection, in any case."""
+    return completed(_TITLES, incomplete)
 
 
 class ExplainFormat(Enum):
@@ -59,7 +62,7 @@ def command(codes: tuple[str, ...], everything: bool, output: ExplainFormat) -> 
     pages = map(explanation, topics) if topics else [_overview()]
     match output:
         case ExplainFormat.TEXT:
-            columns = max(width(), _NARROWEST)
+            columns = max(width(), NARROWEST)
             show("\n\n".join(_text(page, columns, paint(sys.stdout)) for page in pages))
         case ExplainFormat.MARKDOWN:
             show("\n".join(_LOCAL.sub(r"\1", page) for page in pages))
@@ -69,22 +72,20 @@ def command(codes: tuple[str, ...], everything: bool, output: ExplainFormat) -> 
 
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
     """Return the checks and injections, each once. Raises UsageError that names every unknown code."""
-    unknown = [code for code in dict.fromkeys(codes) if code.lower() not in _TOPICS]
-    if unknown:
-        raise click.UsageError("; ".join(map(_unknown, unknown)))
+    if unknown := [code for code in dict.fromkeys(codes) if code.lower() not in _TOPICS]:
+        problems = (
+            f'there is no check or injection "{printable(code)}"; {instead_of(code, _TITLES)}' for code in unknown
+        )
+        raise click.UsageError("; ".join(problems))
     return [_TOPICS[code] for code in dict.fromkeys(code.lower() for code in codes)]
-
-
-def _unknown(code: str) -> str:
-    known = [*(check.code for check in CHECKS), *(injection.name for injection in ALL)]
-    remedy = (not is_code(code) and did_you_mean(padded(code), known)) or "`gpushare-webhook explain` lists them"
-    return f'there is no check or injection "{printable(code)}"; {remedy}'
 
 
 def _overview() -> str:
     switches = view(default())["injections"]
-    injections = [(one.name, "on" if switches[one.name]["enabled"] else "off", one.title) for one in ALL]
-    lists = {"Checks": [(one.code, one.severity.label, one.title) for one in CHECKS], "Injections": injections}
+    injections = [
+        (injection.name, "on" if switches[injection.name]["enabled"] else "off", injection.title) for injection in ALL
+    ]
+    lists = {"Checks": [(check.code, check.severity.label, check.title) for check in CHECKS], "Injections": injections}
     return _OVERVIEW + "".join(
         f"\n## {title}\n\n" + "".join(f"- **{name}** ({note}): {text}\n" for name, note, text in names)
         for title, names in lists.items()
@@ -135,12 +136,11 @@ def _running(paragraph: str, columns: int) -> list[str]:
             for name, note, text in terms
             for line in _wrapped(text, columns, f"{name:{names}}  {note:{notes}}  ", " " * (names + notes + 4))
         ]
-    return [line for item in items for line in _item(item, columns)]
-
-
-def _item(item: str, columns: int) -> list[str]:
-    link = _LINK.fullmatch(item)
-    return [link[2]] if link else _wrapped(_LINK.sub(r"\1", item), columns, "- ", "  ")
+    lines: list[str] = []
+    for item in items:
+        link = _LINK.fullmatch(item)
+        lines += [link[2]] if link else _wrapped(_LINK.sub(r"\1", item), columns, "- ", "  ")
+    return lines
 
 
 def _wrapped(text: str, columns: int, before: str = "", after: str = "") -> list[str]:

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from webhook.cli.cluster_options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
-from webhook.cli.screen import tell
+from webhook.cli.options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
+from webhook.cli.output import tell
+from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import FactsError, read_facts
+from webhook.cluster.objects import CONFIG_MAP, LeftOut
 from webhook.cluster.queues import default_queues
 from webhook.cluster.watch import ReadError
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.policy.messages import printable
-from webhook.policy.placement.cluster_objects import DevicePlugin
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.elements import DevicePluginSource
@@ -42,13 +43,13 @@ NO_PLUGIN = DevicePluginSource()
 class Live:
     """What was read of a cluster. `settings_file` is the text of the installed settings file.
 
-    `left_out` says for each part of the facts that was not read why, by its key in the facts file.
+    `left_out` names each part of the facts that was not read by its key in the facts file, and says why.
     """
 
     facts: Facts
     settings: Settings
     settings_file: str | None
-    left_out: dict[str, str]
+    left_out: Sequence[LeftOut]
 
 
 def read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource = NO_PLUGIN) -> Live:
@@ -84,8 +85,7 @@ async def _read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource
     async with opened(cluster) as api:
         text = None
         if cluster.installed_as is not None:
-            text = await _installed(api, cluster, cluster.installed_as)
-            settings = _loaded(cluster.installed_as, text)
+            text, settings = await _installed(api, cluster, cluster.installed_as)
         wanted, left_out = _wanted(cluster, settings.facts, plugin)
         found, problems = await _facts(api, cluster, wanted, Decisive.of(settings))
         if problems:
@@ -93,7 +93,7 @@ async def _read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource
             raise InputError(
                 Diagnostic(str(cluster), 0, 0, f"{key}: {problem}; {remedy} {key}") for key, problem in problems.items()
             )
-        return Live(found, settings, text, left_out)
+        return Live(found, settings, text, [LeftOut(part, why) for part, why in left_out.items()])
 
 
 @asynccontextmanager
@@ -104,7 +104,9 @@ async def opened(cluster: Cluster) -> AsyncIterator[ApiServer]:
     except ClusterError as error:
         raise _error(cluster, str(error)) from None
     try:
-        await _verify_access(api, cluster)
+        status, _ = await api.request("GET", "/version")
+        if status == _UNAUTHORIZED:  # each part would fail for it
+            raise _error(cluster, "the API server does not accept the credentials; log in again, then retry")
         yield api
     except OSError as error:
         raise _error(cluster, f"cannot be read: {error}; {_REMEDY}") from None
@@ -122,63 +124,58 @@ async def read_allowed(api: ApiServer, cluster: Cluster, parts: Collection[str] 
     `left_out` names each part that cannot be read, with the missing rule. Raises InputError where --installed-as names
     an installation that cannot be read.
     """
-    text, settings, why_no_settings = None, Settings(), ""
+    text, settings, of_settings = None, Settings(), []
     try:
-        text = await _installed(api, cluster, cluster.installed_as or USUAL)
-        settings = _loaded(cluster.installed_as or USUAL, text)
+        text, settings = await _installed(api, cluster, cluster.installed_as or USUAL)
     except InputError as error:
         if cluster.installed_as is not None:
             raise
-        why_no_settings = error.diagnostics[0].message
+        why = f"{error.diagnostics[0].message}; the defaults apply"
+        of_settings.append(LeftOut("settings", why, matters=not isinstance(error, _NotInstalledError)))
     found, left_out = await read_parts(api, cluster, settings, parts)
-    if why_no_settings:
-        left_out["settings"] = f"{why_no_settings}; the defaults apply"
-    return Live(found, settings, text, left_out)
+    return Live(found, settings, text, [*left_out, *of_settings])
+
+
+class _NotInstalledError(InputError):
+    """There is no installation under the usual name, so that the defaults are those of an installation."""
 
 
 async def read_parts(
     api: ApiServer, cluster: Cluster, settings: Settings, parts: Collection[str]
-) -> tuple[Facts, dict[str, str]]:
+) -> tuple[Facts, list[LeftOut]]:
     """Read parts of the facts as far as rights allow, and say why the others of these parts are not read."""
     asked = cluster._replace(installed_as=None, without=cluster.without.union(set(ALL_PARTS) - set(parts)))
     wanted, _ = _wanted(asked, settings.facts, NO_PLUGIN)
     found, problems = await _facts(api, asked, wanted, Decisive.of(settings))
-    return found, {part: f"--without {part}" for part in sorted(cluster.without & set(parts))} | problems
-
-
-def _loaded(installed_as: str, text: str) -> Settings:
-    """The settings of an installation. Raises InputError."""
-    return parse(f"ConfigMap {installed_as}", text.encode(), load).settings
-
-
-async def _verify_access(api: ApiServer, cluster: Cluster) -> None:
-    """Check that the API server answers and knows the caller, before each part fails for that. Raises as `_read`."""
-    status, _ = await api.request("GET", "/version")
-    if status == _UNAUTHORIZED:
-        raise _error(cluster, "the API server does not accept the credentials; log in again, then retry")
+    left_out = [LeftOut(part, f"--without {part}", matters=False) for part in sorted(cluster.without & set(parts))]
+    left_out += [LeftOut(part, why) for part, why in problems.items()]
+    unread = (one for one in found.nodes or () if nodes.is_unread(one))
+    return found, [*left_out, *(LeftOut(f"node {one.name}", nodes.problem(one, "resources")) for one in unread)]
 
 
 _UNAUTHORIZED = 401
 _REMEDY = "check that the kubeconfig's address is right and can be reached from here"
 
 
-async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> str:
-    """The installed settings file. Raises InputError and OSError."""
+async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tuple[str, Settings]:
+    """Return the installed settings file and its settings. Raises InputError and OSError."""
     namespace, _, name = installed_as.partition("/")
-    status, found = await api.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+    status, found = await api.request("GET", CONFIG_MAP.path(namespace, name))
     if status == 200:
         data = found.get("data")
         text = data.get(SETTINGS_KEY) if isinstance(data, dict) else None
         if isinstance(text, str):
-            return text
+            return text, parse(f"ConfigMap {installed_as}", text.encode(), load).settings
         raise _error(cluster, f"ConfigMap {installed_as} has no key {SETTINGS_KEY}; name the ConfigMap of the chart")
     if status == 404:
-        problem = "does not exist; name the installation: the namespace, and the name that the chart gives its objects"
-    elif status == 403:
-        problem = "cannot be read: " + Rule("", "configmaps", ("get",), name, namespace).missing("get")
+        remedy = "name the installation: the namespace, and the name that the chart gives its objects"
+        message = f"ConfigMap {installed_as} does not exist; {remedy}"
+        raise _NotInstalledError([Diagnostic(str(cluster), 0, 0, message)])
+    if status == 403:
+        why = Rule("", "configmaps", ("get",), name, namespace).missing("get")
     else:
-        problem = f"cannot be read: {status} {printable(found.get('message', ''))}".rstrip()
-    raise _error(cluster, f"ConfigMap {installed_as} {problem}")
+        why = f"{status} {printable(found.get('message', ''))}".rstrip()
+    raise _error(cluster, f"ConfigMap {installed_as} cannot be read: {why}")
 
 
 def _wanted(
@@ -226,7 +223,11 @@ async def _facts(
         alone = replace(FactsSettings(), **{name: getattr(wanted, name)})
         try:
             part = await read_facts(api, alone, decisive, log)
-            _verify_configs(part.device_plugin, alone.device_plugin)
+            source, plugin = alone.device_plugin, part.device_plugin
+            if plugin is not None and source is not None and source.config_maps and not plugin.configs:
+                # A misspelled name would pass.
+                names = ", ".join(source.config_maps)
+                raise FactsError(f"{names}: no configuration there; name the plugin's ConfigMap")  # noqa: TRY301
             found[name] = getattr(part, name)
         except FactsError as error:
             problems[key] = str(error)
@@ -236,12 +237,6 @@ async def _facts(
         except ReadError as error:
             problems[DEFAULT_QUEUES] = str(error)
     return Facts(**found), problems
-
-
-def _verify_configs(plugin: DevicePlugin | None, source: DevicePluginSource | None) -> None:
-    """Check that the named ConfigMaps hold a configuration, or a misspelled name would pass. Raises FactsError."""
-    if plugin is not None and source is not None and source.config_maps and not plugin.configs:
-        raise FactsError(f"{', '.join(source.config_maps)}: no configuration there; name the plugin's ConfigMap")
 
 
 def _error(cluster: Cluster, message: str) -> InputError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-from webhook.cli.evaluator import SettingsSource, chosen, source_options
-from webhook.cli.in_place import InPlace, require_files
 from webhook.cli.options import (
     ManifestCommand,
     Output,
@@ -19,20 +20,22 @@ from webhook.cli.options import (
     outputs_option,
     read_standard_input_once,
 )
-from webhook.cli.outputs import STDOUT, Write, destinations
-from webhook.cli.screen import notify, paint, show, tell
-from webhook.diagnostics import Diagnostic, Listing, Unread
+from webhook.cli.output import LINKED, STDOUT, Write, destinations, exit_on_signals, notify, paint, show, tell
+from webhook.cli.source import SettingsSource, chosen, source_options
+from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, applied
-from webhook.manifests import Manifest
-from webhook.patch import Operation
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.manifests import STDIN, Manifest, is_pipe
+from webhook.manifests.files import UNKNOWN, reason_of
 from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation_writer import Destination, Medium, Mutation, MutationWriter
+from webhook.report.mutation import Destination, FileWriter, Medium, Mutation, MutationWriter
+from webhook.report.rewrite import applied as with_splices
+from webhook.report.rewrite import rewrite
 from webhook.report.tally import LeftUnread
 
 
@@ -77,19 +80,28 @@ def command(
     """
     files = InPlace() if in_place else None
     if files is not None:
-        require_files("--write", inputs.names)
+        for name in inputs.names:
+            if name in ("-", STDIN) or is_pipe(name):
+                what = "standard input" if name in ("-", STDIN) else "a pipe"
+                raise click.UsageError(f"--write edits files, and cannot edit {what}; name files and folders")
         if click.get_current_context().get_parameter_source("outputs") is not ParameterSource.COMMANDLINE:
             outputs = ()
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     read = chosen(source)
-    evaluator, settings_file = read.evaluator(), read.file
+    evaluator = OfflineEvaluator.of(read.settings, read.facts)
     written = _write_edits(inputs, evaluator, outputs, files, is_quiet=quiet, is_verbose=verbose)
     if not quiet:
-        is_described = settings_file or source.config or source.cluster
-        if not is_described and evaluator.ruleset.facts.runtime_classes is None and written.adds_runtime_class:
-            tell(_must_exist(evaluator.ruleset.settings.injections.runtime_class.name))
+        is_described = read.file or source.config or source.cluster
+        if not is_described and read.facts.runtime_classes is None and written.adds_runtime_class:
+            tell(
+                f'note: RuntimeClass "{read.settings.injections.runtime_class.name}" must exist in the cluster, or the '
+                "API server rejects the pods; see --context, --facts and injections.runtimeClass.enabled"
+            )
         if written.only_reported:
-            tell(_REPORTED)
+            tell(
+                "note: the settings only report some injections, so that the webhook does not make these edits; "
+                "see injections.mode"
+            )
         tell(written.summary())
         if files is not None:
             tell(files.summary(written.files))
@@ -98,7 +110,7 @@ def command(
 
 def _write_edits(
     inputs: Inputs,
-    evaluator: Evaluator,
+    evaluator: OfflineEvaluator,
     outputs: Sequence[Output[MutateFormat]],
     files: InPlace | None,
     *,
@@ -106,7 +118,7 @@ def _write_edits(
     is_verbose: bool,
 ) -> Edits:
     """Write the edits of all inputs to the outputs, and into the files. Raises InputError."""
-    with destinations([one.file for one in outputs]) as writes:
+    with destinations([output.file for output in outputs]) as writes:
         parts = [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
         if files is not None:
             parts.append((files, show))
@@ -121,18 +133,6 @@ def _write_edits(
                 _explain(checked)
         written.end()
     return written
-
-
-_REPORTED = (
-    "note: the settings only report some injections, so that the webhook does not make these edits; see injections.mode"
-)
-
-
-def _must_exist(name: str) -> str:
-    return (
-        f'note: RuntimeClass "{name}" must exist in the cluster, or the API server rejects the pods; '
-        "see --context, --facts and injections.runtimeClass.enabled"
-    )
 
 
 def _explain(checked: Evaluated) -> None:
@@ -159,21 +159,6 @@ def _opt_in() -> frozenset[str]:
 class Edits:
     """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
 
-    __slots__ = (
-        "_is_quiet",
-        "_listing",
-        "_parts",
-        "_reported",
-        "adds_runtime_class",
-        "denied",
-        "edited",
-        "errors",
-        "files",
-        "only_reported",
-        "unchanged",
-        "unread",
-    )
-
     def __init__(self, parts: Sequence[tuple[MutationWriter, Write]], *, is_quiet: bool) -> None:
         self._parts = parts
         self._is_quiet = is_quiet
@@ -192,18 +177,16 @@ class Edits:
             self.unread.add(checked)
         else:
             self.files.add(checked.manifest.file)
-            self._add(checked)
-
-    def _add(self, checked: Evaluated) -> None:
-        self.only_reported = self.only_reported or bool(checked.verdict.reported)
-        if checked.is_denied:
-            self.denied += 1
-            _tell_denial(checked)
-        elif checked.has_too_many_edits:
-            message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
-            self._refuse(checked.manifest.diagnostic((), message))
-        else:
-            self._write(mutation(checked))
+            self.only_reported = self.only_reported or bool(checked.verdict.reported)
+            if checked.is_denied:
+                self.denied += 1
+                _tell_denial(checked)
+            elif checked.has_too_many_edits:
+                message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
+                self._refuse(checked.manifest.diagnostic((), message))
+            else:
+                self.adds_runtime_class = self.adds_runtime_class or "runtimeClass" in checked.verdict.injected
+                self._write(mutation(checked))
 
     def end(self) -> None:
         """Write what remains. Raises InputError if a file cannot be written."""
@@ -229,7 +212,6 @@ class Edits:
     def _write(self, mutation: Mutation) -> None:
         if mutation.operations:
             self.edited += 1
-            self.adds_runtime_class = self.adds_runtime_class or any(map(_adds_runtime_class, mutation.operations))
         else:
             self.unchanged += 1
         for writer, write in self._parts:
@@ -249,10 +231,6 @@ class Edits:
         tell(*map(str, self._listing.add(problem)))
 
 
-def _adds_runtime_class(operation: Operation) -> bool:
-    return str(operation["path"]).endswith("/runtimeClassName")
-
-
 def _destination(file: str) -> Destination:
     folder = str(Path.cwd())
     if file != STDOUT:
@@ -262,21 +240,139 @@ def _destination(file: str) -> Destination:
 
 
 def _tell_denial(checked: Evaluated) -> None:
-    for located in checked.result().findings:
-        finding = located.finding
+    for finding in checked.result().findings:
         if finding.severity is Severity.DENY:
-            tell(f"{located.at(checked.manifest.file)}: {checked.subject} is denied: {located}")
+            tell(f"{finding.at(checked.manifest.file)}: {checked.subject} is denied: {finding}")
             tell(f"    remedy: {finding.remedy}")
 
 
 def mutation(checked: Evaluated) -> Mutation:
     """Return an object that is not denied, with its edits."""
-    operations = checked.operations()
-    return Mutation(checked.manifest, checked.subject, operations, partial(_edited, checked.manifest, operations))
+    manifest, operations = checked.manifest, checked.operations()
+
+    def edited() -> object:
+        import jsonpatch
+
+        # A copy by jsonpatch would keep what aliases share, and an edit of one place would show in all.
+        return jsonpatch.apply_patch(manifest.unshared(), operations, in_place=True)
+
+    return Mutation(manifest, checked.subject, operations, edited)
 
 
-def _edited(manifest: Manifest, operations: list[Operation]) -> object:
-    import jsonpatch
+class InPlace(FileWriter):
+    """Writes the edits of each file into the file. A file that has several names is written once."""
 
-    # A copy by jsonpatch would keep what aliases share, and an edit of one place would show in all.
-    return jsonpatch.apply_patch(manifest.unshared(), operations, in_place=True)
+    def __init__(self) -> None:
+        super().__init__()
+        self._links: dict[str, tuple[Diagnostic, ...]] = {}
+        self._written: set[str] = set()
+        self._failed: set[str] = set()
+
+    def file(self, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
+        file = mutations[0].manifest.file
+        edited = [mutation for mutation in mutations if mutation.operations]
+        place = os.path.realpath(file)
+        if not edited or place in self._written:
+            return
+        rewritten = rewrite(data, edited)
+        for failure in rewritten.failures:
+            self._failed.add(place)
+            yield failure.diagnostic("not edited")
+        if not rewritten.splices:
+            return
+        try:
+            replace_content(file, data, with_splices(data, rewritten.splices))
+            self._written.add(place)
+        except InputError as error:
+            if Path(file).is_symlink():
+                self._links.setdefault(place, error.diagnostics)
+                return
+            self._failed.add(place)
+            yield from error.diagnostics
+
+    def end(self) -> Iterator[str | Diagnostic]:
+        """Write the last file, and report the links whose file the run has not written under its own name."""
+        yield from super().end()
+        for place, diagnostics in self._links.items():
+            if place not in self._written:
+                self._failed.add(place)
+                yield from diagnostics
+
+    def summary(self, files: set[str]) -> str:
+        """Return how many of the files with objects were written, and how many keep their text."""
+        places = {os.path.realpath(file) for file in files}
+        failed = self._failed - self._written
+        unchanged = len(places) - len(self._written) - len(failed)
+        left = f", {len(failed)} not written" if failed else ""
+        return f"{counted(len(self._written), 'file')} written, {unchanged} unchanged{left}"
+
+
+def replace_content(name: str, old: bytes, new: bytes) -> None:
+    """Replace the content of a file that holds `old`, and keep its mode and, where possible, its owner.
+
+    The new content goes to a file beside it, which is renamed: no error, interrupt, SIGTERM, SIGHUP or full disk leaves
+    half a file. Another hard link of the file keeps the old content. Raises InputError.
+    """
+    if UNKNOWN in name:
+        why = "its path has U+FFFD, which stands for bytes that are not UTF-8; rename the file or folder"
+        raise InputError([Diagnostic(name, 0, 0, f"cannot be written: {why}")])
+    try:
+        _refuse_links(name)
+        with ExitStack() as leftovers:
+            _replace(Path(name), old, new, leftovers)
+    except (OSError, ValueError) as error:
+        raise InputError([Diagnostic(name, 0, 0, f"cannot be written: {reason_of(error)}")]) from None
+
+
+def _refuse_links(name: str) -> None:
+    """Raise ValueError for a link on a path, which may lead out of the files that the user means to edit.
+
+    A repository may hold such a link, and a pattern of the shell reaches what is behind it. Links count below the
+    highest folder of the path that is the working directory or holds `.git`: that folder may be a link, and so may
+    those above it, which its content cannot change. Without such a folder, links count everywhere but in `/`, where
+    the system has its own, such as `/tmp` on macOS.
+    """
+    path = Path.cwd() / name
+    steps = [*reversed(path.parents), path]
+    here = Path().stat()
+    tops = (
+        index
+        for index, folder in enumerate(steps[:-1])
+        if os.path.samestat(folder.stat(), here) or os.path.lexists(folder / ".git")
+    )
+    if any(step.is_symlink() for step in steps[next(tops, 1) + 1 :]):
+        raise ValueError(LINKED)
+
+
+def _replace(place: Path, old: bytes, new: bytes, leftovers: ExitStack) -> None:
+    from secrets import token_hex  # only for a file that changes: it imports hashlib
+
+    before = place.lstat()
+    if not stat.S_ISREG(before.st_mode):
+        raise ValueError("not a regular file")
+    if place.read_bytes() != old:
+        raise ValueError(_CHANGED)
+    exit_on_signals(leftovers)
+    beside = place.with_name(f".{token_hex(8)}.tmp")
+    leftovers.callback(beside.unlink, missing_ok=True)
+    # No other user may read the content before the file has its mode.
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
+    with os.fdopen(descriptor, "wb") as stream:
+        own = os.fstat(descriptor)
+        if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid):
+            try:
+                os.fchown(descriptor, before.st_uid, before.st_gid)
+            except OSError:  # the user may at least keep the group
+                with suppress(OSError):
+                    os.fchown(descriptor, -1, before.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+        stream.write(new)
+        stream.flush()
+        os.fsync(descriptor)
+    after = place.lstat()
+    if (after.st_dev, after.st_ino, after.st_mtime_ns) != (before.st_dev, before.st_ino, before.st_mtime_ns):
+        raise ValueError(_CHANGED)
+    beside.replace(place)
+
+
+_CHANGED = "it has changed since it was read; run the command again"

@@ -1,24 +1,28 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the settings and facts that they name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial, wraps
 from inspect import signature
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
 
-from webhook.cli.outputs import STDOUT
+from webhook.cli.extras import require
+from webhook.cli.output import STDOUT
+from webhook.dryrun.files import FILE, VARIABLE
 from webhook.dryrun.inputs import Inputs
 from webhook.policy.messages import printable
+from webhook.settings.options import Option, Profile
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.formats import Format
+    from webhook.policy.settings.formats import Text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -88,28 +92,31 @@ class ManifestCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def formatted(form: Text) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """Return a callback of an option whose values, one or several, have a format. Raises BadParameter."""
 
     def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
         for one in value if isinstance(value, tuple) else (value,):
             if one is not None and not form.allows(one):
-                from webhook.policy.settings.formats import refusal  # only for what is wrong
+                from webhook.policy.settings.formats import must_be  # only for what is wrong
 
-                raise click.BadParameter(refusal(form, one))
+                raise click.BadParameter(must_be(form.description, one, form.remedy(one)))
         return value
 
     return verified
 
 
-def namespace_name(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
-    if not value:
-        return value
-    from webhook.policy.settings.formats import NAMESPACE  # most runs need no formats
+def namespace_option(description: str) -> Callable[[Command], Command]:
+    """Return the option `-n`, whose value is a name that a namespace can have, or empty."""
 
-    name: str = formatted(NAMESPACE)(context, option, value)
-    return name
+    def verified(context: click.Context, option: click.Parameter, value: str) -> Any:
+        if not value:
+            return value
+        from webhook.policy.settings.formats import NAMESPACE  # most runs need no formats
+
+        return formatted(NAMESPACE)(context, option, value)
+
+    return single_option("-n", "--namespace", metavar="NAME", default="", callback=verified, help=description)
 
 
 def _inputs(
@@ -152,14 +159,7 @@ manifest_options = option_group(
         multiple=True,
         help="Paths that are not read, as a line in .gitignore. Repeatable.",
     ),
-    single_option(
-        "-n",
-        "--namespace",
-        metavar="NAME",
-        default="",
-        callback=namespace_name,
-        help="The namespace of objects that do not name one.",
-    ),
+    namespace_option("The namespace of objects that do not name one."),
 )
 """Adds the arguments and options that name manifests. The command gets them as `inputs`."""
 
@@ -173,68 +173,50 @@ class Output(NamedTuple, Generic[OutputFormat]):
     file: str
 
 
-class _OutputType(click.ParamType["Output[Any]"]):
-    """FORMAT or FORMAT=FILE, with the formats of an enum."""
-
-    name = "output"
-
-    def __init__(self, formats: type[Enum]) -> None:
-        self._formats = formats
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        return f"{'|'.join(one.value for one in self._formats)}[=FILE]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Output[Any]:
-        if isinstance(value, Output):
-            return value
-        name, given, file = value.partition("=")
-        names = [one.value for one in self._formats]
-        if name not in names:
-            self.fail(f'"{printable(name)}" is not one of {", ".join(names)}', param, ctx)
-        if given and not file:
-            self.fail(f'"{printable(value)}" names no file after "="', param, ctx)
-        return Output(self._formats(name), file or STDOUT)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(one.value) for one in self._formats if one.value.startswith(incomplete)]
-
-
 def outputs_option(default: Enum, description: str) -> Callable[[Command], Command]:
     """Return the option `-o`, which chooses formats from the enum of the default, each with a file."""
+    formats = type(default)
+    words = [one.value for one in formats]
+
+    def outputs(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[Output[Any], ...]:
+        """Return the outputs. Raises BadParameter for an unknown format, or if two have the same destination."""
+        chosen: dict[str, Output[Any]] = {}
+        for value in values:
+            word, given, file = value.partition("=")
+            if word not in words:
+                raise click.BadParameter(f'"{printable(word)}" is not one of {", ".join(words)}')
+            if given and not file:
+                raise click.BadParameter(f'"{printable(value)}" names no file after "="')
+            place = os.path.abspath(file) if file not in ("", STDOUT) else STDOUT  # noqa: PTH100 - no link is followed
+            if place in chosen:
+                where = "standard output" if place == STDOUT else printable(file)
+                raise click.BadParameter(f"two formats for {where}; write one of them with FORMAT=FILE")
+            chosen[place] = Output(formats(word), file or STDOUT)
+        return tuple(chosen.values())
+
     return click.option(
         "-o",
         "--output",
         "outputs",
-        type=_OutputType(type(default)),
+        metavar=f"{'|'.join(words)}[=FILE]",
         multiple=True,
         default=[default.value],
         show_default=True,
-        callback=_distinct,
+        callback=outputs,
+        shell_complete=lambda _context, _option, start: [word for word in words if word.startswith(start)],
         help=f"{description} FORMAT=FILE writes a file. Repeatable.",
     )
 
 
-def _distinct(
-    _context: click.Context, _option: click.Parameter, outputs: tuple[Output[Any], ...]
-) -> tuple[Output[Any], ...]:
-    """Return the outputs. Raises BadParameter if two have the same destination."""
-    seen: set[str] = set()
-    for one in outputs:
-        place = one.file if one.file == STDOUT else os.path.abspath(one.file)  # noqa: PTH100 - no link is followed
-        if place in seen:
-            where = "standard output" if one.file == STDOUT else printable(one.file)
-            raise click.BadParameter(f"two formats for {where}; write one of them with FORMAT=FILE")
-        seen.add(place)
-    return outputs
-
-
-def format_option(default: Enum, description: str) -> Callable[[Command], Command]:
-    """Return the option `-o` that chooses from the formats in the enum of the default."""
+def format_option(
+    default: Enum, description: str, allowed: Sequence[Enum] | None = None
+) -> Callable[[Command], Command]:
+    """Return the option `-o` that chooses from the formats in the enum of the default, or from some of them."""
     formats = type(default)
     return click.option(
         "-o",
         "--output",
-        type=click.Choice([one.value for one in formats]),
+        type=click.Choice([one.value for one in allowed or formats]),
         default=default.value,
         show_default=True,
         callback=lambda _context, _option, value: formats(value),
@@ -255,3 +237,136 @@ def read_standard_input_once(**given: str | Sequence[str] | None) -> None:
     ]
     if len(naming) > 1:
         raise click.UsageError(f"{' and '.join(naming)}: standard input can be read only once; name a file instead")
+
+
+PARTS = {
+    "nodes": "nodes",
+    "namespaces": "namespaces",
+    "runtimeClasses": "runtime_classes",
+    "deviceClasses": "device_classes",
+    "devicePlugin": "device_plugin",
+}
+"""The parts of facts by their keys in the file, and their names in `Facts` and `FactsSettings`."""
+
+DEFAULT_QUEUES = "defaultQueues"
+"""The part that no settings switch on, since only commands that check manifests need it."""
+
+ALL_PARTS = (*PARTS, DEFAULT_QUEUES)
+
+
+class Cluster(NamedTuple):
+    """A cluster of a kubeconfig, and what to read of it.
+
+    Without a context, it is the cluster that this process runs in, or that of the current context. `installed_as` is
+    NAMESPACE/NAME of the installation whose settings are used. `without` holds keys of the facts file.
+    """
+
+    context: str | None = None
+    kubeconfig: str | None = None
+    installed_as: str | None = None
+    without: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return f"context {self.context}" if self.context is not None else "the cluster"
+
+
+def _cluster(
+    *, context: str | None, kubeconfig: str | None, installed_as: str | None, without: tuple[str, ...]
+) -> Cluster | None:
+    given = Cluster(context, kubeconfig, installed_as, frozenset(without))
+    if given == Cluster():
+        return None
+    require("cluster", "an option of a live cluster (--context, --kubeconfig, --installed-as, --without)")
+    return given
+
+
+def _namespaced(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+    """Return NAMESPACE/NAME. Raises BadParameter for other text."""
+    if value is None:
+        return None
+    from webhook.policy.settings.formats import NAMESPACED_NAME  # most runs need no formats
+
+    return formatted(NAMESPACED_NAME)(context, option, value)
+
+
+def _not_empty(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Return the name. Raises BadParameter if it is empty, as a variable that is not set leads to."""
+    if value == "":
+        raise click.BadParameter("the name is empty; leave out the option for the current context")
+    return value
+
+
+def _contexts(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+    """Return the contexts that a shell may complete; none where there is no kubeconfig that lists any."""
+    from webhook.cluster.kubeconfig import KubeconfigError, contexts, location
+
+    try:
+        names = contexts(context.params.get("kubeconfig") or location())
+    except KubeconfigError:
+        return []
+    return [name for name in names if name.startswith(incomplete) and name.isprintable()]
+
+
+cluster_options = option_group(
+    "cluster",
+    _cluster,
+    click.option(
+        "--context",
+        metavar="NAME",
+        callback=_not_empty,
+        shell_complete=_contexts,
+        help="The context of the kubeconfig, which names a cluster.",
+    ),
+    file_option(
+        "--kubeconfig",
+        callback=_not_empty,
+        help="The kubeconfig of the cluster. Without it KUBECONFIG applies.",
+    ),
+    click.option(
+        "--installed-as",
+        metavar="NAMESPACE/NAME",
+        callback=_namespaced,
+        help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
+        "switch on. Without it, all facts are read.",
+    ),
+    click.option(
+        "--without",
+        metavar="PART",
+        type=click.Choice(ALL_PARTS),
+        multiple=True,
+        help=f"A part of the facts that is not read and stays unknown: {', '.join(ALL_PARTS)}. Repeatable.",
+    ),
+)
+"""Adds the options of a cluster. The command gets them as `cluster`, which is None if none of them is given."""
+
+
+config_option = file_option(
+    "--config",
+    help=f"The settings file. Without it, {VARIABLE} names one, or a {FILE} in the working directory or "
+    "above it in the repository applies.",
+)
+profile_option = single_option(
+    "--profile",
+    type=click.Choice(get_args(Profile)),
+    callback=lambda _context, _option, value: [] if value is None else [Option("--profile", "", "profile", value)],
+    help="The profile of the settings. Overrides that of the settings file.",
+)
+
+
+def instead_of(code: str, known: Collection[str]) -> str:
+    """Return the remedy for a code that does not exist: the known one that it probably stands for, or the list.
+
+    A code with three digits is no mistyped other code. `GPS1`, `GPS-01` and `1` stand for GPS001.
+    """
+    from webhook.policy.settings.formats import did_you_mean  # only for what is wrong
+
+    number = re.fullmatch("(?:gps)?[-_ ]?0*([0-9]{1,3})", code, re.IGNORECASE | re.ASCII)
+    is_code = re.fullmatch("GPS[0-9]{3}", code, re.IGNORECASE | re.ASCII)
+    hint = "" if is_code else did_you_mean(f"GPS{number[1]:0>3}" if number else code, tuple(known))
+    return hint or "`gpushare-webhook explain` lists them"
+
+
+def completed(titles: Mapping[str, str], start: str, before: str = "") -> list[CompletionItem]:
+    """Return the names that begin with a text, in any case, after what is before it."""
+    fitting = (name for name in titles if name.lower().startswith(start.lower()))
+    return [CompletionItem(before + name, help=titles[name]) for name in fitting]

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
-from typing import NamedTuple
-
 import click
 
-from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options, require_some
 from webhook.cli.options import file_option, format_option, read_standard_input_once
+from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, require_some
 from webhook.cluster.objects import POD
 from webhook.cluster.served import served
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.files import configuration, standard_input
-from webhook.live.audit.modes import enforcing
+from webhook.live.audit.outcome import enforcing
 from webhook.live.plan.configuration import new_plugin
 from webhook.live.plan.report import Plan
-from webhook.live.plan.worlds import Question, plan, worlds
-from webhook.manifests import Manifest, Source, objects, source
-from webhook.policy.settings.settings import Settings
-from webhook.report.exit_codes import ExitCode
-
-
-class Change(NamedTuple):
-    """What the options name: a configuration of the device plugin, settings, a mode, and what else to answer."""
-
-    plugin: Source | None
-    settings: Settings | None
-    enforces: bool
-    to_dra: bool
-    manifests: tuple[Manifest | Diagnostic, ...]
+from webhook.live.plan.worlds import plan, worlds
+from webhook.manifests import Source, objects, source
 
 
 @click.command(name="plan")
-@asked_options
+@query_options
 @file_option(
     "--device-plugin-config",
     "plugin",
@@ -42,19 +26,13 @@ class Change(NamedTuple):
 )
 @file_option("--config", help="New settings of the webhook.")
 @click.option("--enforce", is_flag=True, help="The mode enforce, in every namespace.")
-@click.option(
-    "--to",
-    type=click.Choice(["dra"]),
-    help="Show which workloads run unchanged with dynamic resource allocation. Nothing is converted.",
-)
 @file_option("--fit", help="Manifests: how many of their pods fit now, and where, by free replicas.")
 @format_option(AnswerFormat.TEXT, "The format.")
 def command(
-    asked: Asked,
+    query: ClusterQuery,
     plugin: str | None,
     config: str | None,
     enforce: bool,
-    to: str | None,
     fit: str | None,
     output: AnswerFormat,
 ) -> None:
@@ -67,36 +45,25 @@ def command(
     Examples:
       kubectl gpushare plan -A --device-plugin-config new.yaml
       kubectl gpushare plan -A --enforce
-      kubectl gpushare plan -A --to dra
       kubectl gpushare plan --fit job.yaml
     """
-    if not (plugin or config or enforce or to or fit):
-        raise click.UsageError(
-            "name a change: --device-plugin-config, --config, --enforce or --to; or name pods: --fit"
-        )
+    if not (plugin or config or enforce or fit):
+        raise click.UsageError("name a change: --device-plugin-config, --config or --enforce; or name pods: --fit")
     read_standard_input_once(**{"device-plugin-config": plugin, "config": config, "fit": fit})
-    change = Change(
-        None if plugin is None else _source(plugin),
-        None if config is None else configuration(config).settings,
-        enforce,
-        to is not None,
-        () if fit is None else tuple(_manifests(_source(fit))),
-    )
-    if answer(asked, output, partial(_planned, asked, change)).is_worse:
-        sys.exit(ExitCode.DENIED)
+    new_config = None if plugin is None else _source(plugin)
+    new_settings = None if config is None else configuration(config).settings
+    manifests = [] if fit is None else [one for one in objects(_source(fit)) if not isinstance(one, Unread)]
 
+    async def question(view: ClusterView) -> Plan:
+        wanted = new_settings or view.settings
+        then = None if new_config is None else new_plugin(new_config, view.facts.device_plugin, wanted)
+        two = worlds(view.settings, view.facts, enforcing(wanted) if enforce else wanted, then)
+        kinds = await served(view.objects, {**two.before.kinds, **two.after.kinds}) if two.differ else []
+        found = await plan(view.objects, two, kinds, query.namespace, query.parameters, manifests)
+        require_some(query, view.objects, [*(kind.listed for kind in kinds), POD])
+        return found
 
-async def _planned(asked: Asked, change: Change, world: World) -> Plan:
-    """Compare the cluster before and after a change. Raises InputError."""
-    wanted = world.settings if change.settings is None else change.settings
-    plugin = None if change.plugin is None else new_plugin(change.plugin, world.facts.device_plugin, wanted)
-    two = worlds(world.settings, world.facts, enforcing(wanted) if change.enforces else wanted, plugin)
-    reads_all = two.differ or change.to_dra
-    kinds = await served(world.objects, {**two.before.kinds, **two.after.kinds}) if reads_all else []
-    asks = Question(asked.namespace, asked.query, change.to_dra, change.manifests)
-    found = await plan(world.objects, two, kinds, asks)
-    require_some(asked, world.objects, [*(kind.listed for kind in kinds), POD])
-    return found
+    answer(query, output, question)
 
 
 def _source(file: str) -> Source:
@@ -105,7 +72,3 @@ def _source(file: str) -> Source:
     if isinstance(found, Diagnostic):
         raise InputError([found])
     return found
-
-
-def _manifests(given: Source) -> list[Manifest | Diagnostic]:
-    return [one for one in objects(given) if not isinstance(one, Unread)]

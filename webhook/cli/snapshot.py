@@ -6,10 +6,15 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.cluster_options import Cluster, cluster_options
-from webhook.cli.options import file_option, format_option, formatted, read_standard_input_once
-from webhook.cli.outputs import STDOUT, write_files
-from webhook.cli.screen import tell
+from webhook.cli.options import (
+    Cluster,
+    cluster_options,
+    file_option,
+    format_option,
+    formatted,
+    read_standard_input_once,
+)
+from webhook.cli.output import STDOUT, tell, write_files
 from webhook.dryrun.files import configuration
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.formats import NAMESPACED_NAME, PLUGIN_VERSION
@@ -75,7 +80,13 @@ def command(
     from webhook.cli import live
     from webhook.settings.facts_file import portable, spelled_out
 
-    _verify_names(facts, settings_file, None if cluster is None else cluster.installed_as, config)
+    installed_as = None if cluster is None else cluster.installed_as
+    if config is not None and installed_as is not None:
+        raise click.UsageError("--config and --installed-as: both name the settings; leave out one")
+    if settings_file is not None and installed_as is None:
+        raise click.UsageError("--settings needs --installed-as NAMESPACE/NAME, which names the settings to write")
+    if settings_file is not None and Path(settings_file).resolve() == Path(facts).resolve():
+        raise click.UsageError("--facts and --settings name the same file; name two")
     read_standard_input_once(config=config)
     given = Settings() if config is None else configuration(config).settings
     read = live.read(cluster or Cluster(), given, DevicePluginSource(config_maps, daemon_set, version))
@@ -83,15 +94,5 @@ def command(
     if settings_file is not None and read.settings_file is not None:
         contents[settings_file] = read.settings_file
     write_files(contents)
-    for part, reason in read.left_out.items():
-        tell(f"{part}: not read, so that check treats it as unknown ({reason})")
-
-
-def _verify_names(facts: str, settings_file: str | None, installed_as: str | None, config: str | None) -> None:
-    """Check that the options agree. Raises UsageError."""
-    if config is not None and installed_as is not None:
-        raise click.UsageError("--config and --installed-as: both name the settings; leave out one")
-    if settings_file is not None and installed_as is None:
-        raise click.UsageError("--settings needs --installed-as NAMESPACE/NAME, which names the settings to write")
-    if settings_file is not None and Path(settings_file).resolve() == Path(facts).resolve():
-        raise click.UsageError("--facts and --settings name the same file; name two")
+    for part in read.left_out:
+        tell(f"{part.what}: not read, so that check treats it as unknown ({part.why})")

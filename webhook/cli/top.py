@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options
 from webhook.cli.options import format_option
+from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options
 from webhook.cluster.objects import POD
 from webhook.live.owners import Owners
 from webhook.live.pods import gpu_pods, reachable_pods
@@ -13,7 +13,7 @@ from webhook.live.top import By, Top, by_namespace, by_node, by_owner
 
 
 @click.command(name="top")
-@asked_options
+@query_options
 @click.option(
     "--by",
     type=click.Choice([one.value for one in By]),
@@ -23,7 +23,7 @@ from webhook.live.top import By, Top, by_namespace, by_node, by_owner
     help="What a row is about. Nodes show totals of the whole cluster, whatever the namespace.",
 )
 @format_option(AnswerFormat.TEXT, "The format.")
-def command(asked: Asked, by: By, output: AnswerFormat) -> None:
+def command(query: ClusterQuery, by: By, output: AnswerFormat) -> None:
     """Show who holds which GPU replicas in a cluster.
 
     A pod holds its requests while it is bound to a node and not finished, as the scheduler counts them. Which card
@@ -36,16 +36,16 @@ def command(asked: Asked, by: By, output: AnswerFormat) -> None:
       kubectl gpushare top -A -o json
     """
 
-    async def question(world: World) -> Top:
+    async def question(view: ClusterView) -> Top:
         if by is By.NODE:
-            pods = await reachable_pods(world.objects, world.settings, asked.namespace, asked.query)
-            counts_all = not asked.selector and not world.objects.lacks(POD)
-            return by_node(world.settings, world.facts, pods, counts_all=counts_all)
-        pods = await gpu_pods(world.objects, world.settings, asked.namespace, asked.query)
+            pods = await reachable_pods(view.objects, view.settings, query.namespace, query.parameters)
+            counts_all = not query.selector and view.objects.has_all(POD)
+            return by_node(view.settings, view.facts, pods, counts_all=counts_all)
+        pods = await gpu_pods(view.objects, view.settings, query.namespace, query.parameters)
         match by:
             case By.NAMESPACE:
                 return by_namespace(pods)
             case By.OWNER:
-                return by_owner(pods, await Owners.read(world.objects, asked.namespace))
+                return by_owner(pods, await Owners.read(view.objects, query.namespace))
 
-    answer(asked, output, question, ("nodes", "devicePlugin") if by is By.NODE else ())
+    answer(query, output, question, ("nodes", "devicePlugin") if by is By.NODE else ())

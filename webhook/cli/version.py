@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from webhook import __version__
-from webhook.cli.screen import show
+from webhook.cli.output import show
 
 
 @click.command(name="version")

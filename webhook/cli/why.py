@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Collection
 from typing import NamedTuple
 
 import click
 
-from webhook.cli.asked import AnswerFormat, Asked, World, answer, asked_options, write
-from webhook.cli.cluster_options import Cluster
 from webhook.cli.extras import require
-from webhook.cli.options import complete_files, file_option, format_option, read_standard_input_once
-from webhook.cli.screen import notify
+from webhook.cli.options import Cluster, complete_files, file_option, format_option, read_standard_input_once
+from webhook.cli.output import notify
+from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, write
 from webhook.cluster.objects import Objects
+from webhook.cluster.reading import Object
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import chosen_settings, read_facts, settings_file
 from webhook.dryrun.inputs import Inputs, applied
+from webhook.live.answer import unread
 from webhook.live.saved import SavedObjects
 from webhook.live.why.cause import Why
 from webhook.live.why.decide import why
 from webhook.live.why.gather import KINDS, Question
 from webhook.live.why.names import KindError, kind_of, lookup, nearest, topmost
-from webhook.live.why.reading import Object
 from webhook.manifests import Manifest
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
-from webhook.policy.settings.settings import Settings
 
 
 class Named(NamedTuple):
@@ -49,14 +49,14 @@ class Named(NamedTuple):
 )
 @file_option("--facts", help="The facts file, for saved objects.")
 @click.option("--logs", is_flag=True, help="Also read the last lines of the container's log.")
-@asked_options
+@query_options
 @format_option(AnswerFormat.TEXT, "The format.")
 def command(
     words: tuple[str, ...],
     files: tuple[str, ...],
     facts: str | None,
     logs: bool,
-    asked: Asked,
+    query: ClusterQuery,
     output: AnswerFormat,
 ) -> None:
     """Say why a pod or workload waits, fails, or runs without MPS.
@@ -71,10 +71,10 @@ def command(
       gpushare-webhook why -f pod.yaml -f events.yaml --facts facts.yaml
     """
     named = _named(words)
-    if asked.selector:
+    if query.selector:
         raise click.UsageError("-l: name one object instead")
     if files:
-        _of_files(named, files, facts, asked, output, logs=logs)
+        _of_files(named, files, facts, query, output, logs=logs)
         return
     if facts is not None:
         raise click.UsageError("--facts belongs to saved objects; add -f FILE, or leave it out")
@@ -82,12 +82,12 @@ def command(
         raise click.UsageError("name a pod or workload, such as train-0 or deployment/inference")
     require("cluster", 'the command "why" without -f')
 
-    async def question(world: World) -> Why:
-        found = await _found(world.objects, named, asked)
-        asks = Question(world.objects, world.settings, world.more, wants_log=logs)
-        return why(await asks.case(named.kind, asked.namespace or "", found))
+    async def question(view: ClusterView) -> Why:
+        found = await _found(view.objects, named, query)
+        asks = Question(view.objects, view.settings, view.more, wants_log=logs)
+        return why(await asks.case(named.kind, query.namespace or "", found))
 
-    answer(asked, output, question, parts=())
+    answer(query, output, question, parts=())
 
 
 def _named(words: tuple[str, ...]) -> Named:
@@ -103,20 +103,20 @@ def _named(words: tuple[str, ...]) -> Named:
         raise click.UsageError(str(error)) from None
 
 
-async def _found(objects: Objects, named: Named, asked: Asked) -> Object:
+async def _found(objects: Objects, named: Named, query: ClusterQuery) -> Object:
     """The object in the cluster. Raises InputError."""
-    kind, namespace = KINDS[named.kind], asked.namespace
+    kind, namespace = KINDS[named.kind], query.namespace
     found = await lookup(objects, kind, namespace, named.name)
     if found is not None:
         return found
     wanted = f"{kind.name} {printable(named.name)}"
     where = f"in namespace {namespace}" if namespace else "in any namespace"
     if namespace is None and objects.lacks(kind):
-        raise _error(asked.cluster, f"{wanted} cannot be found: {objects.left_out[-1].why}")
+        raise _error(query.cluster, f"{wanted} cannot be found: {objects.left_out[-1].why}")
     if namespace is not None and objects.hides(kind, namespace, named.name):
-        raise _error(asked.cluster, f"{wanted} cannot be read: {objects.left_out[-1].why}")
+        raise _error(query.cluster, f"{wanted} cannot be read: {objects.left_out[-1].why}")
     remedy = await nearest(objects, kind, namespace, named.name)
-    raise _error(asked.cluster, f"{wanted} does not exist {where}; {remedy or 'check the name, or name -n or -A'}")
+    raise _error(query.cluster, f"{wanted} does not exist {where}; {remedy or 'check the name, or name -n or -A'}")
 
 
 def _error(where: object, message: str) -> InputError:
@@ -124,19 +124,29 @@ def _error(where: object, message: str) -> InputError:
 
 
 def _of_files(
-    named: Named, files: tuple[str, ...], facts: str | None, asked: Asked, output: AnswerFormat, *, logs: bool
+    named: Named, files: tuple[str, ...], facts: str | None, query: ClusterQuery, output: AnswerFormat, *, logs: bool
 ) -> None:
     """Answer the question from saved objects. Raises InputError and UsageError."""
-    if asked.cluster != Cluster():
+    if query.cluster != Cluster():
         raise click.UsageError("-f answers from files, without a cluster; leave out the options of a cluster")
     if logs:
         raise click.UsageError("--logs reads from a cluster; leave out -f")
     read_standard_input_once(f=files, facts=facts)
-    settings = _settings()
+    file = settings_file(None)
+    settings, _ = chosen_settings(None if file is None else file.file, [])
     known = read_facts(facts, settings)
-    objects = SavedObjects(_objects(files))
+    saved: list[Object] = []
+    errors: list[Diagnostic] = []
+    for one in applied(Inputs(files, (), False, ""), notify):
+        if isinstance(one, Manifest):
+            saved.append(one.value)
+        elif isinstance(one, Diagnostic):
+            errors.append(one)
+    if errors:
+        raise InputError(errors)
+    objects = SavedObjects(saved)
     try:
-        kind, found = topmost(objects, named.kind, named.name, asked.namespace)
+        kind, found = topmost(objects, named.kind, named.name, query.namespace)
     except LookupError as error:
         raise _error(printable(files[0]), str(error)) from None
 
@@ -144,24 +154,6 @@ def _of_files(
         return known
 
     question = Question(objects, settings, more)
-    write(why(asyncio.run(question.case(kind, "", found))), objects.left_out, output)
-
-
-def _settings() -> Settings:
-    """The settings that apply to files here. Raises InputError."""
-    file = settings_file(None)
-    settings, _ = chosen_settings(None if file is None else file.file, [])
-    return settings
-
-
-def _objects(files: tuple[str, ...]) -> list[Object]:
-    """The objects of the files. Raises InputError."""
-    found, errors = [], []
-    for one in applied(Inputs(files, (), False, ""), notify):
-        if isinstance(one, Manifest):
-            found.append(one.value)
-        elif isinstance(one, Diagnostic):
-            errors.append(one)
-    if errors:
-        raise InputError(errors)
-    return found
+    answered = why(asyncio.run(question.case(kind, "", found)))
+    write(answered, objects.left_out, output)
+    sys.exit(answered.exit_code(unread(objects.left_out)))

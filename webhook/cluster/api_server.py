@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Raw, Struct
 
 Object = dict[str, Any]
 """A decoded JSON object, such as a Kubernetes object."""
+
+
+JSON: Final = "application/json"
+METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""The media type of a list that has the metadata of its objects alone (kubernetes apimachinery pkg/apis/meta/v1
+`PartialObjectMetadataList`)."""
 
 
 class WatchEvent(Struct, frozen=True):
@@ -40,10 +46,10 @@ class ApiServer(Protocol):
         The body of a PATCH is a JSON patch. Raises OSError if there is no response.
         """
 
-    async def read(self, path: str) -> tuple[int, bytes]:
+    async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
         """Return the HTTP status and the body of the response to a GET, whatever the status.
 
-        Raises ResponseTooLargeError, or another OSError if there is no response.
+        `accept` is the media type to ask for. Raises ResponseTooLargeError, or another OSError if there is no response.
         """
 
     def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:

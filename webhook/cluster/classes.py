@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import Metadata, Rule
+from webhook.cluster.objects import Kind
 from webhook.policy.placement.cluster_objects import DeviceClass, RuntimeClass
 
 RUNTIME: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
@@ -20,7 +21,9 @@ RUNTIME_RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
-DEVICE: Final = tuple(f"/apis/resource.k8s.io/{version}/deviceclasses" for version in ("v1", "v1beta2", "v1beta1"))
+DEVICE: Final = tuple(
+    Kind("deviceclass", "deviceclasses", "resource.k8s.io", version).path() for version in ("v1", "v1beta2", "v1beta1")
+)
 DEVICE_RULE: Final = Rule("resource.k8s.io", "deviceclasses", ("list", "watch"))
 
 MOST_LABELS: Final = 64

@@ -18,8 +18,10 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address, ip_network
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
@@ -32,7 +34,7 @@ from kubernetes.aio.config import (
 )
 
 from webhook import __version__
-from webhook.cluster.api_server import Object, ResponseTooLargeError, StatusError, WatchEvent
+from webhook.cluster.api_server import JSON, Object, ResponseTooLargeError, StatusError, WatchEvent
 from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, verify
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
@@ -58,11 +60,12 @@ class ClusterError(Exception):
 class ResponseLimits:
     """How long a response may take, in seconds, and how large it may be.
 
-    `size` is in bytes, and also bounds one line of a watch. etcd stores no object larger than 1.5 MiB.
+    `size` is in bytes, and also bounds one line of a watch. etcd stores no object larger than 1.5 MiB, of which each
+    `<` takes six bytes of the API server's JSON.
     """
 
     seconds: float = 10.0
-    size: int = 8 * 2**20
+    size: int = 16 * 2**20
 
 
 _LIMITS = ResponseLimits()
@@ -85,6 +88,7 @@ class Client:
 
     def __init__(self, configuration: Configuration, limits: ResponseLimits = _LIMITS) -> None:
         self._limits = limits
+        configuration.proxy = configuration.proxy or _proxy(configuration.host)
         self._client = ApiClient(configuration)
         self._client.user_agent = f"gpushare-webhook/{__version__}"
         self._connector = aiohttp.TCPConnector(
@@ -92,7 +96,13 @@ class Client:
             ssl=self._client.rest_client.ssl_context,
             enable_cleanup_closed=_LEAVES_TLS_OPEN,
         )
-        configuration.client_session_kwargs = {"connector": self._connector}
+        # Not `trust_env`, with which aiohttp reads ~/.netrc too: kubectl does not, and a `default` entry there would
+        # take the place of the token, or go along to another host. `_proxy` reads the variables of proxies instead.
+        configuration.client_session_kwargs = {
+            "connector": self._connector,
+            "trust_env": False,
+            "middlewares": (_refuse_redirect,),
+        }
         self.skew = timedelta()
         """How far the server's clock is ahead of this machine's."""
 
@@ -110,8 +120,8 @@ class Client:
             raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
         return response.status, answer
 
-    async def read(self, path: str) -> tuple[int, bytes]:
-        response, text = await self._answer("GET", path)
+    async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
+        response, text = await self._answer("GET", path, accept=accept)
         return response.status, text
 
     async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
@@ -133,9 +143,11 @@ class Client:
         await self._client.close()  # type: ignore[no-untyped-call]
         await self._connector.close(abort_ssl=True)
 
-    async def _answer(self, method: str, path: str, body: Any = None) -> tuple[aiohttp.ClientResponse, bytes]:
+    async def _answer(
+        self, method: str, path: str, body: Any = None, accept: str = JSON
+    ) -> tuple[aiohttp.ClientResponse, bytes]:
         """A response with its body. Raises ResponseTooLargeError."""
-        response = await self._send(method, path, body, self._limits.seconds)
+        response = await self._send(method, path, body, self._limits.seconds, accept)
         text, size = bytearray(), self._limits.size
         try:
             async for chunk in response.content.iter_any():
@@ -151,9 +163,11 @@ class Client:
         self._set_clock(response.headers)
         return response, bytes(text)
 
-    async def _send(self, method: str, path: str, body: Any, seconds: float) -> aiohttp.ClientResponse:
-        content = "application/json-patch+json" if method == "PATCH" else "application/json"
-        headers = {"Accept": "application/json", "Content-Type": content}
+    async def _send(
+        self, method: str, path: str, body: Any, seconds: float, accept: str = JSON
+    ) -> aiohttp.ClientResponse:
+        content = "application/json-patch+json" if method == "PATCH" else JSON
+        headers = {"Accept": accept, "Content-Type": content}
         limits = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT)
         try:
             # This calls `refresh_api_key_hook`, which reads the token of the service account.
@@ -173,6 +187,40 @@ class Client:
         except (KeyError, ValueError, OverflowError, TypeError):  # TypeError: a time without a zone
             return
         self.skew = ahead if abs(ahead) > _PRECISION else timedelta()
+
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+async def _refuse_redirect(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """A middleware of the session, since the library has no option for it. Raises ClientError for a redirect.
+
+    An API server passes on the `Location` that a pod or a Service answers through its proxy, with which a tenant would
+    choose where this machine sends a request (apimachinery pkg/util/proxy/transport.go).
+    """
+    response = await handler(request)
+    if response.status in _REDIRECTS:
+        response.close()
+        target = printable(response.headers.get("Location", "nowhere"))
+        raise aiohttp.ClientError(f"{response.status} redirects to {target}, which is not followed")
+    return response
+
+
+def _proxy(address: str) -> str | None:
+    """The proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY choose for an address, as for kubectl; None without one.
+
+    kubectl takes a network in NO_PROXY, and uses no proxy for this machine (golang.org/x/net/http/httpproxy).
+    """
+    found, proxies = urlsplit(address), getproxies()
+    host = found.hostname or "localhost"
+    is_direct = host == "localhost" or bool(proxy_bypass(host))
+    with suppress(ValueError):  # a name is no address
+        own = ip_address(host)
+        networks = (one.strip() for one in proxies.get("no", "").split(",") if "/" in one)
+        is_direct = is_direct or own.is_loopback or any(own in ip_network(one, strict=False) for one in networks)
+    return None if is_direct else proxies.get(found.scheme)
 
 
 async def connect(

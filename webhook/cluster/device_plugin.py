@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -21,7 +21,7 @@ from webhook.cluster.api_server import Metadata
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig
 from webhook.policy.settings.elements import DevicePluginSource
-from webhook.policy.sharing.defaults import NO_CONFIG, DefaultRule
+from webhook.policy.sharing.objects import NO_CONFIG, DefaultRule
 
 MOST_CONFIGS: Final = 1024
 """Configurations in one ConfigMap, which may have one for each node. A ConfigMap of 1 MiB has room for 100,000."""
@@ -133,9 +133,6 @@ def _daemon_set_and_default(
 
 # The DaemonSet.
 
-_PLUGIN: Final = ("nvidia-device-plugin-ctr", "nvidia-device-plugin")
-_MANAGER: Final = "config-manager"
-_IMAGE: Final = "k8s-device-plugin"
 _TAG: Final = re.compile(r"v?0\.[0-9]{1,9}\.[0-9]{1,9}(?:[-+.][-0-9A-Za-z.+]{1,40})?")
 """A version of the plugin, such as v0.17.4-ubi9. Tags such as v25.3.0 are those of other components, and 1.0.0-beta6
 is older than 0.5, so that only versions before 1 are understood."""
@@ -156,97 +153,8 @@ class PluginDaemonSet:
     runtime_class: str = ""
 
 
-class _Variable(Struct, rename="camel"):
-    name: str
-    value: str = ""
-    value_from: dict[str, Any] | None = None
-
-
-class _Container(Struct, rename="camel"):
-    name: str = ""
-    image: str = ""
-    command: list[str] | None = None
-    args: list[str] | None = None
-    env: list[_Variable] | None = None
-    env_from: list[Any] | None = None
-
-
-class _PodSpec(Struct, rename="camel"):
-    containers: list[_Container] | None = None
-    init_containers: list[_Container] | None = None
-    runtime_class_name: str = ""
-
-
-class _Template(Struct):
-    spec: _PodSpec
-
-
-class _DaemonSetSpec(Struct):
-    template: _Template
-
-
-class _DaemonSet(Struct):
-    metadata: Metadata
-    spec: _DaemonSetSpec
-
-
-_DAEMON_SETS: Final = msgspec.json.Decoder(_DaemonSet)
-
-
-def parse_daemon_set(found: Raw) -> tuple[str, PluginDaemonSet]:
-    """Read a DaemonSet."""
-    one = _DAEMON_SETS.decode(found)
-    pod = one.spec.template.spec
-    containers = pod.containers or []
-    plugin = _plugin(containers)
-    version = None if plugin is None else version_of(plugin.image)
-    mig = None if plugin is None else _environment(plugin).get("MIG_STRATEGY")
-    all_containers = [*(pod.init_containers or []), *containers]
-    unconfigured = plugin is not None and not any(map(_is_manager, all_containers)) and not _names_config(plugin)
-    default = _default_rule(all_containers)
-    return one.metadata.name, PluginDaemonSet(version, default, mig, unconfigured, pod.runtime_class_name)
-
-
 def version_of(image: str) -> str | None:
     """Return the version of the plugin that an image's tag shows; None if it shows none, such as a digest alone."""
     name = image.partition("@")[0].rpartition("/")[2]
     tag = name.partition(":")[2]
     return tag if _TAG.fullmatch(tag) else None
-
-
-def _plugin(containers: Iterable[_Container]) -> _Container | None:
-    """The plugin's container, by its name in the charts, or else by its image's."""
-    found = [one for one in containers if not _is_manager(one)]
-    for one in found:
-        if one.name in _PLUGIN:
-            return one
-    for one in found:
-        if re.split("[:@]", one.image.rpartition("/")[2])[0] == _IMAGE:
-            return one
-    return None
-
-
-def _is_manager(container: _Container) -> bool:
-    return (container.command or [""])[0] == _MANAGER
-
-
-def _names_config(plugin: _Container) -> bool:
-    """Whether an option or a variable may name a configuration file (cmd/nvidia-device-plugin/main.go)."""
-    words = [*(plugin.command or ()), *(plugin.args or ())]
-    return bool(plugin.env_from) or "CONFIG_FILE" in _environment(plugin) or any("config-file" in one for one in words)
-
-
-def _default_rule(containers: Iterable[_Container]) -> DefaultRule | None:
-    for one in containers:
-        if _is_manager(one):
-            variables = _environment(one)
-            name, fallbacks = variables.get("DEFAULT_CONFIG", ""), variables.get("FALLBACK_STRATEGIES", "")
-            if name is None or fallbacks is None:
-                return None
-            return DefaultRule(name, tuple(one.strip() for one in fallbacks.split(",")) if fallbacks else ())
-    return None
-
-
-def _environment(container: _Container) -> dict[str, str | None]:
-    """The environment; None for a value that comes from elsewhere. The API server leaves out an empty value."""
-    return {one.name: one.value if one.value_from is None else None for one in container.env or ()}

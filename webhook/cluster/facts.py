@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from webhook.cluster import classes, device_plugin, namespaces, nodes
+from msgspec import Raw
+
+from webhook.cluster import classes, device_plugin, namespaces, nodes, stack
 from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Kind
 from webhook.cluster.readers import Collection, Named
 from webhook.cluster.watch import Reader, ReadError
 from webhook.policy.placement.facts import Facts
@@ -68,23 +71,27 @@ class FactsPart:
 
 
 def parts(
-    api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS, node_page: int = nodes.PAGE
+    api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS, *, of_command: bool = False
 ) -> Iterator[FactsPart]:
     """Yield the parts of the facts that the settings want. `decisive`: what of nodes is kept first.
 
-    `node_page`: nodes in one page.
+    `of_command`: nodes without GPUs count as well, and pages are large.
 
     RuntimeClasses do not expire: without them the webhook would inject a class that may not exist, and the API server
     rejects every pod that names a missing class.
     """
     if wanted.nodes:
-        yield FactsPart("nodes", {"nodes": _nodes_reader(api, decisive, node_page)}, _nodes)
+        parse, page = nodes.parser(decisive, others=of_command), nodes.LARGE_PAGE if of_command else nodes.PAGE
+        of_nodes = Collection(api, ("/api/v1/nodes",), parse, nodes.RULE, page, nodes.metadata_parser(decisive))
+        yield FactsPart("nodes", {"nodes": of_nodes}, _nodes)
     if wanted.namespaces:
         yield FactsPart("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
     if wanted.runtime_classes:
-        yield FactsPart("runtime_classes", {"runtime classes": _runtime_classes(api)}, _sorted, expires=False)
+        of_classes = Collection(api, classes.RUNTIME, classes.runtime_class, classes.RUNTIME_RULE)
+        yield FactsPart("runtime_classes", {"runtime classes": of_classes}, _sorted, expires=False)
     if wanted.device_classes:
-        yield FactsPart("device_classes", {"device classes": _device_classes(api)}, _sorted)
+        of_devices = Collection(api, classes.DEVICE, classes.device_class, classes.DEVICE_RULE)
+        yield FactsPart("device_classes", {"device classes": of_devices}, _sorted)
     if wanted.device_plugin is not None:
         yield _device_plugin(api, wanted.device_plugin)
 
@@ -97,7 +104,7 @@ async def read_facts(
     `log` gets the problems of what was read, such as a configuration that the device plugin rejects.
     """
     found: dict[str, Any] = {}
-    for part in parts(api, wanted, decisive, nodes.LARGE_PAGE):
+    for part in parts(api, wanted, decisive, of_command=True):
         reads = await asyncio.gather(*(_read(name, reader) for name, reader in part.readers.items()))
         built = await asyncio.to_thread(part.build, reads)
         found[part.field] = built.value
@@ -126,15 +133,18 @@ def _sorted(found: Sequence[Read]) -> Built:
 def _nodes(found: Sequence[Read]) -> Built:
     built = _sorted(found)
     problems = (nodes.problem(node, part) for node in built.value or () for part in node.incomplete)
-    return replace(built, problems=tuple(problems))
+    return replace(built, problems=tuple(dict.fromkeys(problems)))
 
 
 def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     maps = dict.fromkeys(source.config_maps)
-    readers: dict[str, Reader[Any]] = {f"device plugin ConfigMaps ({where})": _config_map(api, where) for where in maps}
+    readers = {
+        f"device plugin ConfigMaps ({where})": _named(api, CONFIG_MAP, where, device_plugin.parse_config_map)
+        for where in maps
+    }
     if source.daemon_set is not None:
         name = f"device plugin DaemonSets ({source.daemon_set})"
-        readers[name] = _daemon_set(api, source.daemon_set)
+        readers[name] = _named(api, DAEMON_SET, source.daemon_set, stack.parse_daemon_set)
 
     def build(found: Sequence[Read]) -> Built:
         if found and all(objects is None for objects in found):
@@ -147,30 +157,7 @@ def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     return FactsPart("device_plugin", readers, build)
 
 
-def _nodes_reader(api: ApiServer, decisive: Decisive, page: int) -> Reader[Any]:
-    return Collection(api, ("/api/v1/nodes",), nodes.parser(decisive), nodes.RULE, page)
-
-
-def _runtime_classes(api: ApiServer) -> Reader[Any]:
-    return Collection(api, classes.RUNTIME, classes.runtime_class, classes.RUNTIME_RULE)
-
-
-def _device_classes(api: ApiServer) -> Reader[Any]:
-    return Collection(api, classes.DEVICE, classes.device_class, classes.DEVICE_RULE)
-
-
-_VERBS: Final = ("get", "watch")
-
-
-def _config_map(api: ApiServer, where: str) -> Reader[Any]:
-    """Reads the ConfigMap `where` (`namespace/name`)."""
+def _named(api: ApiServer, kind: Kind, where: str, parse: Callable[[Raw], tuple[str, Any]]) -> Reader[Any]:
+    """Reads the object `where` (`namespace/name`)."""
     namespace, _, name = where.partition("/")
-    rule = Rule("", "configmaps", _VERBS, name, namespace)
-    return Named(api, f"/api/v1/namespaces/{namespace}/configmaps", name, device_plugin.parse_config_map, rule)
-
-
-def _daemon_set(api: ApiServer, where: str) -> Reader[Any]:
-    """Reads the DaemonSet `where` (`namespace/name`)."""
-    namespace, _, name = where.partition("/")
-    rule = Rule("apps", "daemonsets", _VERBS, name, namespace)
-    return Named(api, f"/apis/apps/v1/namespaces/{namespace}/daemonsets", name, device_plugin.parse_daemon_set, rule)
+    return Named(api, kind, namespace, name, parse, Rule(kind.group, kind.plural, ("get", "watch"), name, namespace))

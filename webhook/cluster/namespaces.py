@@ -19,8 +19,20 @@ _MOST_LABELS: Final = 64
 """Other labels of one namespace that are kept. The settings may select by any of them after a reload."""
 
 
+_SELECTORS: Final = ("scheduler.alpha.kubernetes.io/node-selector", "openshift.io/node-selector")
+"""The annotations by which a namespace adds a node selector to its pods: that of the admission plugin PodNodeSelector,
+and that of OpenShift."""
+
+_LONGEST: Final = 1024
+"""Characters of such an annotation that are read."""
+
+
+class _Metadata(LabelledMetadata):
+    annotations: dict[str, str] | None = None
+
+
 class _Namespace(Struct):
-    metadata: LabelledMetadata
+    metadata: _Metadata
 
 
 _NAMESPACES: Final = msgspec.json.Decoder(_Namespace)
@@ -36,9 +48,24 @@ def reader(api: ApiServer) -> Collection[Namespace]:
         if len(labels) > _MOST_LABELS:
             labels = _fewer(labels)
         shared = {pool.shared(key): pool.shared(value) for key, value in labels.items()}
-        return metadata.name, Namespace(metadata.name, shared)
+        return metadata.name, Namespace(metadata.name, shared, _selector(metadata))
 
-    return Collection(api, ("/api/v1/namespaces",), namespace, _RULE)
+    return Collection(api, ("/api/v1/namespaces",), namespace, _RULE, parse_metadata=namespace)
+
+
+def selecting(found: Raw) -> tuple[str, Namespace | None]:
+    """Read a namespace that adds a node selector to its pods; None for another one. Raises msgspec.MsgspecError."""
+    metadata = _NAMESPACES.decode(found).metadata
+    selector = _selector(metadata)
+    return metadata.name, Namespace(metadata.name, metadata.labels or {}, selector) if selector else None
+
+
+def _selector(metadata: _Metadata) -> dict[str, str]:
+    written = next((text for key in _SELECTORS if (text := (metadata.annotations or {}).get(key))), "")
+    if len(written) > _LONGEST:
+        return {}
+    pairs = (one.partition("=") for one in written.split(","))
+    return {key.strip(): value.strip() for key, sign, value in pairs if sign}
 
 
 def _fewer(labels: dict[str, str]) -> dict[str, str]:

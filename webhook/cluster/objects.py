@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
-from urllib.parse import urlencode
+from typing import Any, Final, NamedTuple, Protocol
+from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
 
-from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule
-from webhook.cluster.pages import ForbiddenError, NotFoundError, answer, pages
+from webhook.cluster.api_server import ApiServer, Metadata, ResponseTooLargeError, Rule
+from webhook.cluster.pages import ForbiddenError, NotFoundError, Unread, answer, latest_pages
 from webhook.cluster.watch import UNDECODABLE, ReadError
+from webhook.policy.messages import printable
+from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
+from webhook.policy.settings.formats import OBJECT
 
 Object = dict[str, Any]
 
@@ -35,17 +38,25 @@ class Kind(NamedTuple):
     is_namespaced: bool = True
 
     def path(self, namespace: str | None = None, name: str = "") -> str:
-        """The path of a list in a namespace, in all namespaces for None, or of one object."""
-        within = f"/namespaces/{namespace}" if namespace is not None and self.is_namespaced else ""
-        return f"{self.root}{within}/{self.plural}" + (f"/{name}" if name else "")
+        """The path of a list in a namespace, in all namespaces for None, or of one object.
+
+        Raises NotFoundError for a name that no object has: the segment `..` would lead to another one.
+        """
+        places = ("namespaces", namespace) if namespace is not None and self.is_namespaced else ()
+        for form, one in ((NAMESPACE_FORM, namespace if places else None), (OBJECT, name or None)):
+            if one is not None and not form.allows(one):
+                raise NotFoundError(f'"{printable(one)}" is no legal name: must be {form.description}')
+        segments = (*places, self.plural, *([name] if name else ()))
+        return "/".join((self.root, *(quote(one, safe="") for one in segments)))
 
     @property
     def root(self) -> str:
         """The path of the version of its API group, below which are its kinds."""
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        segments = ("apis", self.group, self.version) if self.group else ("api", self.version)
+        return "".join(f"/{quote(one, safe='')}" for one in segments)
 
     def rule(self, namespace: str | None = None) -> Rule:
-        """The rule that allows a command to read the kind."""
+        """The rule that allows a command to list the kind."""
         return Rule(self.group, self.plural, ("get", "list"), namespace=namespace or "")
 
 
@@ -54,11 +65,10 @@ NODE: Final = Kind("node", "nodes", is_namespaced=False)
 NAMESPACE: Final = Kind("namespace", "namespaces", is_namespaced=False)
 EVENT: Final = Kind("event", "events")
 CONFIG_MAP: Final = Kind("configmap", "configmaps")
-SERVICE: Final = Kind("service", "services")
 QUOTA: Final = Kind("resourcequota", "resourcequotas")
 LIMIT_RANGE: Final = Kind("limitrange", "limitranges")
 SECRET: Final = Kind("secret", "secrets")
-CLAIM: Final = Kind("persistentvolumeclaim", "persistentvolumeclaims")
+SERVICE_ACCOUNT: Final = Kind("serviceaccount", "serviceaccounts")
 CONTROLLER: Final = Kind("replicationcontroller", "replicationcontrollers")
 DEPLOYMENT: Final = Kind("deployment", "deployments", "apps")
 REPLICA_SET: Final = Kind("replicaset", "replicasets", "apps")
@@ -80,20 +90,30 @@ VALIDATING: Final = Kind(
     "admissionregistration.k8s.io",
     is_namespaced=False,
 )
+POLICY: Final = Kind(
+    "validatingadmissionpolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", is_namespaced=False
+)
+POLICY_BINDING: Final = Kind(
+    "validatingadmissionpolicybinding",
+    "validatingadmissionpolicybindings",
+    "admissionregistration.k8s.io",
+    is_namespaced=False,
+)
 
 
 class LeftOut(NamedTuple):
-    """A part of a cluster that a command could not read, and why: mostly the missing rule."""
+    """A part of a cluster that a command did not read, and why: mostly the missing rule.
+
+    `matters`: the answer may be another one with it. Not so for what the user chose to leave out.
+    """
 
     what: str
     why: str
+    matters: bool = True
 
 
 class Objects(Protocol):
     """The objects of a cluster, live or saved. A part that cannot be read is absent, and `left_out` names it."""
-
-    is_live: ClassVar[bool]
-    """Whether a list has all objects; saved ones may be some of them."""
 
     left_out: list[LeftOut]
 
@@ -113,6 +133,9 @@ class Objects(Protocol):
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         """Return whether a list of the kind could not be read."""
 
+    def has_all(self, kind: Kind) -> bool:
+        """Return whether all lists of the kind had each of their objects; saved ones may be some of them."""
+
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object could not be read, so that it may exist although `one` returns None."""
 
@@ -124,11 +147,14 @@ class ObjectsWithLogs(Objects, Protocol):
         """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
 
 
-class ObjectsWithTexts(Objects, Protocol):
-    """Objects, the kinds that the cluster has, and what pods say."""
+class ObjectsWithMetrics(Objects, Protocol):
+    """Objects, the kinds that the cluster has, and the metrics of pods."""
 
-    async def text(self, what: str, path: str, rule: Rule) -> str | None:
-        """Return the text of a response, such as one that a pod gives through the API server; None without one."""
+    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
+        """Return the metrics that a pod gives through the API server; None without them.
+
+        They and Secrets are no part of the documented rights, since those reach too much: no answer depends on them.
+        """
 
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         """Return the first of these kinds, versions of one mostly, that the cluster has; None if it has none."""
@@ -137,26 +163,32 @@ class ObjectsWithTexts(Objects, Protocol):
 class LiveObjects:
     """The objects of an API server. `progress` gets the kind and the number of objects read so far."""
 
-    is_live: ClassVar[bool] = True
-
     def __init__(self, api: ApiServer, progress: Callable[[Kind, int], object] = lambda _kind, _read: None) -> None:
         self._api = api
         self._progress = progress
         self.left_out: list[LeftOut] = []
+        self._incomplete: set[Kind] = set()
 
     async def pages(
         self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
     ) -> AsyncGenerator[list[Object], None]:
-        path, count = kind.path(namespace), 0
+        count = 0
         try:
-            async with aclosing(pages(self._api, path, kind.rule(namespace), PAGE, query)) as listed:
+            path = kind.path(namespace)
+            async with aclosing(latest_pages(self._api, path, kind.rule(namespace), PAGE, query)) as listed:
                 async for page in listed:
+                    if isinstance(page, Unread):
+                        one = _METADATA.decode(page.item).metadata
+                        self._incomplete.add(kind)
+                        self._leave_out(_single(kind, one.namespace, one.name), page.why)
+                        continue
                     yield [msgspec.json.decode(item) for item in page.items or ()]
                     count += len(page.items or ())
                     self._progress(kind, count)
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
+            self._incomplete.add(kind)
             self._leave_out(_listing(kind, namespace), str(error))
 
     async def listed(
@@ -168,37 +200,44 @@ class LiveObjects:
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
 
-    async def text(self, what: str, path: str, rule: Rule) -> str | None:
+    def has_all(self, kind: Kind) -> bool:
+        return kind not in self._incomplete
+
+    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
+        rule = Rule("", "pods/proxy", ("get",), namespace=namespace)
         try:
+            path = f"{POD.path(namespace, pod)}:{port:d}/proxy/metrics"
             return (await answer(self._api, path, f"GET {path}", rule, "get")).decode(errors="replace")
         except NotFoundError:
             return None
         except (ReadError, ResponseTooLargeError) as error:
-            self._leave_out(what, str(error))
+            self._leave_out(f"metrics of pods in namespace {namespace}", str(error), matters=False)
             return None
 
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
         for kind in kinds:
             try:
-                status, body = await self._api.read(kind.root)
-                names = {one.name for one in _RESOURCES.decode(body).resources} if status == 200 else set()
-            except (OSError, *UNDECODABLE):
+                body = await answer(self._api, kind.root, f"GET {kind.root}", _NO_RULE, "get")
+                names = {one.name for one in _RESOURCES.decode(body).resources}
+            except NotFoundError:
+                continue
+            except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
+                self._leave_out(kind.root, _of_discovery(kind.root, error))
                 continue
             if kind.plural in names:
                 return kind
         return None
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
-        path = kind.path(namespace, name)
+        rule = Rule(kind.group, kind.plural, ("get",), namespace=namespace or "")
         try:
-            found: Object = msgspec.json.decode(
-                await answer(self._api, path, f"GET {path}", kind.rule(namespace), "get")
-            )
+            path = kind.path(namespace, name)
+            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", rule, "get"))
         except NotFoundError:
             return None
         except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            self._leave_out(_single(kind, namespace, name), str(error))
+            self._leave_out(_single(kind, namespace, name), str(error), matters=kind != SECRET)
             return None
         return found
 
@@ -208,12 +247,8 @@ class LiveObjects:
             found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", _NO_RULE, "get"))
         except NotFoundError:
             return None
-        except ForbiddenError:
-            rule = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
-            self._leave_out(path, f"403: not allowed to get {path}; add this rule to a ClusterRole: {rule}")
-            return None
         except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            self._leave_out(path, str(error))
+            self._leave_out(path, _of_discovery(path, error))
             return None
         return found
 
@@ -227,8 +262,8 @@ class LiveObjects:
             "tailLines": str(LOG_LINES),
             "limitBytes": str(LOG_BYTES),
         }
-        path = f"{POD.path(namespace, pod)}/log"
         try:
+            path = f"{POD.path(namespace, pod)}/log"
             body = await answer(
                 self._api,
                 f"{path}?{urlencode(asked)}",
@@ -241,13 +276,32 @@ class LiveObjects:
             return None
         return body[-LOG_BYTES:].decode("utf-8", "replace")
 
-    def _leave_out(self, what: str, why: str) -> None:
+    def _leave_out(self, what: str, why: str, *, matters: bool = True) -> None:
         if all(one.what != what for one in self.left_out):
-            self.left_out.append(LeftOut(what, why))
+            self.left_out.append(LeftOut(what, why, matters))
 
 
 _NO_RULE = Rule("", "", ("get",))
 """A path that is no object has a rule of another form, which every user has by `system:discovery`."""
+
+
+def _of_discovery(path: str, error: Exception) -> str:
+    """Why a path that is no object cannot be read."""
+    if isinstance(error, ForbiddenError):
+        rule = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
+        return f"403: not allowed to get {path}; add this rule to a ClusterRole: {rule}"
+    return str(error)
+
+
+class _Metadata(Metadata):
+    namespace: str | None = None
+
+
+class _Object(Struct):
+    metadata: _Metadata
+
+
+_METADATA: Final = msgspec.json.Decoder(_Object)
 
 
 class _Resource(Struct):

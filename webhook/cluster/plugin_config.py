@@ -23,13 +23,14 @@ def parse(name: str, data: bytes, mig_strategy: str | None = None) -> PluginConf
     `mig_strategy` is the plugin's environment variable MIG_STRATEGY, which overrides the file.
     """
     try:
-        return config.parse(name, _first_document(data), mig_strategy)
+        return config.parse(name, first_document(data), mig_strategy)
     except config.RefusedError as error:
         where = dotted(error.path) or "the configuration"
         raise PluginConfigError(f"{where}: {error}") from error
 
 
-def _first_document(data: bytes) -> object:
+def first_document(data: bytes) -> object:
+    """The first document of a text; None without one. Raises PluginConfigError."""
     if len(data) > LARGEST:
         raise PluginConfigError(f"larger than {LARGEST} bytes")
     for found in documents("", data):

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.objects import Kind
 from webhook.cluster.readers import Collection
 from webhook.cluster.watch import UNDECODABLE, ReadError
 
@@ -56,7 +57,7 @@ async def default_queues(api: ApiServer) -> tuple[str, ...] | None:
         version = _API_GROUP.decode(body).preferredVersion.version
     except UNDECODABLE as error:
         raise ReadError(f"GET /apis/{_GROUP}: not an object of the API server: {error}") from None
-    queues = Collection(api, (f"/apis/{_GROUP}/{version}/localqueues",), _namespace, _RULE)
+    queues = Collection(api, (Kind("localqueue", "localqueues", _GROUP, version).path(),), _namespace, _RULE)
     return tuple(sorted((await queues.start()).objects))
 
 

@@ -10,7 +10,8 @@ from typing import ClassVar, Final, Generic, TypeVar
 from msgspec import Raw
 
 from webhook.cluster.api_server import ApiServer, Rule
-from webhook.cluster.pages import ExpiredError, NotFoundError, answer, pages
+from webhook.cluster.objects import Kind
+from webhook.cluster.pages import ExpiredError, NotFoundError, Unread, answer, pages
 from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, Start
 from webhook.runtime.retry import next_turn
 
@@ -28,7 +29,8 @@ class Collection(Generic[T]):
     """Reads all objects of one kind in pages. Needs the rights to list and to watch.
 
     `paths` are the versions of its API, the best first. The first one that the server has is read. If it has
-    none, there are no objects. `page` is the number of objects to ask for at once.
+    none, there are no objects. `page` is the number of objects to ask for at once. `parse_metadata` reads the
+    metadata of an object that cannot be read; without it, such an object fails the list.
     """
 
     resumes: ClassVar[bool] = True
@@ -38,6 +40,7 @@ class Collection(Generic[T]):
     parse: Callable[[Raw], tuple[str, T | None]]
     rule: Rule
     page: int = 250
+    parse_metadata: Callable[[Raw], tuple[str, T | None]] | None = None
 
     async def start(self) -> Start[T]:
         """List the objects of the first version that the server has. Raises ReadError."""
@@ -62,10 +65,15 @@ class Collection(Generic[T]):
         async with aclosing(pages(self.api, path, self.rule, self.page)) as listed:
             async for page in listed:
                 version = page.metadata.resource_version
-                items = page.items or []
+                if isinstance(page, Unread):
+                    if self.parse_metadata is None:
+                        raise ReadError(page.why)
+                    parse, items = self.parse_metadata, [page.item]
+                else:
+                    parse, items = self.parse, page.items or []
                 try:
                     for at in range(0, len(items), _BATCH):
-                        parsed = map(self.parse, items[at : at + _BATCH])
+                        parsed = map(parse, items[at : at + _BATCH])
                         objects.update((name, value) for name, value in parsed if value is not None)
                         await next_turn()
                 except UNDECODABLE as error:
@@ -84,14 +92,15 @@ class Named(Generic[T]):
     resumes: ClassVar[bool] = False
 
     api: ApiServer
-    path: str
+    kind: Kind
+    namespace: str
     name: str
     parse: Callable[[Raw], tuple[str, T | None]]
     rule: Rule
 
     async def start(self) -> Start[T]:
-        path = f"{self.path}/{self.name}"
-        bookmark = Bookmark(self.path, {"fieldSelector": f"metadata.name={self.name}"}, None)
+        path = self.kind.path(self.namespace, self.name)
+        bookmark = Bookmark(self.kind.path(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}, None)
         try:
             body = await answer(self.api, path, f"GET {path}", self.rule, "get")
         except (NotFoundError, ExpiredError):

@@ -84,9 +84,11 @@ async def _custom(api: Documents, kinds: list[Kind], versions: list[str]) -> lis
     group = kinds[0].group
     resources: dict[str, dict[str, Object]] = {}
     for version in versions:
-        listed = await api.document(f"/apis/{group}/{version}") or {}
+        listed = await api.document(Listed("", "", group, version).root) or {}
         resources[version] = {
-            one["kind"]: one for one in listed.get("resources") or () if "/" not in one["name"] and _is_listed(one)
+            one["kind"]: one
+            for one in listed.get("resources") or ()
+            if "/" not in one["name"] and "list" in (one.get("verbs") or ("list",))
         }
     found = []
     for kind in kinds:
@@ -98,7 +100,3 @@ async def _custom(api: Documents, kinds: list[Kind], versions: list[str]) -> lis
             found.append(Served(group, kind.kind, listed_as))
             break
     return found
-
-
-def _is_listed(resource: Object) -> bool:
-    return "list" in (resource.get("verbs") or ("list",))

@@ -15,7 +15,7 @@ from webhook.dryrun.files import content, parse
 from webhook.manifests import STDIN
 from webhook.policy import verdict
 from webhook.policy.settings.formats import did_you_mean, shown
-from webhook.report.fingerprint import Accepted, BaselineUse, Place, place, place_in
+from webhook.report.fingerprint import BaselineUse, FindingKey, finding_key, further_key
 from webhook.report.model import Entry, Result, Suppression, Suppressor
 from webhook.report.tally import Tally
 
@@ -42,18 +42,18 @@ class ReadBaseline:
         self._checked.add(file)
         suppressed = []
         for one in entry.findings:
-            code = one.finding.code
-            if self._take(Accepted(file, place(entry, one)), 1) or self._take(_further(file, entry, code), 1):
+            code = one.code
+            if self._take(finding_key(file, entry, one), 1) or self._take(further_key(file, entry, code), 1):
                 suppressed.append(Suppression(code, Suppressor.BASELINE, one))
         for code, count in entry.omitted.items():
-            if taken := self._take(_further(file, entry, code), count):
+            if taken := self._take(further_key(file, entry, code), count):
                 suppressed.append(Suppression(code, Suppressor.BASELINE, None, taken))
         return entry.without(suppressed)
 
-    def _take(self, accepted: Accepted, wanted: int) -> int:
-        taken = min(wanted, self._left.get(accepted, 0))
+    def _take(self, key: FindingKey, wanted: int) -> int:
+        taken = min(wanted, self._left.get(key, 0))
         if taken:
-            self._left[accepted] -= taken
+            self._left[key] -= taken
         return taken
 
     def end(self, tally: Tally) -> None:
@@ -61,7 +61,7 @@ class ReadBaseline:
 
         Nothing is known of a file with an error or without results, and of checks that the run does not make.
         """
-        left = [one for one, count in self._left.items() if count and tally.selection.includes(one.place.code)]
+        left = [one for one, count in self._left.items() if count and tally.selection.includes(one.code)]
         files = {one.file for one in left if one.file not in self._unreadable}
         known = {file for file in files if file in self._checked or self._names.is_gone(file)}
         tally.baseline = BaselineUse(self._file, stale=tuple(sorted(one for one in left if one.file in known)))
@@ -75,17 +75,17 @@ class WrittenBaseline:
         self._write = write
         self._tell = tell
         self._names = _Names(file)
-        self._counts: Counter[Accepted] = Counter()
+        self._counts: Counter[FindingKey] = Counter()
 
     def suppress(self, entry: Entry) -> Entry:
         """The entry without findings, which the baseline gets."""
         if not isinstance(entry, Result):
             return entry
         file = self._names.of(entry.file)
-        suppressed = [Suppression(one.finding.code, Suppressor.BASELINE, one) for one in entry.findings]
-        self._counts.update(Accepted(file, place(entry, one)) for one in entry.findings)
+        suppressed = [Suppression(one.code, Suppressor.BASELINE, one) for one in entry.findings]
+        self._counts.update(finding_key(file, entry, one) for one in entry.findings)
         for code, count in entry.omitted.items():
-            self._counts[_further(file, entry, code)] += count
+            self._counts[further_key(file, entry, code)] += count
             suppressed.append(Suppression(code, Suppressor.BASELINE, None, count))
         return entry.without(suppressed)
 
@@ -96,7 +96,7 @@ class WrittenBaseline:
             return
         from webhook.report.data import yaml_text  # imports libraries that other runs do not need
 
-        findings = [accepted.as_data(count) for accepted, count in sorted(self._counts.items())]
+        findings = [key.as_data(count) for key, count in sorted(self._counts.items())]
         self._write(yaml_text({"apiVersion": API_VERSION, "kind": KIND, "findings": findings}))
         tally.baseline = BaselineUse(self._file, is_written=True)
 
@@ -131,24 +131,19 @@ _FOLDERS = 1024
 """Folders whose real names are remembered."""
 
 
-def _further(file: str, result: Result, code: str) -> Accepted:
-    return Accepted(file, place_in(result, code), further=True)
-
-
-def load(value: object, locate: Locate, file: str) -> dict[Accepted, int]:
+def load(value: object, locate: Locate, file: str) -> dict[FindingKey, int]:
     """Return the entries of a baseline and how often each counts. Raises InputError."""
     problems = islice(_problems(value), _MOST_PROBLEMS)
     diagnostics = [Diagnostic(file, *locate(path), message) for path, message in problems]
     if diagnostics:
         raise InputError(sorted(diagnostics, key=lambda one: (one.line, one.column)))
     held: Any = value
-    counts: dict[Accepted, int] = {}
+    counts: dict[FindingKey, int] = {}
     for entry in held["findings"] or ():
-        where = Place(*(entry.get(field, "") for field in Place._fields))
-        accepted = Accepted(entry["file"], where, further="further" in entry)
-        count = entry["further"] if accepted.further else entry.get("count", 1)
+        key = FindingKey._make([*(entry.get(field, "") for field in _TEXTS), "further" in entry])
+        count = entry["further"] if key.further else entry.get("count", 1)
         # A merge of two branches may repeat an entry.
-        counts[accepted] = max(count, counts.get(accepted, 0))
+        counts[key] = max(count, counts.get(key, 0))
     return counts
 
 
@@ -173,7 +168,7 @@ def _problems(value: object) -> Iterator[tuple[verdict.Path, str]]:
         yield from _problems_of_entry(entry, ("findings", index))
 
 
-_TEXTS = ("file", *Place._fields)
+_TEXTS = FindingKey._fields[:-1]
 _NUMBERS = ("count", "further")
 
 

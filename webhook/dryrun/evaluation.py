@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, dotted
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.patch import Operation, build, verify
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.messages import printable
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.verdict import Decision, Edit, Finding, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report.fingerprint import value_of
-from webhook.report.fix import text_edits
-from webhook.report.model import SKIPPED, Located, Result, Subject, Suppression, Suppressor
+from webhook.report.model import SKIPPED, LocatedFinding, Result, Subject, text_edits
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -83,16 +82,26 @@ class Evaluated(NamedTuple):
             source=manifest.source,
             users=tuple(self._users()) if verdict.users else (),
             omitted_severities=self._omitted_severities() if verdict.counts else {},
-            suppressed=tuple(self._suppressed()) if verdict.suppressed.counts else (),
             comments=manifest.comments,
         )
 
-    def located(self, finding: Finding) -> Located:
+    def located(self, finding: Finding) -> LocatedFinding:
         """A finding with its place in the text of the manifest."""
-        value, fix = value_of(self.manifest.at(finding.path)), text_edits(self.manifest, finding.fix)
         (line, column), excerpt, length = self.manifest.in_text(finding.path)
-        key = self.manifest.key_above(finding.path)
-        return Located(finding, line, column, excerpt, length, value, fix, key)
+        return LocatedFinding(
+            finding.code,
+            finding.severity,
+            finding.path,
+            finding.message,
+            finding.remedy,
+            line=line,
+            column=column,
+            excerpt=excerpt,
+            length=length,
+            value=value_of(self.manifest.at(finding.path)),
+            edits=text_edits(self.manifest, finding.fix),
+            key=self.manifest.key_above(finding.path),
+        )
 
     def _omitted_severities(self) -> dict[str, Severity]:
         """The highest severity of the findings of each code that are counted but not kept."""
@@ -101,24 +110,16 @@ class Evaluated(NamedTuple):
             highest[code] = max(severity, highest.get(code, severity))
         return highest
 
-    def _suppressed(self) -> Iterator[Suppression]:
-        """What annotations suppress: the findings that are kept, then the numbers of further ones."""
-        found, counts = self.verdict.suppressed
-        further = dict(counts)
-        for finding in found:
-            further[finding.code] -= 1
-            yield Suppression(finding.code, Suppressor.ANNOTATION, self.located(finding))
-        for code, count in further.items():
-            if count:
-                yield Suppression(code, Suppressor.ANNOTATION, None, count)
-
-    def _users(self) -> Iterator[Located]:
+    def _users(self) -> Iterator[LocatedFinding]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():
             yield replace(self.located(Finding(USERS, self.users, path, "", "")), value=str(user))
 
 
 def evaluate(
-    manifest: Manifest, evaluator: Evaluator, namespace: str, origin: Callable[[str], Origin] = Origin
+    manifest: Manifest,
+    evaluator: OfflineEvaluator,
+    namespace: str,
+    origin: Callable[[str], RequestContext] = RequestContext,
 ) -> Evaluated | Diagnostic:
     """Evaluate one manifest; an object whose structure is not that of its kind is an error.
 
@@ -134,11 +135,11 @@ def evaluate(
         return manifest.diagnostic(error.path, f"{field}: {error}" if field else str(error))
 
 
-def _severity_of_users(evaluator: Evaluator, namespace: str, verdict: Verdict) -> Severity:
+def _severity_of_users(evaluator: OfflineEvaluator, namespace: str, verdict: Verdict) -> Severity:
     """How severe it is that an object uses MPS as another user; OFF if each is checked against a configured user."""
-    if not verdict.users or evaluator.ruleset.settings.users.run_as_user is not None:
+    if not verdict.users or evaluator.snapshot.settings.users.run_as_user is not None:
         return Severity.OFF
-    return evaluator.ruleset.of(namespace).severities[USERS]
+    return evaluator.snapshot.of(namespace).severities[USERS]
 
 
 def _subject(value: Members, namespace: str) -> Subject:

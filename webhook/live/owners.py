@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.cluster.objects import JOB, REPLICA_SET, Kind, Objects
-from webhook.live.pods import LivePod, Owner, controller
+from webhook.cluster.reading import Owner, controller
+from webhook.live.pods import LivePod
 
 _BETWEEN: Mapping[str, Kind] = {"ReplicaSet": REPLICA_SET, "Job": JOB}
 """The kinds that another object may control, and which the API server lists without a definition of their own."""

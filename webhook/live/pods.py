@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.cluster.objects import POD, Object, Objects
+from webhook.cluster.reading import Owner, controller, word
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import GpuRequests, Lookup
-from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.settings import Resource, Settings
 
 FINISHED = ("Succeeded", "Failed")
 """The phases of pods that hold nothing (kubernetes pkg/scheduler/eventhandlers.go `assignedPod`, podutil)."""
+
+UNFINISHED = ",".join(f"status.phase!={phase}" for phase in FINISHED)
+"""The field selector of the other pods."""
 
 UNEXPECTED = "UnexpectedAdmissionError"
 """The reason of a pod that the kubelet or a device plugin rejected (kubernetes pkg/kubelet/lifecycle/predicate.go)."""
 
 
-class Owner(NamedTuple):
-    """The object that a pod belongs to; the pod itself if nothing controls it."""
-
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}/{self.name}"
-
-
 @dataclass(frozen=True, slots=True)
 class LivePod:
-    """A pod of a cluster. `requests` holds whole units by resource, counted as the scheduler counts them."""
+    """A pod of a cluster. `requests` holds whole units by resource, counted as the scheduler counts them.
+
+    `is_ending`: it is being deleted, and holds its requests until it has ended.
+    """
 
     namespace: str
     name: str
@@ -43,6 +40,7 @@ class LivePod:
     phase: str
     reason: str
     requests: Mapping[str, int]
+    is_ending: bool = False
 
     @property
     def holds(self) -> bool:
@@ -57,16 +55,16 @@ class LivePod:
 
 def live_pod(found: Object, lookup: Lookup) -> LivePod:
     """Read a pod. `lookup` knows GPU resources by their names."""
-    metadata, spec, status = (found.get(part) or {} for part in ("metadata", "spec", "status"))
-    name = _text(metadata, "name")
+    name = word(found, "metadata", "name")
     return LivePod(
-        _text(metadata, "namespace"),
+        word(found, "metadata", "namespace"),
         name,
-        controller(metadata) or Owner("Pod", name),
-        _text(spec, "nodeName"),
-        _text(status, "phase"),
-        _text(status, "reason"),
+        controller(found.get("metadata")) or Owner("Pod", name),
+        word(found, "spec", "nodeName"),
+        word(found, "status", "phase"),
+        word(found, "status", "reason"),
         requests_of(found, lookup),
+        bool(word(found, "metadata", "deletionTimestamp")),
     )
 
 
@@ -77,27 +75,6 @@ def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
     except MalformedError:
         return {}
     return {name: -(-billionths // NANO) for name, billionths in peaks.items()}
-
-
-def controller(metadata: Object) -> Owner | None:
-    """The owner that controls an object; None without one."""
-    reference = controlling(metadata)
-    return None if reference is None else Owner(_text(reference, "kind"), _text(reference, "name"))
-
-
-def controlling(metadata: Mapping[str, object]) -> Object | None:
-    """The reference to the owner that controls an object; None without one."""
-    references = metadata.get("ownerReferences")
-    for reference in references if isinstance(references, list) else ():  # a file may hold anything
-        if isinstance(reference, dict) and reference.get("controller"):
-            return reference
-    return None
-
-
-def _text(found: object, key: str) -> str:
-    """The text of a field; empty where it has another type."""
-    value = found.get(key) if isinstance(found, dict) else None
-    return value if isinstance(value, str) else ""
 
 
 class Holding(NamedTuple):
@@ -127,10 +104,10 @@ def held_by_node(pods: Iterable[LivePod]) -> dict[tuple[str, str], list[Holding]
 
 
 async def gpu_pods(
-    objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str]
+    objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str], names: Collection[str] = ()
 ) -> list[LivePod]:
-    """Read pods that ask for a GPU, or were rejected for one, page by page."""
-    lookup = GpuResources(settings.resources).find
+    """Read pods that ask for a GPU or for a resource of these names, or were rejected for one, page by page."""
+    lookup = counting(settings, names)
     found = []
     async for page in objects.pages(POD, namespace, query):
         found += [one for one in (live_pod(each, lookup) for each in page) if one.requests or one.was_rejected]
@@ -138,10 +115,16 @@ async def gpu_pods(
 
 
 async def reachable_pods(
-    objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str]
+    objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str], names: Collection[str] = ()
 ) -> list[LivePod]:
     """Read such pods of all namespaces, or of one where the caller may not list them everywhere."""
-    found = await gpu_pods(objects, settings, None, query)
+    found = await gpu_pods(objects, settings, None, query, names)
     if namespace is not None and objects.lacks(POD):
-        return await gpu_pods(objects, settings, namespace, query)
+        return await gpu_pods(objects, settings, namespace, query, names)
     return found
+
+
+def counting(settings: Settings, names: Collection[str]) -> Lookup:
+    """What counts the GPUs that pods ask for, and other extended resources of these names."""
+    gpus = GpuResources(settings.resources)
+    return lambda name: gpus.find(name) or (Resource(name, "whole") if name in names else None)

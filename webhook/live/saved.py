@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import ClassVar
 
-from webhook.cluster.objects import PAGE, Kind, LeftOut, Object
+from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object
+from webhook.cluster.reading import word
 from webhook.policy.workloads.kinds import group_of
 
 
 class SavedObjects:
     """The objects of files, an `Objects`. A kind of which the files hold nothing is unknown.
 
-    Selectors select nothing: each reader takes its part of a list.
+    Selectors of labels select nothing: each reader takes its part of a list.
     """
-
-    is_live: ClassVar[bool] = False
 
     def __init__(self, found: Iterable[Object]) -> None:
         self.left_out: list[LeftOut] = []
@@ -34,7 +32,12 @@ class SavedObjects:
     ) -> AsyncGenerator[list[Object], None]:
         if self.lacks(kind):
             self._leave_out(kind)
-        found = [one for one in self.of(kind) if namespace is None or _namespace(one) in (namespace, "")]
+        fields = (query or {}).get("fieldSelector", "") if kind is not EVENT else ""  # of which each group has its own
+        found = [
+            one
+            for one in self.of(kind)
+            if (namespace is None or _namespace(one) in (namespace, "")) and _selects(fields, one)
+        ]
         for at in range(0, len(found), PAGE):
             yield found[at : at + PAGE]
 
@@ -44,7 +47,7 @@ class SavedObjects:
         if self.lacks(kind):
             self._leave_out(kind)
             return None
-        return [one async for page in self.pages(kind, namespace) for one in page]
+        return [one async for page in self.pages(kind, namespace, query) for one in page]
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         for one in self.of(kind):
@@ -59,6 +62,9 @@ class SavedObjects:
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return not self.of(kind)
 
+    def has_all(self, kind: Kind) -> bool:
+        return False
+
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         return True
 
@@ -66,6 +72,16 @@ class SavedObjects:
         why = "not in the files" if self.lacks(kind) else "not all are in the files"
         if all(one.what != kind.plural for one in self.left_out):
             self.left_out.append(LeftOut(kind.plural, why))
+
+
+def _selects(fields: str, one: Object) -> bool:
+    """Whether an object has the fields of a selector, such as `spec.nodeName=a,status.phase!=Failed`."""
+    for each in fields.split(",") if fields else ():
+        key, _, value = each.partition("=")
+        *above, last = key.removesuffix("!").split(".")
+        if (word(one, *above, last) == value) is key.endswith("!"):
+            return False
+    return True
 
 
 def _group(version: str, kind: str) -> str:

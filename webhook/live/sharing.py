@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.memory import CardLabels
+from webhook.policy.placement.memory import card_memory, share
 from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS, NodeClasses
+from webhook.policy.placement.selector import integer
 from webhook.policy.settings.settings import Settings
 
 
@@ -48,5 +49,11 @@ def _share(node: Node, resource: str, classes: NodeClasses) -> int | None:
         return None
     config = classes.configs.of(node)
     shared = (one.replicas for one in config.resources if one.name == resource) if config is not None else ()
-    labels = CardLabels(node.labels.get(CARD_MEMORY), node.labels.get(REPLICAS))
-    return labels.share(next(iter(shared), 0))
+    labelled = replicas_of(node.labels.get(REPLICAS))
+    return share(card_memory(node.labels.get(CARD_MEMORY)), labelled and max(labelled, next(iter(shared), 0)))
+
+
+def replicas_of(label: str | None) -> int:
+    """The replicas of one card by the label of its node; 0 if that is no number. Cards that are not shared have 1."""
+    number = 1 if label is None else integer(label)
+    return 0 if number is None or number < 0 else max(number, 1)

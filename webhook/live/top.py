@@ -9,12 +9,14 @@ from enum import Enum
 from itertools import islice
 from typing import Any, ClassVar
 
+from webhook.live.answer import code, lines_of_unread
 from webhook.live.owners import Owners
 from webhook.live.pods import Holding, LivePod, held_by_node, holdings
 from webhook.live.sharing import Offer, offers
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
-from webhook.report.table import table
+from webhook.report.exit_codes import ExitCode
+from webhook.report.lines import table
 
 MOST_HOLDERS = 100
 """Holders of a row that a report lists; all are counted."""
@@ -80,9 +82,13 @@ class Top:
             "rows": [row.as_data(self.by) for row in self.rows],
         }
 
-    def lines(self, width: int | None) -> Iterator[str]:
+    def exit_code(self, unread: int) -> ExitCode:
+        return code(unread)
+
+    def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
         if not self.rows:
-            yield "no GPU resources are offered or held"
+            yield "no GPU resources are offered or held" + (" by what could be read" if unread else "")
+            yield from lines_of_unread(unread, width)
             return
         of_nodes = self.by is By.NODE
         head = [self.by.value.upper(), *(["STRATEGY"] if of_nodes else []), "RESOURCE", "HELD"]
@@ -92,6 +98,7 @@ class Top:
             yield "held: by the pods that you selected or may list; others may hold more"
         if any(row.rejected for row in self.rows):
             yield "rejected: pods that ended in UnexpectedAdmissionError; they hold nothing"
+        yield from lines_of_unread(unread, width)
 
 
 def _cells(row: Row, *, of_nodes: bool) -> Sequence[str]:

@@ -12,7 +12,19 @@ from yaml import CBaseLoader, YAMLError, events
 from yaml.reader import Reader, ReaderError
 
 from webhook.manifests import scalars
-from webhook.manifests.text import DEEPEST, TOO_DEEP, SourceText, UnreadableError, given_twice, quoted
+from webhook.manifests.text import (
+    DEEPEST,
+    TOO_DEEP,
+    AliasMark,
+    CollectionMark,
+    Mark,
+    Marks,
+    ScalarMark,
+    SourceText,
+    UnreadableError,
+    given_twice,
+    quoted,
+)
 from webhook.policy.messages import printable
 
 # Stand for the pending key: inside a list, and between a merge key (`<<`) and its value.
@@ -20,20 +32,30 @@ _ITEM: Any = object()
 _MERGE: Any = object()
 
 _NO_MERGE = 'the value of the merge key "<<" must be a mapping, an alias of one, or a list of these'
+_MOVE = 'for kubectl, but not for kustomize; put "<<" first, or remove the key'
 _NUMBERS: frozenset[Any] = frozenset((int, float))
 
 
 class _Anchored(NamedTuple):
-    """A finished mapping or list with an anchor."""
+    """A scalar, or a finished mapping or list, with an anchor. `node` is the event of a scalar."""
 
-    value: Any
+    node: Any
+    mark: ScalarMark | CollectionMark
     nodes: int
     levels: int
     characters: int
 
 
-def compose(text: SourceText) -> tuple[object, int] | None:
-    """Return the value of a document and its offset, or None where the text has no document.
+class Composed(NamedTuple):
+    """The value of a document, its offset, and the marks of all its values."""
+
+    value: object
+    start: int
+    marks: Marks
+
+
+def compose(text: SourceText) -> Composed | None:
+    """Return what a text holds; None where it has no document.
 
     Raises UnreadableError at the offset of text that kubectl would reject or silently drop.
     """
@@ -46,45 +68,55 @@ def compose(text: SourceText) -> tuple[object, int] | None:
         parser.get_event()
         if isinstance(parser.get_event(), events.StreamEndEvent):
             return None
-        start = _offset(parser.peek_event())
-        value = _Composer(text).run(parser)
-        after: Any = parser.get_event()
+        event: Any = parser.peek_event()
+        start = event.start_mark.index
+        value, marks = _Composer(text).run(parser)
+        event = parser.get_event()
     except YAMLError as error:
         raise unreadable_yaml(error, text) from None
-    if not isinstance(after, events.StreamEndEvent):
-        raise UnreadableError('kubectl ignores everything from here on; start a document with "---"', _offset(after))
-    return value, start
-
-
-def _offset(event: Any) -> int:
-    return int(event.start_mark.index)
+    if not isinstance(event, events.StreamEndEvent):
+        message = 'kubectl ignores everything from here on; start a document with "---"'
+        raise UnreadableError(message, event.start_mark.index)
+    return Composed(value, start, marks)
 
 
 class _Open:
-    """A mapping or list under construction, and what the composer had counted before it.
+    """A mapping or list under construction, with its mark, and what the composer had counted before it.
 
-    `key` is the one whose value comes next, and `keys` holds the offsets of all.
+    `key` is the one whose value comes next.
     """
 
-    __slots__ = ("anchor", "deepest", "key", "keys", "nodes", "offset", "unfolded_characters", "value")
+    __slots__ = ("anchor", "deepest", "key", "mark", "nodes", "unfolded_characters", "value")
 
-    def __init__(self, value: Any, offset: int, anchor: str | None, composer: _Composer) -> None:
+    def __init__(self, value: Any, mark: CollectionMark, anchor: str | None, composer: _Composer) -> None:
         self.value = value
-        self.keys: dict[str, int] = {}
+        self.mark = mark
         self.key: Any = _ITEM if value.__class__ is list else None
-        self.offset = offset
         self.anchor = anchor
         self.nodes = composer.nodes
         self.unfolded_characters = composer.unfolded_characters
         self.deepest = composer.deepest
 
+    def put(self, value: Any, mark: Mark) -> None:
+        """Add the next item, or the value of the pending key."""
+        key = self.key
+        if key is _ITEM:
+            self.value.append(value)
+            self.mark.inside.append(mark)
+        else:
+            self.value[key] = value
+            self.mark.inside[key] = mark
+            self.key = None
+        self.mark.last = mark
+
 
 class _Composer:
-    __slots__ = ("anchors", "deepest", "nodes", "stack", "text", "unfolded", "unfolded_characters")
+    __slots__ = ("anchors", "deepest", "marks", "nodes", "stack", "text", "unfolded", "unfolded_characters")
 
     def __init__(self, text: SourceText) -> None:
         self.text = text
-        # By anchor: a scalar's event, a finished container, or a bare container that is still under construction.
+        self.marks = Marks(text.content)
+        # By anchor; a bare mapping or list is still under construction.
         self.anchors: dict[str, Any] = {}
         self.nodes = 0
         self.unfolded = 0
@@ -92,23 +124,28 @@ class _Composer:
         self.deepest = 0
         self.stack: list[_Open] = []
 
-    def run(self, parser: CBaseLoader) -> object:
+    def run(self, parser: CBaseLoader) -> tuple[object, Marks]:
         """Compose the document whose start was the last event, up to and including its end."""
         next_event: Any = parser.get_event
         plain = scalars.plain
-        top = _Open([], 0, None, self)  # The root is the only item of an artificial list.
+        top = _Open([], self.marks.top, None, self)
         self.stack.append(top)
         offset = 0
         try:
             while True:
                 event = next_event()
                 offset = event.start_mark.index
+                mark: Any = None
                 if event.__class__ is events.AliasEvent:
-                    event = self._target(event.anchor, offset)
-                if event.__class__ is not events.ScalarEvent:
-                    if event.__class__ is events.DocumentEndEvent:
-                        return top.value[0]
-                    top = self._structure(event, offset, top)
+                    target = self._target(event.anchor, offset)
+                    mark = AliasMark(offset, target.mark)
+                    self.marks.aliases.append(mark)
+                    event = target.node
+                kind = event.__class__
+                if kind is not events.ScalarEvent:
+                    if kind is events.DocumentEndEvent:
+                        return top.value[0], self.marks
+                    top = self._structure(event, offset, mark, top)
                     continue
                 self.nodes += 1
                 value: Any = event.value
@@ -118,108 +155,111 @@ class _Composer:
                     value = plain(value)
                 key = top.key
                 if key is None:
-                    top.key = self._key(event, value, offset, top.keys)
+                    top.key = self._key(event, value, offset, top.mark.keys)
                     continue
                 if value.__class__ in _NUMBERS:
                     value = scalars.json_number(value)
-                if key is _ITEM:
-                    top.value.append(value)
-                elif key is _MERGE:
+                if key is _MERGE:
                     raise UnreadableError(_NO_MERGE, offset)
-                else:
-                    top.value[key] = value
-                    top.key = None
+                top.put(value, mark or ScalarMark(offset, event.end_mark.index, event.style))
         except ValueError as error:  # only `scalars` raises it
             raise UnreadableError(str(error), offset) from None
 
-    def _structure(self, event: Any, offset: int, top: _Open) -> _Open:
-        """Process the start or end of a mapping or list, or an alias of one. Return what to fill next."""
+    def _structure(self, event: Any, offset: int, alias: AliasMark | None, top: _Open) -> _Open:
+        """Process the start or end of a mapping or list, or the value that an alias names. Return what to fill next."""
         kind = event.__class__
         if kind is events.MappingEndEvent or kind is events.SequenceEndEvent:
-            return self._finish(top, offset)
-        key, is_alias = top.key, kind is _Anchored
-        if key is None:
+            return self._finish(top, event)
+        if top.key is None:
             raise UnreadableError("a mapping or a list cannot be a mapping key", offset)
         self.nodes += 1
-        if is_alias and key is _MERGE:
-            _merge(top.value, event.value, offset)
-            top.key = None
+        if alias is not None:
+            if top.key is _MERGE:
+                self._merge(top, [(event, alias)], offset)
+            else:
+                top.put(event, alias)
             return top
-        value: Any = event.value if is_alias else {} if kind is events.MappingStartEvent else []
-        if key is _ITEM:
-            top.value.append(value)
-        elif key is not _MERGE:
-            top.value[key] = value
-        if not is_alias:
-            return self._descend(_Open(value, offset, event.anchor, self))
-        if key is not _ITEM:
-            top.key = None
-        return top
-
-    def _descend(self, inner: _Open) -> _Open:
         depth = len(self.stack)
         if depth > DEEPEST:
-            raise UnreadableError(TOO_DEEP, inner.offset)
+            raise UnreadableError(TOO_DEEP, offset)
+        value: Any = {} if kind is events.MappingStartEvent else []
+        inner = _Open(value, self._collection(event, value.copy(), top), event.anchor, self)
         self.stack.append(inner)
-        if inner.anchor is not None:
-            self.anchors[inner.anchor] = inner.value
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value
             self.deepest = depth
-        elif depth > self.deepest:
-            self.deepest = depth
+        else:
+            self.deepest = max(depth, self.deepest)
         return inner
 
-    def _finish(self, inner: _Open, end: int) -> _Open:
+    def _collection(self, event: Any, inside: Any, outer: _Open) -> CollectionMark:
+        end = event.end_mark
+        column = end.column
+        if not event.flow_style:
+            if inside.__class__ is list and self.text.content[end.index] != "-":
+                column -= 1  # a list that is not indented has no token of its own: the event ends after its first dash
+            if outer.key is not _ITEM:
+                self.marks.indents.setdefault(inside.__class__, column - outer.mark.column)
+        is_shared = event.anchor is not None
+        return CollectionMark(inside, event.start_mark.index, column, is_flow=event.flow_style, is_shared=is_shared)
+
+    def _finish(self, inner: _Open, event: Any) -> _Open:
         self.stack.pop()
+        mark = inner.mark
+        if mark.is_flow:
+            mark.end = event.end_mark.index
         if inner.anchor is not None:
             # A node inside may have taken over the anchor: then it keeps it, as in go-yaml.
             if self.anchors.get(inner.anchor) is inner.value:
                 levels = self.deepest - len(self.stack) + 1
-                characters = end - inner.offset + self.unfolded_characters - inner.unfolded_characters
-                self.anchors[inner.anchor] = _Anchored(inner.value, self.nodes - inner.nodes + 1, levels, characters)
+                unfolded = self.unfolded_characters - inner.unfolded_characters
+                characters = event.start_mark.index - mark.start + unfolded
+                anchored = _Anchored(inner.value, mark, self.nodes - inner.nodes + 1, levels, characters)
+                self.anchors[inner.anchor] = anchored
             self.deepest = max(self.deepest, inner.deepest)
         outer = self.stack[-1]
         if outer.key is _MERGE:
-            # Earlier mappings of a list take precedence.
-            for value in reversed(inner.value) if inner.value.__class__ is list else (inner.value,):
-                _merge(outer.value, value, inner.offset)
-        if outer.key is not _ITEM:
-            outer.key = None
+            is_list = inner.value.__class__ is list
+            merged = zip(inner.value, mark.inside, strict=True) if is_list else [(inner.value, mark)]
+            self._merge(outer, list(merged), mark.start)
+        else:
+            outer.put(inner.value, mark)
         return outer
 
-    def _target(self, anchor: str | None, offset: int) -> Any:
-        """Return the target of an alias, a scalar's event or a finished container, and count its expansion."""
+    def _target(self, anchor: str | None, offset: int) -> _Anchored:
+        """Return the target of an alias, and count its expansion."""
         target = self.anchors.get(anchor or "")
         if target is None:
             raise UnreadableError(f"alias {quoted(f'*{anchor}')} has no anchor before it", offset)
-        if target.__class__ is events.ScalarEvent:
-            nodes, characters = 1, len(target.value)
-        elif target.__class__ is _Anchored:
-            nodes, characters = target.nodes, target.characters
-            reach = len(self.stack) - 1 + target.levels
-            if reach > DEEPEST:
-                raise UnreadableError(TOO_DEEP, offset)
-            self.deepest = max(self.deepest, reach)
-        else:
+        if not isinstance(target, _Anchored):
             raise UnreadableError(f"alias {quoted(f'*{anchor}')} is inside its own anchor", offset)
-        self.nodes += nodes
-        self.unfolded += nodes
-        self.unfolded_characters += characters
+        reach = len(self.stack) - 1 + target.levels
+        if reach > DEEPEST:
+            raise UnreadableError(TOO_DEEP, offset)
+        self.deepest = max(self.deepest, reach)
+        self.nodes += target.nodes
+        self.unfolded += target.nodes
+        self.unfolded_characters += target.characters
         if self.unfolded_characters > min(_MOST_TEXT, _TEXT_SHARE * len(self.text.content)):
             raise UnreadableError("aliases expand to far more text than the document has", offset)
-        if self.unfolded > 100 and self.nodes > 1000 and self.unfolded > self.nodes * _unfolding_share(self.nodes):
+        # The share of a document's values that may come from aliases is go-yaml's `allowedAliasRatio`.
+        share = max(0.10, min(0.99, 0.99 - 0.89 * (self.nodes - 400_000) / 3_600_000))
+        if self.unfolded > 100 and self.nodes > 1000 and self.unfolded > self.nodes * share:
             raise UnreadableError("aliases expand to far more values than the document has", offset)
         return target
 
-    def _marked(self, event: events.ScalarEvent) -> Any:
+    def _marked(self, event: Any) -> Any:
         if event.anchor is not None:
-            self.anchors[event.anchor] = event
+            mark = ScalarMark(event.start_mark.index, event.end_mark.index, event.style)
+            self.anchors[event.anchor] = _Anchored(event, mark, 1, 0, len(event.value))
         return scalars.meaning(event.value, event.tag, is_plain=event.implicit[0])
 
-    def _key(self, event: events.ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[str, int]) -> Any:
+    def _key(self, event: events.ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[Any, int]) -> Any:
         """Return the new pending key, recorded among the keys of its mapping, or the merge marker."""
         if value.__class__ is not str:
             value = scalars.key(value)
         elif value == "<<" and (event.implicit[0] or event.tag == scalars.MERGE_TAG):
+            keys[_MERGE] = offset
             return _MERGE
         name: Any = value
         if name in keys:
@@ -227,23 +267,36 @@ class _Composer:
         keys[name] = offset
         return name
 
+    def _merge(self, outer: _Open, mappings: list[tuple[Any, Mark]], offset: int) -> None:
+        """Merge mappings, of which earlier ones take precedence, into one whose keys do not have other values.
 
-def _merge(mapping: dict[str, Any], merged: Any, offset: int) -> None:
-    """Merge a mapping into another, overriding earlier keys, as go-yaml v2 does."""
-    if merged.__class__ is not dict:
-        raise UnreadableError(_NO_MERGE, offset)
-    mapping.update(merged)
+        A merge overrides the keys before it in go-yaml v2, which kubectl uses, and no keys in YAML and kustomize
+        (sigs.k8s.io/kustomize/kyaml yaml/rnode.go, `mergeAll`).
+        """
+        merged: dict[str, Any] = {}
+        marks: dict[str, Mark] = {}
+        for mapping, mark in reversed(mappings):
+            held: Any = mark.held if isinstance(mark, AliasMark) else mark
+            if mapping.__class__ is not dict:
+                raise UnreadableError(_NO_MERGE, offset)
+            merged.update(mapping)
+            marks.update(held.inside)
+        value, keys = outer.value, outer.mark.keys
+        differing = [name for name in merged.keys() & keys.keys() if merged[name] != value[name]]
+        if differing:
+            first = min(differing, key=keys.__getitem__)
+            line = self.text.position(keys[first]).line
+            raise UnreadableError(f'"<<" replaces the key {quoted(first)} of line {line} {_MOVE}', keys[_MERGE])
+        value.update(merged)
+        outer.mark.inside.update(marks | outer.mark.inside)
+        outer.mark.is_shared = True
+        outer.key = None
 
 
 # go-yaml counts values only, so aliases of one long text could expand to any size. Its bound on values comes to a
 # factor of one hundred; the absolute limit is that of an input.
 _TEXT_SHARE = 100
 _MOST_TEXT = 64 * 1024 * 1024
-
-
-def _unfolding_share(nodes: int) -> float:
-    """Return the share of a document's values that may come from aliases: go-yaml's `allowedAliasRatio`."""
-    return max(0.10, min(0.99, 0.99 - 0.89 * (nodes - 400_000) / 3_600_000))
 
 
 _LONGEST_PROBLEM = 200
@@ -284,7 +337,10 @@ _AT_BEGIN = frozenset(
 def unreadable_yaml(error: YAMLError, text: SourceText) -> UnreadableError:
     """Return the error for a problem of libyaml."""
     if isinstance(error, ReaderError):
-        return _unreadable_character(text)
+        control = Reader.NON_PRINTABLE.search(text.content)
+        if control is None:
+            return UnreadableError("a character that YAML does not allow", 0)
+        return UnreadableError(f"control character U+{ord(control[0]):04X}; YAML does not allow it", control.start())
     problem: str = getattr(error, "problem", None) or "not YAML"
     mark: Any = getattr(error, "problem_mark", None)
     begin: Any = getattr(error, "context_mark", None)
@@ -300,11 +356,3 @@ def unreadable_yaml(error: YAMLError, text: SourceText) -> UnreadableError:
     line = text.position(begin.index if begin is not None else offset).line
     message = _PROBLEMS.get(problem) or printable(problem, _LONGEST_PROBLEM)
     return UnreadableError(message.replace("{line}", str(line)), offset)
-
-
-def _unreadable_character(text: SourceText) -> UnreadableError:
-    """Return the error for the first character that libyaml rejects: libyaml's own offset counts bytes."""
-    found = Reader.NON_PRINTABLE.search(text.content)
-    if found is None:
-        return UnreadableError("a character that YAML does not allow", 0)
-    return UnreadableError(f"control character U+{ord(found[0]):04X}; YAML does not allow it", found.start())

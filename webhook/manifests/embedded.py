@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.manifest import Document, Manifest
-from webhook.manifests.reader import documents
-from webhook.manifests.text import SourceText
+from webhook.manifests.stream import documents
+from webhook.manifests.text import AliasMark, Marks, ScalarMark, SourceText
 from webhook.policy.verdict import Path
-
-if TYPE_CHECKING:
-    from webhook.manifests.marks import ScalarMark
 
 LARGEST = 64 * 1024
 """Characters of the largest text that is read."""
@@ -44,15 +40,14 @@ def embedded(manifest: Manifest, path: Path) -> Document | Diagnostic | None:
     outer = manifest.within.text
     at = outer.position(mark.start)
     around = SourceText(outer.content[mark.start : mark.end], at.line, at.column - 1)
-    end = len(around.content) if manifest.within.is_json else None
-    return Document(manifest.document, around, found.value, 0, end, key=_ANY)
+    marks = Marks(around.content)
+    marks.top.inside.append(mark._replace(start=0, end=mark.end - mark.start))
+    return Document(manifest.document, around, found.value, 0, marks, manifest.within.is_json, key=_ANY)
 
 
 def _scalar(manifest: Manifest, path: Path) -> ScalarMark | None:
-    from webhook.manifests.marks import AliasMark, ScalarMark  # few manifests hold YAML in texts
-
     mark = manifest.within.mark(manifest.path + path)
-    held = mark.anchor.mark if isinstance(mark, AliasMark) else mark
+    held = mark.held if isinstance(mark, AliasMark) else mark
     return held if isinstance(held, ScalarMark) else None
 
 

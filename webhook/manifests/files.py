@@ -41,7 +41,11 @@ def read_file(path: str) -> bytes | Diagnostic:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 return problem(path, NOT_REGULAR)
-            data = _content(descriptor, status.st_size)
+            # So a file of this size takes half as many system calls as a stream.
+            data = os.read(descriptor, min(status.st_size, LARGEST) + 1) if status.st_size else b""
+            if len(data) != status.st_size or not data:
+                with open(descriptor, "rb", closefd=False) as stream:
+                    data += stream.read(LARGEST + 1 - len(data))
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:
@@ -51,15 +55,6 @@ def read_file(path: str) -> bytes | Diagnostic:
 
 NOT_REGULAR = "not a regular file"
 TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB"
-
-
-def _content(descriptor: int, size: int) -> bytes:
-    """Return the content of a file, up to one byte more than the limit."""
-    data = os.read(descriptor, min(size, LARGEST) + 1) if size else b""
-    if len(data) == size > 0:
-        return data  # so it is for almost all files; a stream takes twice as many system calls
-    with open(descriptor, "rb", closefd=False) as stream:
-        return data + stream.read(LARGEST + 1 - len(data))
 
 
 def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:

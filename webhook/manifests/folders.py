@@ -6,10 +6,12 @@ No file is left out because a kustomization names it, or a file of its author co
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from fnmatch import translate
 from itertools import accumulate
 from posixpath import basename, normpath, split
 from typing import NamedTuple, TypeAlias
@@ -17,8 +19,6 @@ from typing import NamedTuple, TypeAlias
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, reason_of, shown
 from webhook.manifests.git import Ignored, WorkTrees
-from webhook.manifests.ignore import Patterns
-from webhook.manifests.reader import documents
 from webhook.manifests.recognition import (
     CHART_FILE,
     EXTENSIONS,
@@ -27,6 +27,7 @@ from webhook.manifests.recognition import (
     is_values_file,
     unbuilt,
 )
+from webhook.manifests.stream import documents
 
 _MAGIC = "*?["
 _KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
@@ -34,7 +35,7 @@ _KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
 
 def folder(name: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
     """Read the manifests of a folder and of those below it."""
-    yield from _searched(name, _Search(name, trees, _below(exclude, name)), f"no {_KINDS} in this folder")
+    yield from _searched(name, _Search(name, trees, _excluded(exclude, name)), f"no {_KINDS} in this folder")
 
 
 def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
@@ -48,7 +49,7 @@ def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[
     if not is_folder(top):
         yield problem(pattern, nothing)
         return
-    search = _Search(top, trees, _below(exclude, top), levels, Patterns([f"/{'/'.join(rest)}"]))
+    search = _Search(top, trees, _excluded(exclude, top), levels, Patterns([f"/{'/'.join(rest)}"]))
     yield from _searched(pattern, search, nothing)
 
 
@@ -64,7 +65,7 @@ class NamedFiles:
     """Files that are named but treated as those of a folder: the working directory, or their own outside it."""
 
     def __init__(self, exclude: Sequence[str], trees: WorkTrees) -> None:
-        self._exclude = Patterns(exclude) if exclude else None
+        self._exclude = Patterns(exclude)
         self._trees = trees
         self._places: dict[str, _Place] = {}
 
@@ -96,7 +97,9 @@ class NamedFiles:
 
     def _known_place(self, outer: _Place | None, folder: str, top: str) -> _Place:
         if folder not in self._places:
-            self._places[folder] = _place(outer, folder, self._trees, _markers(folder, top))
+            names = {name for name in _MARKERS if os.path.lexists(f"{folder}/{name}")}
+            names -= {name for name in names.intersection(KUSTOMIZATION_FILES) if leaves(f"{folder}/{name}", top)}
+            self._places[folder] = _place(outer, folder, self._trees, names)
         return self._places[folder]
 
 
@@ -124,8 +127,12 @@ def _searched(name: str, search: _Search, nothing: str) -> Iterator[Source | Unr
             else:
                 has_input = True
             yield from _read(found)
-    if not has_input:
-        yield problem(name, _all_skipped(skipped) if skipped else nothing)
+    if skipped and not has_input:
+        counts = ", ".join(f"{count} {reason}" for reason, count in skipped.most_common())
+        instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
+        yield problem(name, f"every file here is skipped ({counts}){instead}")
+    elif not has_input:
+        yield problem(name, nothing)
 
 
 def _read(found: _FoundFile) -> Iterator[Source | Unread | Diagnostic]:
@@ -141,15 +148,9 @@ _INSTEAD = {
 }
 
 
-def _all_skipped(skipped: Counter[str]) -> str:
-    counts = ", ".join(f"{count} {reason}" for reason, count in skipped.most_common())
-    instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
-    return f"every file here is skipped ({counts}){instead}"
-
-
-def _below(exclude: Sequence[str], top: str) -> Patterns | None:
-    """Return the patterns to exclude for the paths in a folder; None without patterns."""
-    return Patterns(exclude, _from_here(top)) if exclude else None
+def _excluded(exclude: Sequence[str], top: str) -> Patterns:
+    """Return the patterns to exclude for the paths in a folder."""
+    return Patterns(exclude, _from_here(top) if exclude else "")
 
 
 def _from_here(folder: str) -> str:
@@ -162,12 +163,12 @@ class _Search(NamedTuple):
     """What is looked for below a folder.
 
     `levels` counts the levels of folders below it, `exclude` matches what is left out, and `only` the files that are
-    read; None stands for no such pattern.
+    read; None stands for all.
     """
 
     top: str
     trees: WorkTrees
-    exclude: Patterns | None = None
+    exclude: Patterns
     levels: int = sys.maxsize
     only: Patterns | None = None
 
@@ -241,28 +242,20 @@ def _file(place: _Place, entry: os.DirEntry[str], search: _Search) -> _FoundFile
         return reason.skips(f"{shown(entry.path)}/")
     if not entry.name.endswith(EXTENSIONS) and entry.name not in KUSTOMIZATION_FILES:
         return None
-    if search.only is not None and not _is_selected(search.only, place.below, entry.name):
+    # A pattern selects a kustomization by any of the names that one may have.
+    names = KUSTOMIZATION_FILES if entry.name in KUSTOMIZATION_FILES else (entry.name,)
+    if search.only is not None and not any(search.only.match(place.below + name) for name in names):
         return None
     skipped = place.reason(entry.name, search.exclude, is_folder=False)
     if skipped is None and _leaves(entry, search):
         skipped = Reason.OUTSIDE
     try:
-        if skipped is None and not _is_regular(entry):
+        # The folder says of most files that they are regular: no system call is needed.
+        if skipped is None and not (entry.is_file(follow_symlinks=False) or stat.S_ISREG(entry.stat().st_mode)):
             skipped = Reason.IRREGULAR
     except OSError as error:
         return problem(entry.path, reason_of(error))
     return _FoundFile(entry.path, place.is_part(entry.name)) if skipped is None else skipped.skips(shown(entry.path))
-
-
-def _is_selected(only: Patterns, below: str, name: str) -> bool:
-    """Return whether a pattern matches a file. It selects a kustomization by any of the names that one may have."""
-    names = KUSTOMIZATION_FILES if name in KUSTOMIZATION_FILES else (name,)
-    return any(only.match(below + one) for one in names)
-
-
-def _is_regular(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry leads to a regular file. The folder says so of most: no system call is needed."""
-    return entry.is_file(follow_symlinks=False) or stat.S_ISREG(entry.stat().st_mode)
 
 
 _MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)
@@ -286,12 +279,12 @@ class _Place(NamedTuple):
         """The number of folders from the top to this one."""
         return self.below.count("/")
 
-    def reason(self, name: str, exclude: Patterns | None, *, is_folder: bool) -> Reason | None:
+    def reason(self, name: str, exclude: Patterns, *, is_folder: bool) -> Reason | None:
         """Return why a file or folder in this folder is skipped; None where it is read."""
         if name == ".git":
             return Reason.GIT
         below = self.below + name
-        if exclude is not None and exclude.match(below, folder=is_folder):
+        if exclude.match(below, folder=is_folder):
             return Reason.EXCLUDED
         if self.ignored.has(name, is_folder=is_folder):
             return Reason.IGNORED
@@ -316,12 +309,6 @@ def _place(outer: _Place | None, path: str, trees: WorkTrees, names: Collection[
         ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
     found = _parts_of(path, below, names)
     return _Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
-
-
-def _markers(path: str, top: str) -> set[str]:
-    """Return the names of files in a folder that say something about those beside them and below."""
-    names = {name for name in _MARKERS if os.path.lexists(f"{path}/{name}")}
-    return names - {name for name in names.intersection(KUSTOMIZATION_FILES) if leaves(f"{path}/{name}", top)}
 
 
 def _is_of_chart(folder: str) -> bool:
@@ -359,18 +346,87 @@ def used_files(file: str, data: bytes, folder: str) -> frozenset[str] | Diagnost
         if isinstance(found, Diagnostic):
             return found
         if isinstance(value := found.value, dict):
-            used |= set(_names(value)).difference(_texts(value.get("resources")), _texts(value.get("bases")))
+            names = _texts(value.get("patchesStrategicMerge"))
+            for field in _WITH_PATH:
+                items = value.get(field)
+                if isinstance(items, list):
+                    names += _texts([item.get("path") for item in items if isinstance(item, dict)])
+            used |= set(names).difference(_texts(value.get("resources")), _texts(value.get("bases")))
     return frozenset(normpath(folder + name) for name in used)
-
-
-def _names(value: dict[str, object]) -> Iterator[str]:
-    yield from _texts(value.get("patchesStrategicMerge"))
-    for field in _WITH_PATH:
-        items = value.get(field)
-        if isinstance(items, list):
-            yield from _texts([item.get("path") for item in items if isinstance(item, dict)])
 
 
 def _texts(value: object) -> list[str]:
     """Return the names in a list; text over several lines is a patch itself."""
     return [one for one in value if isinstance(one, str) and "\n" not in one] if isinstance(value, list) else []
+
+
+_Name: TypeAlias = "Callable[[str], object] | None"
+"""Matches one name; None stands for `**`, any number of folders."""
+
+
+class _Rule(NamedTuple):
+    excludes: bool
+    only_folders: bool
+    names: Sequence[_Name]
+
+
+class Patterns:
+    """Patterns in order: the last one that matches a path decides about it.
+
+    `above` leads from where the patterns begin to where the paths begin; it ends with a slash unless it is empty.
+    """
+
+    def __init__(self, lines: Iterable[str], above: str = "") -> None:
+        self._above = above
+        self._rules = [_rule(line) for line in lines if line.rstrip(" ") and not line.startswith("#")]
+
+    def match(self, path: str, *, folder: bool = False) -> bool | None:
+        """Return whether a path is excluded; None where no pattern matches it.
+
+        The path has `/` between its names. What is below an excluded folder is excluded, too, but not matched here.
+        """
+        names = f"{self._above}{path}".split("/")
+        for rule in reversed(self._rules):
+            if (folder or not rule.only_folders) and _fits(rule.names, names):
+                return rule.excludes
+        return None
+
+
+def _rule(line: str) -> _Rule:
+    pattern = re.sub(r"(?<!\\) +$", "", line.removeprefix("!"))
+    pattern = re.sub(r"\*{3,}", "**", pattern)
+    names = pattern.strip("/").split("/")
+    if "/" not in pattern.removesuffix("/"):
+        names.insert(0, "**")  # a pattern without a slash is about the name alone, at any depth
+    if names[-1] == "**":
+        names.append("*")  # everything below, but not the folder itself
+    return _Rule(not line.startswith("!"), pattern.endswith("/"), [_name(name) for name in names])
+
+
+def _name(name: str) -> _Name:
+    if name == "**":
+        return None
+    unescaped = re.sub(r"\\(.)", lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], name)
+    return re.compile(translate(unescaped.replace("[^", "[!"))).match
+
+
+def _fits(pattern: Sequence[_Name], names: Sequence[str]) -> bool:
+    """Return whether a pattern matches a path.
+
+    The first place at which the names after a `**` match leaves the most to what follows: no earlier `**` is retried.
+    """
+    step = place = 0
+    retry: tuple[int, int] | None = None
+    while place < len(names):
+        matches = pattern[step] if step < len(pattern) else None
+        if matches is not None and matches(names[place]):
+            step, place = step + 1, place + 1
+        elif matches is None and step < len(pattern):
+            step += 1
+            retry = step, place
+        elif retry is not None:
+            step, place = retry[0], retry[1] + 1
+            retry = step, place
+        else:
+            return False
+    return step == len(pattern)

@@ -7,7 +7,6 @@ whole repository, with its settings, its index and its patterns.
 from __future__ import annotations
 
 import os
-import selectors
 import shutil
 import subprocess
 import time
@@ -122,17 +121,31 @@ class WorkTrees:
 
     def _run(self, root: str, *arguments: str) -> tuple[int, bytes]:
         """Return the exit status, 0 or 1, and the output. Raises GitError."""
+        # A relative folder of PATH could be one of the checkout.
+        path = os.pathsep.join(folder for folder in os.get_exec_path() if folder.startswith("/"))
+        program = shutil.which("git", path=path)
+        if program is None:
+            raise GitError("there is no git on the PATH")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         start = time.monotonic()
         try:
-            environment = _environment()
-            program = shutil.which("git", path=environment["PATH"])
-            if program is None:
-                raise GitError("there is no git on the PATH")
-            return _answer([program, *_OPTIONS, "-C", root, *arguments], environment, start + self._left)
+            git = subprocess.run(  # noqa: S603 - no shell, and the paths follow options that take them literally
+                [program, *_OPTIONS, "-C", root, *arguments],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=kept | _VARIABLES | {"PATH": path},
+                timeout=max(0, self._left),
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise GitError(f"it takes longer than {SECONDS:g} s") from None
         except OSError as error:
             raise GitError(f"it cannot be started: {error.strerror}") from None
         finally:
             self._left -= time.monotonic() - start
+        if git.returncode not in (0, 1):
+            raise GitError(_reason(git.returncode, git.stderr.decode("utf-8", "replace")))
+        return git.returncode, git.stdout
 
 
 def _root(folder: str) -> str | None:
@@ -146,12 +159,6 @@ def _root(folder: str) -> str | None:
 
 SECONDS = 15.0
 """The time that git gets in a run, for all work trees together: it waits forever for a `.gitignore` that is a pipe."""
-
-_LARGEST = 64 * 1024 * 1024
-"""Bytes of an answer."""
-
-_SAID = 4096
-"""Bytes of messages that are kept."""
 
 _OPTIONS = (
     # Programs that the settings of a repository may name, and settings that lie in a folder of a change.
@@ -170,53 +177,6 @@ _VARIABLES = {
 
 class GitError(Exception):
     """git does not answer. The text says why."""
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment for git. A relative folder of PATH could be one of the checkout."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    folders = [folder for folder in os.get_exec_path() if folder.startswith("/")]
-    return kept | _VARIABLES | {"PATH": os.pathsep.join(folders)}
-
-
-def _answer(command: list[str], environment: dict[str, str], end: float) -> tuple[int, bytes]:
-    """Return the exit status, 0 or 1, and the output of a command that ends in time. Raises GitError and OSError."""
-    output, messages = bytearray(), bytearray()
-    pipe = subprocess.PIPE
-    with (
-        subprocess.Popen(  # noqa: S603 - no shell, and the paths follow options that take them literally
-            command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment
-        ) as git,
-        selectors.DefaultSelector() as streams,
-    ):
-        try:
-            for stream, kept in ((git.stdout, output), (git.stderr, messages)):
-                streams.register(stream, selectors.EVENT_READ, kept)  # type: ignore[arg-type] # both are pipes
-            while streams.get_map():
-                _read(streams, end - time.monotonic())
-                if len(output) > _LARGEST:
-                    raise GitError(f"it ignores more than {_LARGEST // 1024**2} MiB of names")
-                del messages[_SAID:]
-            status = git.wait(max(0, end - time.monotonic()))
-        except (TimeoutError, subprocess.TimeoutExpired):
-            raise GitError(f"it takes longer than {SECONDS:g} s") from None
-        finally:
-            git.kill()
-    if status not in (0, 1):
-        raise GitError(_reason(status, messages.decode("utf-8", "replace")))
-    return status, bytes(output)
-
-
-def _read(streams: selectors.BaseSelector, seconds: float) -> None:
-    """Read what has arrived, and close streams that have ended. Raises TimeoutError."""
-    ready = streams.select(seconds) if seconds > 0 else []
-    if not ready:
-        raise TimeoutError
-    for stream, _ in ready:
-        data = os.read(stream.fd, 64 * 1024)
-        stream.data.extend(data)
-        if not data:
-            streams.unregister(stream.fileobj)
 
 
 def _reason(status: int, messages: str) -> str:

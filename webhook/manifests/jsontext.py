@@ -1,4 +1,4 @@
-"""Decode a stream of JSON values."""
+"""Decode a stream of JSON values, and find where each value stands."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from webhook.manifests import scalars
-from webhook.manifests.text import DEEPEST, TOO_DEEP, SourceText, UnreadableError, given_twice
+from webhook.manifests.text import (
+    DEEPEST,
+    TOO_DEEP,
+    CollectionMark,
+    Marks,
+    ScalarMark,
+    SourceText,
+    UnreadableError,
+    given_twice,
+)
 
 # Possessive: otherwise the engine would keep every escape of a long string for backtracking.
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
+_TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
 # Garbage may follow a number that the decoder rejects, since the decoder stops there.
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -67,9 +76,40 @@ def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
         return _refused(text, start), _end(content, start)
 
 
-def string(token: str) -> str:
+def _string(token: str) -> str:
     """Return the text that a string of JSON, with its quotes, means."""
     return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
+
+
+def find_marks(content: str, start: int) -> Marks:
+    """Return the marks of the value of JSON at an offset, which can be read."""
+    marks = Marks(content)
+    holder = marks.top
+    outer: list[CollectionMark] = []
+    key: str | None = None
+    for token in _TOKENS.finditer(content, start):
+        offset, word = token.start(), token[0]
+        if word in "]}":
+            holder = outer.pop()
+        elif key is None and isinstance(holder.inside, dict) and word != ",":
+            key = _string(word)
+            holder.keys[key] = offset
+        elif word != ",":
+            is_scalar = word not in "[{"
+            mark: Any = ScalarMark(offset, token.end(), '"' if word[0] == '"' else "")
+            if not is_scalar:
+                mark = CollectionMark({} if word == "{" else [], offset, is_flow=True)
+            if key is None:
+                holder.inside.append(mark)
+            else:
+                holder.inside[key] = mark
+                key = None
+            if not is_scalar:
+                outer.append(holder)
+                holder = mark
+        if not outer:
+            break
+    return marks
 
 
 def _refused(text: SourceText, start: int) -> UnreadableError:
@@ -77,7 +117,7 @@ def _refused(text: SourceText, start: int) -> UnreadableError:
     outer: list[dict[str, int] | None] = []  # the offsets of the keys of each open mapping; None for a list
     keys: dict[str, int] | None = None
     is_key = False
-    for token in TOKENS.finditer(text.content, start):
+    for token in _TOKENS.finditer(text.content, start):
         offset, word = token.start(), token[0]
         if word in "[{":
             outer.append(keys)
@@ -85,7 +125,7 @@ def _refused(text: SourceText, start: int) -> UnreadableError:
         elif word in "]}":
             keys = outer.pop()
         elif is_key and keys is not None:
-            if (key := string(word)) in keys:
+            if (key := _string(word)) in keys:
                 return given_twice(key, text.position(keys[key]).line, offset)
             keys[key] = offset
         elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
@@ -97,7 +137,7 @@ def _refused(text: SourceText, start: int) -> UnreadableError:
 def _end(content: str, start: int) -> int:
     """Return the offset after the value that starts with a bracket, or the end of the text."""
     depth = 0
-    for token in TOKENS.finditer(content, start):
+    for token in _TOKENS.finditer(content, start):
         depth += _NESTING.get(ord(token[0][0]), 0)
         if depth == 0:
             return token.end()
@@ -119,7 +159,7 @@ def _is_deep(content: str) -> bool:
 def _too_deep(content: str, start: int) -> int | None:
     """Return the offset of the first bracket below the deepest allowed level."""
     depth = 0
-    for token in TOKENS.finditer(content, start):
+    for token in _TOKENS.finditer(content, start):
         depth += _NESTING.get(ord(token[0][0]), 0)
         if depth > DEEPEST:
             return token.start()

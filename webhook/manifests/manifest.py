@@ -3,18 +3,95 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+from yaml import CBaseLoader, events
 
 from webhook.diagnostics import KEY, Diagnostic
-from webhook.manifests.comments import Comment, find_comments
-from webhook.manifests.text import Excerpt, Position, SourceText
+from webhook.manifests.text import BELOW, Excerpt, Mark, Marks, Position, SourceText
 from webhook.policy.verdict import Path
 
-if TYPE_CHECKING:
-    from webhook.manifests.marks import KeyMarks, Mark, Marks
+_MARKER = "gpushare-webhook:"
+_COMMENT = re.compile(rf"(?:^|(?<=[ \t]))#[ \t]*{_MARKER}[ \t]*ignore\b([^\n]*)", re.MULTILINE)
+
+
+class Comment(NamedTuple):
+    """A comment: its position, the line that it is about, and its text after `ignore`.
+
+    A comment at the end of a line is about this line. A comment on a line of its own is about the next line that is not
+    a comment; `target` is 0 where that line is blank or missing.
+    """
+
+    line: int
+    column: int
+    target: int
+    text: str
+
+    @property
+    def place(self) -> int:
+        """The line by which the comment belongs to an object."""
+        return self.target or self.line
+
+
+def find_comments(text: SourceText) -> tuple[Comment, ...]:
+    """Return the comments of a document in order. Text that looks like one inside a value is none."""
+    found = list(_COMMENT.finditer(text.content)) if _MARKER in text.content else []
+    if not found:
+        return ()
+    targets = _targets(text.content)
+    comments = []
+    for one in _outside_values(text.content, found):
+        line, column = text.position(one.start())
+        target = targets[line - text.first_line]
+        comments.append(Comment(line, column, target + text.first_line if target >= 0 else 0, one[1].strip()))
+    return tuple(comments)
+
+
+def _targets(content: str) -> list[int]:
+    """Return, for each line, the index of the line that a comment on it is about; -1 where there is none."""
+    lines = content.split("\n")
+    targets = [-1] * len(lines)
+    below = -1
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index].strip()
+        if not line:
+            below = -1
+        elif not line.startswith("#"):
+            below = index
+        targets[index] = below
+    return targets
+
+
+def _outside_values(content: str, found: list[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """Yield the matches that are not inside a scalar. Matches and scalars are in the order of the text."""
+    spans = _scalar_spans(content)
+    start, end = next(spans, _END)
+    for one in found:
+        while end <= one.start():
+            start, end = next(spans, _END)
+        if one.start() < start:
+            yield one
+
+
+_END = (sys.maxsize, sys.maxsize)
+
+
+def _scalar_spans(content: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each scalar, keys included. A comment may follow `|`, before the text."""
+    next_event: Any = CBaseLoader(content).get_event
+    for event in iter(next_event, None):
+        kind = event.__class__
+        if kind is events.DocumentEndEvent:
+            return
+        if kind is events.ScalarEvent:
+            start, end = event.start_mark.index, event.end_mark.index
+            yield content.find("\n", start, end) if event.style in BELOW else start, end
+
 
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
 _PLACE = attrgetter("place")
@@ -24,31 +101,22 @@ _ABOVE = 4096
 
 @dataclass(eq=False, repr=False, slots=True)
 class Document:
-    """The value of one document. Its marks are found as far as they are used: most values have no finding.
+    """The value of one document, and the marks of all values in its text.
 
-    `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
-    `key` is that of a mapping that the text lacks, and that holds the value of the text.
+    A document that was read as JSON may be a part of `text`. Its marks are found when they are used: most have no
+    finding. `raw` is the input that holds the document. `key` is that of a mapping that the text lacks, and that holds
+    the value of the text.
     """
 
     number: int
     text: SourceText
     value: object
     start: int
-    end: int | None = None
+    _marks: Marks | None = None
+    is_json: bool = False
     raw: bytes = b""
     key: str | None = None
-    _marks: Marks | None = None
     _comments: tuple[Comment, ...] | None = None
-    _keys: KeyMarks | None = None
-
-    def held_by(self, value: dict[str, object], key: str) -> Document:
-        """Return the document of a mapping that holds the value of this one at a key, with the same positions."""
-        return Document(self.number, self.text, value, self.start, self.end, self.raw, key)
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the document was read as JSON: it may then be a part of `text`."""
-        return self.end is not None
 
     @property
     def comments(self) -> tuple[Comment, ...]:
@@ -56,15 +124,6 @@ class Document:
         if self._comments is None:
             self._comments = () if self.is_json else find_comments(self.text)
         return self._comments
-
-    @property
-    def extent(self) -> tuple[Position, Position]:
-        """The positions where the text of the document begins and ends."""
-        if self.end is not None:
-            return self.text.position(self.start), self.text.position(self.end)
-        first = self.text.first_line
-        # A part of a stream ends with a line break.
-        return Position(first, self.text.indent + 1), Position(first + self.text.content.count("\n"), 1)
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor; with KEY at the end, of the key."""
@@ -75,11 +134,7 @@ class Document:
 
     def key_start(self, path: Path) -> int | None:
         """Return the offset of the last key of a path; None where the text has none."""
-        if self._keys is None:
-            from webhook.manifests.marks import KeyMarks
-
-            self._keys = KeyMarks(self.text.content, self.start, is_json=self.is_json)
-        return self._keys.key(self.path_in_text(path))
+        return self.marks.key(self.path_in_text(path))
 
     def offset(self, path: Path) -> int:
         return self.mark(path).start if path else self.start
@@ -95,11 +150,11 @@ class Document:
 
     @property
     def marks(self) -> Marks:
-        """The tree of the marks of the document, as far as it is known."""
+        """The tree of the marks of the document."""
         if self._marks is None:
-            from webhook.manifests.marks import Marks  # most documents have no finding
+            from webhook.manifests.jsontext import find_marks  # most documents are YAML
 
-            self._marks = Marks(self.text.content, self.start, is_json=self.is_json)
+            self._marks = find_marks(self.text.content, self.start)
         return self._marks
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from posixpath import basename
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
-from webhook.manifests.reader import documents
 from webhook.manifests.recognition import (
+    FRAGMENT,
+    KUSTOMIZATION,
     KUSTOMIZATION_FILES,
     Reason,
     Stranger,
@@ -21,10 +23,10 @@ from webhook.manifests.recognition import (
     recognized,
     unbuilt,
 )
+from webhook.manifests.stream import documents
 from webhook.policy.messages import printable
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.without_pods import FRAGMENT, KUSTOMIZATION
 
 MOST_ERRORS = 200
 """Errors of an input after which the rest of it is not read. A large file is read as several inputs."""
@@ -149,14 +151,15 @@ def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Di
     value = document.value
     if is_review(value):
         found = reviewed(file, document)
-        return found if isinstance(found, Stranger) else _complete((found,))
-    stranger = recognized(file, value)
-    if stranger is not None:
+        if isinstance(found, Stranger):
+            return found
+    elif (stranger := recognized(file, value)) is not None:
         return stranger
-    if isinstance(value, dict) and "items" not in value:  # most documents, for which generators cost too much
-        manifest = Manifest(file, document, (), value)
-        return (manifest if _is_complete(manifest) else _incomplete(manifest),)
-    return _complete(items_of(file, document))
+    elif isinstance(value, dict) and "items" not in value:
+        found = Manifest(file, document, (), value)
+    else:
+        return _complete(items_of(file, document))
+    return (found if _is_complete(found) else _incomplete(found),)
 
 
 _OF_LIST = frozenset((*_HEADER, "metadata", "items"))
@@ -228,18 +231,7 @@ def _is_complete(manifest: Manifest) -> bool:
 def _incomplete(manifest: Manifest) -> Diagnostic:
     missing = [key for key in _HEADER if manifest.value.get(key) in _NO_NAME]
     named = " and ".join(f"no `{key}`" for key in missing)
-    return manifest.diagnostic(_written(manifest, missing[0]), f"{named}: not a Kubernetes object")
-
-
-def _written(manifest: Manifest, key: str) -> Path:
-    """Return the path to a key that the file gives; the object itself for a key that it lacks.
-
-    To look for a key that is nowhere would take the positions of all that follows.
-    """
-    value: Any = manifest.within.value
-    for step in manifest.path:
-        value = value[step]
-    return (key,) if key in value else ()
+    return manifest.diagnostic((missing[0],), f"{named}: not a Kubernetes object")
 
 
 def is_complete(value: object) -> bool:
@@ -260,7 +252,7 @@ def fragment(file: str, document: Document) -> Manifest:
     if isinstance(value, dict):
         return Manifest(file, document, (), {**value, **header})
     held = {**header, "operations": value}
-    return Manifest(file, document.held_by(held, "operations"), (), held)
+    return Manifest(file, replace(document, value=held, key="operations"), (), held)
 
 
 _OPERATIONS = ("CREATE", "UPDATE")

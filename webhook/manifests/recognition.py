@@ -6,12 +6,12 @@ import re
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from posixpath import basename, dirname
-from shlex import quote
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import NOT_REGULAR, shown
 from webhook.manifests.text import SourceText
+from webhook.policy.commands import Command
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -59,6 +59,10 @@ class Stranger(NamedTuple):
 
 
 CHART_FILE = "Chart.yaml"
+KUSTOMIZATION = ("kustomize.config.k8s.io", "Kustomization")
+FRAGMENT = ("kustomize.config.k8s.io", "Patch")
+"""The kind, known to this project only, of a part of an object: no kind says what its members mean."""
+
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 EXTENSIONS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 """What the names of manifests end in."""
@@ -71,7 +75,7 @@ OUR_FILE = ".gpushare.yaml"
 OUR_GROUP = "gpushare-webhook/"
 OUR_SETTINGS = frozenset(
     "profile mode resources limits denyInMutate severities namespaces sharing exempt suppress injections requests "
-    "users podSecurity placement facts workloads policies messageSuffix explainURL events server tls log".split()
+    "users podSecurity placement facts workloads guard messageSuffix explainURL server tls log".split()
 )
 OUR_FACTS = frozenset("nodes namespaces runtimeClasses deviceClasses devicePlugin defaultQueues".split())
 _DISTINCTIVE = frozenset(
@@ -92,7 +96,8 @@ def recognized(file: str, value: object) -> Stranger | None:
     Whatever its kind, kustomize, Flux and Argo CD take an object with "items" for a list, and apply them.
     """
     if not isinstance(value, dict):
-        if isinstance(value, list) and any(map(_has_header, value)):
+        objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+        if any(isinstance(item.get("apiVersion"), str) and isinstance(item.get("kind"), str) for item in objects):
             return None  # A list of objects is a mistake.
         return Stranger(Reason.OTHER, f"a document must be a mapping with apiVersion and kind, not {type_of(value)}")
     version, kind = value.get("apiVersion"), value.get("kind")
@@ -115,14 +120,10 @@ def is_review(value: object) -> bool:
     return isinstance(version, str) and version.startswith("admission.k8s.io/")
 
 
-def _has_header(item: object) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("apiVersion"), str) and isinstance(item.get("kind"), str)
-
-
 def _without_header(file: str, value: dict[str, object]) -> Stranger:
     if basename(file) in KUSTOMIZATION_FILES:
         folder = dirname(file) or "."
-        return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `kubectl kustomize {folder}` and name -")
+        return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `{_build(folder)}` and name -")
     if basename(file) == OUR_FILE:
         return _ours("Settings")
     config = value.get("config")
@@ -154,7 +155,11 @@ def _ours(kind: object) -> Stranger:
 def unbuilt(file: str) -> Unread:
     """Return the entry that says of a kustomization that it is not built, and which command does that."""
     folder = dirname(shown(file)) or "."
-    return Reason.KUSTOMIZATION.skips(f"{folder}/", f"kubectl kustomize {quote(folder)} | gpushare-webhook check -")
+    return Reason.KUSTOMIZATION.skips(f"{folder}/", f"{_build(folder)} | {Command('gpushare-webhook', 'check', '-')}")
+
+
+def _build(folder: str) -> Command:
+    return Command("kubectl", "kustomize", folder)
 
 
 class UnrenderedTemplate(Diagnostic):

@@ -1,4 +1,4 @@
-"""Split a stream of bytes into the texts of its YAML documents, as kubectl does, or into sections of whole documents.
+"""Read the documents of a stream of bytes as kubectl does, or split it into sections of whole documents.
 
 kubectl does not leave this to the YAML parser: `YAMLReader` in k8s.io/apimachinery `pkg/util/yaml` splits at every line
 that begins with `---`, whatever the YAML around it means, and allows only a comment after it.
@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic
+from webhook.manifests.compose import compose
 from webhook.manifests.files import LARGEST, TOO_LARGE, Source, reason_of
+from webhook.manifests.manifest import Document
+from webhook.manifests.recognition import template
+from webhook.manifests.text import SourceText, UnreadableError, quoted
 
 BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -145,3 +149,75 @@ def _count(data: bytes) -> int:
     """Return the number of documents in bytes that end where a `---` line begins, as `parts` numbers them."""
     first = _first(data)
     return bool(_CONTENT.search(data, 0, first)) + (first < len(data)) + data.count(_SEPARATOR, first)
+
+
+def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
+    """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
+    if is_utf16(data):
+        yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
+        return
+    if data.startswith(GZIP):
+        yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
+        return
+    text = normal(data)
+    for found in _json_or_yaml(file, text) if is_json(data) else _yaml(file, text, first_line, number=number):
+        if isinstance(found, Document):
+            found.raw = data
+        yield found
+
+
+def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
+    """Read JSON until it stops being JSON, then YAML unless two values were JSON: `YAMLOrJSONDecoder`.
+
+    YAML allows everything that JSON allows, so where both fail the YAML parser knows the place.
+    """
+    from webhook.manifests import jsontext  # most inputs are YAML
+
+    try:
+        text = SourceText(data.decode())
+    except UnicodeDecodeError:
+        yield from _yaml(file, data)
+        return
+    read_to = number = 0
+    try:
+        for value, start, end in jsontext.values(text):
+            read_to = end
+            number += 1
+            if isinstance(value, UnreadableError):
+                yield Diagnostic(file, *text.position(value.offset), value.message)
+            elif value is not None:
+                yield Document(number, text, value, start, is_json=True)
+    except jsontext.JsonSyntaxError as error:
+        if number > 1:
+            yield Diagnostic(file, *text.position(error.offset), error.message)
+            return
+        position = text.position(read_to)
+        rest = text.content[read_to:].encode()
+        yield from _yaml(file, rest, position.line, position.column - 1, number)
+
+
+def _yaml(
+    file: str, data: bytes, first_line: int = 1, indent: int = 0, number: int = 0
+) -> Iterator[Document | Diagnostic]:
+    for part in parts(data, first_line, number):
+        found = _document(file, part, indent if part.first_line == first_line else 0)
+        if found is not None:
+            yield found
+
+
+def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | None:
+    """Read one part of a YAML stream; None where it is empty."""
+    if part.beside:
+        message = f'only a space and a comment may follow "---", not {quoted(part.beside)}'
+        return Diagnostic(file, part.first_line, 1, message)
+    try:
+        text = SourceText(part.data.decode().removeprefix("\ufeff"), part.first_line, indent)
+    except UnicodeDecodeError as error:
+        before = SourceText(part.data[: error.start].decode(), part.first_line, indent)
+        return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
+    try:
+        found = compose(text)
+    except UnreadableError as error:
+        unrendered = template(file, text, error.offset)
+        return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
+    return None if found is None or found.value is None else Document(part.number, text, *found)

@@ -1,10 +1,11 @@
-"""The text of a document: the line and column of an offset, and the error of text that cannot be read."""
+"""The text of a document: the line and column of an offset, the marks of values, and the error of unreadable text."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from webhook.policy.messages import printable
+from webhook.policy.verdict import Path
 
 _BLOCK = 1024
 """Characters between the places of which the line is kept: an index of all lines takes many times their memory."""
@@ -87,3 +88,130 @@ def quoted(text: str) -> str:
 def given_twice(key: str, first_line: int, offset: int) -> UnreadableError:
     """Return the error for a mapping key that is given twice."""
     return UnreadableError(f"mapping key {quoted(key)} is given twice, first on line {first_line}", offset)
+
+
+QUOTES = ("'", '"')
+BELOW = ("|", ">")
+"""The styles of scalars whose text begins on the next line."""
+
+
+class ScalarMark(NamedTuple):
+    """A scalar with its anchor and tag. `style` is the first character of its text; empty for a plain one.
+
+    A value that is missing is where libyaml expected it: behind the colon or the dash in block style.
+    """
+
+    start: int
+    end: int
+    style: str
+
+
+_NO_KEYS: dict[Any, int] = {}
+"""The keys of every list: a dict of its own would double the memory of a short one."""
+
+
+class CollectionMark:
+    """A mapping or list: the marks of its values. Those that only a merge key brings in are not among its `keys`.
+
+    `start` is that of its anchor, tag or first character, and `last` the last value. `column` is that of the entries in
+    block style, from 0. `keys` holds the offsets of the keys of a mapping. `is_shared`: its values have an anchor, or
+    a merge key brings in some.
+    """
+
+    __slots__ = ("column", "end", "inside", "is_flow", "is_shared", "keys", "last", "start")
+
+    def __init__(self, inside: Any, start: int, column: int = -1, *, is_flow: bool, is_shared: bool = False) -> None:
+        self.inside: Any = inside
+        self.keys: dict[Any, int] = {} if inside.__class__ is dict else _NO_KEYS
+        self.start = start
+        self.end = start
+        self.column = column
+        self.is_flow = is_flow
+        self.is_shared = is_shared
+        self.last: Mark | None = None
+
+    def at(self, step: str | int) -> Mark | None:
+        """Return the mark of the value at a key or an index; None where there is none."""
+        inside = self.inside
+        if inside.__class__ is dict:
+            return inside.get(step)
+        return inside[step] if step.__class__ is int and 0 <= step < len(inside) else None
+
+
+class AliasMark(NamedTuple):
+    """An alias, and the value with the anchor that it names."""
+
+    start: int
+    held: ScalarMark | CollectionMark
+
+
+Mark: TypeAlias = ScalarMark | CollectionMark | AliasMark
+
+
+class Marks:
+    """The tree of a document's marks.
+
+    `top` is an artificial list of the root alone. `aliases` are in the order of the text. `indents` holds the columns
+    between a block mapping and the first block mapping, and the first block list, that is a value of it.
+    """
+
+    __slots__ = ("aliases", "content", "indents", "top")
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+        self.top = CollectionMark([], 0, is_flow=False)
+        self.aliases: list[AliasMark] = []
+        self.indents: dict[type, int] = {}
+
+    def nearest(self, path: Path) -> Mark:
+        """Return the mark of the value at a path, or of its nearest ancestor."""
+        return self._find(path)[0]
+
+    def key(self, path: Path) -> int | None:
+        """Return the offset of the last key of a path; None for an index, and for a key that a merge brings in."""
+        holder = self.nearest(path[:-1])
+        held = holder.held if isinstance(holder, AliasMark) else holder
+        return held.keys.get(path[-1]) if path and isinstance(held, CollectionMark) else None
+
+    def only(self, path: Path) -> ScalarMark | None:
+        """Return the mark of a scalar; None if anchors, aliases or merge keys may share its text."""
+        mark, is_only = self._find(path)
+        if not is_only or not isinstance(mark, ScalarMark) or self.content.startswith("&", mark.start):
+            return None
+        return mark
+
+    def _find(self, path: Path) -> tuple[Mark, bool]:
+        """Return the mark of the value at a path and whether its text is its own; or the nearest ancestor and False."""
+        mark: Mark = self.top.inside[0]
+        is_only = True
+        for step in path:
+            held: Any = mark.held if isinstance(mark, AliasMark) else mark
+            below = held.at(step) if isinstance(held, CollectionMark) else None
+            if below is None:
+                return mark, False
+            is_only = is_only and not held.is_shared
+            mark = below
+        return mark, is_only
+
+    def length(self, mark: Mark, value: object) -> int:
+        """Return the characters of a scalar that stands on one line as it is; 0 for any other value, and a long one."""
+        if not isinstance(mark, ScalarMark) or mark.end - mark.start > EXCERPT:
+            return 0
+        text = self.content[mark.start : mark.end]
+        is_other = not mark.style and isinstance(value, str) and text != value
+        return 0 if is_other or "\n" in text or text.startswith(_NOT_PLAIN) else len(text)
+
+    def end_of(self, mark: Any) -> int:
+        """Return the offset after the last character of a value, without blank lines that do not belong to it."""
+        while isinstance(mark, CollectionMark) and not mark.is_flow:
+            mark = mark.last
+        end: int = mark.end
+        if isinstance(mark, ScalarMark) and mark.style in BELOW:
+            header = self.content.find("\n", mark.start)
+            if "+" not in self.content[mark.start : header]:
+                while self.content.endswith(("\n\n", "\n\r\n"), mark.start, end):
+                    end -= 1 if self.content[end - 2] == "\n" else 2
+        return end
+
+
+_NOT_PLAIN = ("&", "!", *BELOW)

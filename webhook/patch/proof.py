@@ -45,9 +45,11 @@ def _member(parent: dict[str, Any], token: str, value: Any) -> str | None:
     if key is None:
         return "not a pointer"
     existing = parent.get(key)
-    if existing is None or existing == "":
-        return None if existing is None or isinstance(value, str) else "has a value"
-    grows = isinstance(existing, str) and isinstance(value, str) and value.startswith(f"{existing},")
+    if existing is None:
+        return None
+    grows = (
+        isinstance(existing, str) and isinstance(value, str) and value.startswith(f"{existing}," if existing else "")
+    )
     return None if grows else "has a value"
 
 

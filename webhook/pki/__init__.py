@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from webhook.pki.authority import Authority, ServingCertificate
-from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.keeper import Dependencies, Keeper
+from webhook.pki.objects import Installation
+from webhook.pki.rotation import Lifetimes
 
 __all__ = ["Authority", "Dependencies", "Installation", "Keeper", "Lifetimes", "ServingCertificate"]

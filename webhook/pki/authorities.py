@@ -7,8 +7,8 @@ server has had time to see it. So a replica that starts at any moment signs by a
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -38,10 +38,14 @@ class Authorities:
     faults: tuple[str, ...] = ()
 
     @property
+    def signing(self) -> tuple[x509.Certificate, ...]:
+        """Those with a key."""
+        return tuple(authority.certificate for authority in (self.current, self.successor) if authority is not None)
+
+    @property
     def certificates(self) -> tuple[x509.Certificate, ...]:
         """All of them, each once: what every `caBundle` must hold."""
-        keyed = (authority.certificate for authority in (self.current, self.successor) if authority is not None)
-        return tuple(dict.fromkeys((*keyed, *self.predecessors)))
+        return tuple(dict.fromkeys((*self.signing, *self.predecessors)))
 
 
 def read(secret: Object) -> Authorities:
@@ -50,7 +54,10 @@ def read(secret: Object) -> Authorities:
     data = secret.get("data") or {}
     current, stray = _authority(data, "ca", faults)
     successor, other_stray = _authority(data, "ca-next", faults)
-    predecessors = _predecessors(decoded(data.get(PREDECESSORS)), faults)
+    text = decoded(data.get(PREDECESSORS))
+    predecessors = bundle.read(text)
+    if bundle.render(predecessors) != text:  # the webhook alone writes it
+        faults.append(f"{PREDECESSORS}: has been changed")
     since = _since(secret, faults, expected=bool(predecessors))
     # An authority whose key is lost cannot sign, but certificates that it signed may be in use.
     return Authorities(current, successor, (*stray, *other_stray, *predecessors), since, tuple(faults))
@@ -63,11 +70,10 @@ def write(authorities: Authorities, secret: Object) -> Object:
     if authorities.predecessors and authorities.since is not None:
         annotations[SINCE] = authorities.since.isoformat()
     metadata["annotations"] = annotations
-    texts = {
-        **_texts(authorities.current, "ca"),
-        **_texts(authorities.successor, "ca-next"),
-        PREDECESSORS: bundle.render(authorities.predecessors),
-    }
+    texts = {PREDECESSORS: bundle.render(authorities.predecessors)}
+    for name, authority in (("ca", authorities.current), ("ca-next", authorities.successor)):
+        if authority is not None:
+            texts |= {f"{name}.crt": authority.bundle(), f"{name}.key": authority.key_pem()}
     kept = {name: text for name, text in (secret.get("data") or {}).items() if name not in _KEYS}
     encoded = {name: base64.b64encode(text).decode() for name, text in texts.items() if text}
     return {**secret, "metadata": metadata, "data": {**kept, **encoded}}
@@ -90,14 +96,6 @@ def _authority(
         return None, bundle.read(certificate)
 
 
-def _predecessors(text: bytes, faults: list[str]) -> tuple[x509.Certificate, ...]:
-    """The predecessors in a text. The webhook alone writes it, so any difference from what it writes is damage."""
-    found = bundle.read(text)
-    if bundle.render(found) != text:
-        faults.append(f"{PREDECESSORS}: has been changed")
-    return found
-
-
 def _since(secret: Object, faults: list[str], *, expected: bool) -> datetime | None:
     """When the last predecessor was added. An annotation without predecessors shows that they were lost."""
     text = ((secret.get("metadata") or {}).get("annotations") or {}).get(SINCE)
@@ -105,25 +103,17 @@ def _since(secret: Object, faults: list[str], *, expected: bool) -> datetime | N
         if text is not None:
             faults.append(f"{PREDECESSORS}: missing")
         return None
-    try:
+    with suppress(ValueError):
         since = datetime.fromisoformat(text or "")
-    except ValueError:
-        since = None
-    if since is None or since.tzinfo is None:
-        faults.append(f"annotation {SINCE}: not a time")
-        return None
-    return since
-
-
-def _texts(authority: Authority | None, name: str) -> dict[str, bytes]:
-    if authority is None:
-        return {}
-    return {f"{name}.crt": authority.bundle(), f"{name}.key": authority.key_pem()}
+        if since.tzinfo is not None:
+            return since
+    faults.append(f"annotation {SINCE}: not a time")
+    return None
 
 
 def decoded(text: str | None) -> bytes:
     """The bytes of a base64 text; none for a damaged one."""
     try:
         return base64.b64decode(text or "")
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""

@@ -45,11 +45,8 @@ class Authority:
         """A new authority with this common name, valid for `lifetime` from `now`."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _name(name)
-        certificate = (
-            _builder(subject, subject, key.public_key(), now, now + lifetime)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(_usage(signs_certificates=True), critical=True)
-            .sign(key, hashes.SHA256())
+        certificate = _builder(subject, subject, key.public_key(), now, now + lifetime, is_authority=True).sign(
+            key, hashes.SHA256()
         )
         return cls(certificate, key)
 
@@ -57,8 +54,8 @@ class Authority:
     def read(cls, certificate: bytes, key: bytes) -> Authority:
         """The authority in these two PEM texts. Raises DamagedError, also if clients would reject what it signs."""
         try:
-            (found,) = bundle.read(certificate)
-            found.verify_directly_issued_by(found)
+            (own,) = bundle.read(certificate)
+            own.verify_directly_issued_by(own)
         except (*bundle.UNREADABLE, InvalidSignature) as error:
             raise DamagedError(f"the certificate cannot be used ({type(error).__name__})") from None
         try:
@@ -67,12 +64,17 @@ class Authority:
             raise DamagedError(f"the key cannot be used ({type(error).__name__})") from None
         if not isinstance(private, ec.EllipticCurvePrivateKey):
             raise DamagedError("the key is not an elliptic curve key")
-        if private.public_key() != found.public_key():
+        if private.public_key() != own.public_key():
             raise DamagedError("the key does not belong to the certificate")
-        read = cls(found, private)
-        if reason := read._rejection():
+        authority, begins = cls(own, private), own.not_valid_before_utc
+        try:
+            probe = authority.sign([_PROBE], begins + _BACKDATED, _BACKDATED)
+            reason = bundle.rejection(own, x509.load_pem_x509_certificate(probe.certificate), _PROBE, begins)
+        except (OverflowError, *bundle.UNREADABLE) as error:
+            reason = str(error)
+        if reason:
             raise DamagedError(f"clients reject what the certificate signs ({reason})")
-        return read
+        return authority
 
     def sign(self, hosts: Sequence[str], now: datetime, lifetime: timedelta) -> ServingCertificate:
         """Sign a certificate for DNS names and IP addresses; the API server ignores common names.
@@ -82,9 +84,7 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         end = min(now + lifetime, self.certificate.not_valid_after_utc)
         certificate = (
-            _builder(_name(hosts[0]), self.certificate.subject, key.public_key(), now, end)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_usage(signs_certificates=False), critical=True)
+            _builder(_name(hosts[0]), self.certificate.subject, key.public_key(), now, end, is_authority=False)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
             .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
@@ -98,15 +98,6 @@ class Authority:
     def key_pem(self) -> bytes:
         return _key_pem(self.key)
 
-    def _rejection(self) -> str | None:
-        """Why clients reject what this authority signs, found by signing a probe; None if they accept it."""
-        begins = self.certificate.not_valid_before_utc
-        try:
-            probe = self.sign([_PROBE], begins + _BACKDATED, _BACKDATED)
-        except (OverflowError, *bundle.UNREADABLE) as error:
-            return str(error)
-        return bundle.rejection(self.certificate, x509.load_pem_x509_certificate(probe.certificate), _PROBE, begins)
-
 
 def age(certificate: x509.Certificate, now: datetime) -> timedelta:
     """How long ago a certificate was created."""
@@ -114,8 +105,25 @@ def age(certificate: x509.Certificate, now: datetime) -> timedelta:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, end: datetime
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    now: datetime,
+    end: datetime,
+    *,
+    is_authority: bool,
 ) -> x509.CertificateBuilder:
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=is_authority,
+        crl_sign=is_authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -125,6 +133,8 @@ def _builder(
         .not_valid_before(now - _BACKDATED)
         .not_valid_after(end)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None), critical=True)
+        .add_extension(usage, critical=True)
     )
 
 
@@ -138,20 +148,6 @@ def _alternative(host: str) -> x509.GeneralName:
         return x509.IPAddress(ip_address(host))
     except ValueError:
         return x509.DNSName(host)
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
 
 
 def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:

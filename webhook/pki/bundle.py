@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -27,26 +27,14 @@ UNREADABLE: Final = (
 _BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN).)+?-----END CERTIFICATE-----", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """A PEM text, and the certificates in it."""
-
-    pem: bytes
-    certificates: tuple[x509.Certificate, ...]
-
-    @classmethod
-    def parse(cls, pem: bytes) -> Bundle:
-        return cls(pem, read(pem))
-
-    @classmethod
-    def of(cls, certificates: tuple[x509.Certificate, ...]) -> Bundle:
-        return cls(render(certificates), certificates)
-
-
 def read(pem: bytes) -> tuple[x509.Certificate, ...]:
     """The certificates in a text, each once. Damaged ones are skipped, as the API server does (Go's CertPool)."""
-    found = (_certificate(block) for block in _BLOCK.findall(pem))
-    return tuple(dict.fromkeys(certificate for certificate in found if certificate is not None))
+    certificates: dict[x509.Certificate, None] = {}
+    for block in _BLOCK.findall(pem):
+        # The warnings are about serial numbers that a later version will reject.
+        with suppress(*UNREADABLE), warnings.catch_warnings(action="ignore"):
+            certificates[x509.load_pem_x509_certificate(block)] = None
+    return tuple(certificates)
 
 
 def render(certificates: Iterable[x509.Certificate]) -> bytes:
@@ -73,11 +61,3 @@ def rejection(root: x509.Certificate, leaf: x509.Certificate, host: str, now: da
 def valid(certificate: x509.Certificate, now: datetime) -> bool:
     """Whether a certificate has begun and not ended."""
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
-
-
-def _certificate(block: bytes) -> x509.Certificate | None:
-    try:
-        with warnings.catch_warnings(action="ignore"):  # about serial numbers that a later version will reject
-            return x509.load_pem_x509_certificate(block)
-    except UNREADABLE:
-        return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,13 +15,12 @@ from cryptography import x509
 
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.watch import WatchLog, changes
+from webhook.diagnostics import InputError
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority, age
-from webhook.pki.installation import Installation, Lifetimes
-from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, Objects
-from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, Store, View
+from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, HookConfiguration, Installation, Objects
+from webhook.pki.rotation import Bundles, CertificateTerms, Lifetimes, Publish, Served, Sign, Step, Store, View
 from webhook.policy.messages import printable
-from webhook.runtime.certificates import InstallCertificate, InstallError
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, RateLimiter, delay, monotonic, wait_for_event
 
@@ -39,13 +38,14 @@ _TOO_OFTEN = 8
 class Dependencies:
     """What a keeper works with.
 
-    `install` makes the server present a certificate. `count` counts one event: writes, conflicts, failures or
+    `install` makes the server present a certificate with its key, both PEM. Where that fails, it raises InputError or
+    MemoryError, and the server presents the previous one. `count` counts one event: writes, conflicts, failures or
     rotations. `authority_ends` records when the current authority ends. `now` is the time that decides whether
     certificates are valid, at best that of the API server.
     """
 
     api: ApiServer
-    install: InstallCertificate
+    install: Callable[[bytes, bytes], None]
     log: LogEvent
     count: Callable[[str], None]
     authority_ends: Callable[[datetime], None]
@@ -86,16 +86,22 @@ class Keeper:
 
     async def run(self) -> NoReturn:
         """Reconcile until cancelled: after each change in the cluster, and once per minute."""
-        secret = (self._installation.secrets, self._installation.secret)
-        named = [secret, *((kind, self._installation.name) for kind in self._installation.configurations)]
+        installation, lifetimes, chance = self._installation, self._terms.lifetimes, self._dependencies.chance
         async with asyncio.TaskGroup() as group:
-            for collection, name in named:
-                group.create_task(self._watch(collection, name))
+            group.create_task(self._watch(installation.secrets, installation.secret))
+            for collection in installation.configurations:
+                group.create_task(self._watch(collection, installation.name))
             limiter = RateLimiter()
             while True:
                 self._changed.clear()
-                if await self._reconcile(limiter) and await wait_for_event(self._changed, self._until_next_round()):
-                    await delay(_GATHER * self._dependencies.chance.uniform(0.5, 1.5))
+                if not await self._reconcile(limiter):
+                    continue
+                # The next round is sooner while a successor settles, or until the certificate counts as trusted.
+                settling = self._last is not None and self._last[1].authorities.successor is not None
+                settle = lifetimes.settle.total_seconds() / (10 if settling else 1)
+                usual = min(_INTERVAL, settle, lifetimes.leaf.total_seconds() / 20) * chance.uniform(0.9, 1.0)
+                if await wait_for_event(self._changed, self._trust.wait() or usual):
+                    await delay(_GATHER * chance.uniform(0.5, 1.5))
 
     async def _reconcile(self, limiter: RateLimiter) -> bool:
         """Take steps until none is left; return False after a wait if something prevents one."""
@@ -128,22 +134,21 @@ class Keeper:
         return True
 
     async def _read(self) -> tuple[Step | None, ClusterState]:
+        """The next step, and the state that it starts from. Remembers since when each authority is in every bundle."""
         state = await self._objects.read()
-        view = self._view(state)
+        pems = dict.fromkeys(entry.bundle for configuration in state.configurations for entry in configuration.entries)
+        bundles = {pem: bundle.read(pem) for pem in pems}
+        now = monotonic()
+        published = [set(certificates) for certificates in bundles.values()] or [set(state.authorities.certificates)]
+        self._everywhere = {root: self._everywhere.get(root, now) for root in set.intersection(*published)}
+        settle = self._terms.lifetimes.settle.total_seconds()
+        settled = frozenset(root for root, since in self._everywhere.items() if now - since >= settle)
+        view = View(state.authorities, bundles, settled, self._served, self._dependencies.now())
         self._last = state, view
         if view.authorities.current is not None:
             self._dependencies.authority_ends(view.authorities.current.certificate.not_valid_after_utc)
         self._check_trust()
         return rotation.decide(view, self._terms), state
-
-    def _view(self, state: ClusterState) -> View:
-        """What the state means to this replica, which remembers since when each authority is in every bundle."""
-        now = monotonic()
-        published = [set(found.certificates) for found in state.bundles] or [set(state.authorities.certificates)]
-        self._everywhere = {one: self._everywhere.get(one, now) for one in set.intersection(*published)}
-        settle = self._terms.lifetimes.settle.total_seconds()
-        settled = frozenset(one for one, since in self._everywhere.items() if now - since >= settle)
-        return View(state.authorities, state.bundles, settled, self._served, self._dependencies.now())
 
     async def _take(self, step: Step, state: ClusterState, limiter: RateLimiter) -> bool:
         """Take one step, count it and log it; return whether it succeeded."""
@@ -160,11 +165,11 @@ class Keeper:
                 log("info", event, faults=[printable(fault) for fault in state.authorities.faults])
             case Publish(wanted):
                 level = "debug" if self._disputed else "info"
-                async with aclosing(self._objects.publish(state, wanted.pem)) as written:
+                async with aclosing(self._objects.publish(state, bundle.render(wanted))) as written:
                     async for path in written:
                         limiter.spend()
                         count("writes")
-                        log(level, "bundle published", configuration=path, authorities=len(wanted.certificates))
+                        log(level, "bundle published", configuration=path, authorities=len(wanted))
         return True
 
     def _sign(self, authority: Authority) -> bool:
@@ -174,9 +179,9 @@ class Keeper:
         certificate = x509.load_pem_x509_certificate(serving.certificate)
         try:
             dependencies.install(serving.certificate, serving.key)
-        except InstallError as error:
+        except (InputError, MemoryError) as error:
             dependencies.count("failures")
-            self._uninstalled.report(error)
+            self._uninstalled.report(str(error) or "no memory")
             return False
         self._served = Served(certificate, authority.certificate)
         self._uninstalled.recover()
@@ -186,8 +191,8 @@ class Keeper:
 
     def _check_trust(self) -> None:
         if self._served is not None and self._last is not None:
-            state, _ = self._last
-            self._trust.check(state, self._served, self._dependencies.now())
+            state, view = self._last
+            self._trust.check(state.configurations, view.bundles, self._served, self._dependencies.now())
 
     def _continue_without_the_api_server(self, error: Exception) -> None:
         """Report the failure, and renew the certificate by the last view."""
@@ -201,20 +206,12 @@ class Keeper:
         if step is not None:
             self._sign(step.authority)
 
-    def _until_next_round(self) -> float:
-        """Seconds; fewer while a successor settles, or until the certificate counts as trusted."""
-        lifetimes = self._terms.lifetimes
-        settling = self._last is not None and self._last[1].authorities.successor is not None
-        settle = lifetimes.settle.total_seconds() / (10 if settling else 1)
-        usual = min(_INTERVAL, settle, lifetimes.leaf.total_seconds() / 20)
-        return self._trust.wait() or usual * self._dependencies.chance.uniform(0.9, 1.0)
-
     async def _watch(self, collection: str, name: str) -> None:
         """Start a round whenever an object changes. Rounds do not need the watch, so its failures are no warning."""
         dependencies = self._dependencies
         log = WatchLog(dependencies.log, "certificates", "debug")
-        async with aclosing(changes(dependencies.api, collection, name, log, dependencies.chance)) as found:
-            async for _ in found:
+        async with aclosing(changes(dependencies.api, collection, name, log, dependencies.chance)) as changed:
+            async for _ in changed:
                 self._changed.set()
 
 
@@ -241,14 +238,16 @@ class Trust:
         self._found_none = False
         self.trusted = False
 
-    def check(self, state: ClusterState, served: Served, now: datetime) -> None:
+    def check(
+        self, configurations: Sequence[HookConfiguration], bundles: Bundles, served: Served, now: datetime
+    ) -> None:
         """Find the entries that reject the certificate, and log a change of the result."""
         accepting = {
-            found.pem
-            for found in state.bundles
-            if bundle.verifies(found.certificates, served.certificate, self._host, now)
+            pem
+            for pem, certificates in bundles.items()
+            if bundle.verifies(certificates, served.certificate, self._host, now)
         }
-        entries = [(found.path, entry) for found in state.configurations for entry in found.entries]
+        entries = [(configuration.path, entry) for configuration in configurations for entry in configuration.entries]
         rejecting = [f"{path} {entry.name}" for path, entry in entries if entry.bundle not in accepting]
         if rejecting or (age(served.issuer, now) < _YOUNG and self._rejected == -inf):
             self._rejected = monotonic()
@@ -258,10 +257,10 @@ class Trust:
             self._log("warning", "certificate not trusted", entries=named, count=len(rejecting))
         elif self.trusted and not before:
             self._log("info", "certificate trusted", entries=len(entries))
-        if not state.configurations and not self._found_none:
+        if not configurations and not self._found_none:
             # The API server then calls no webhook, and rejects no certificate.
             self._log("warning", "no webhook configuration found")
-        self._found_none = not state.configurations
+        self._found_none = not configurations
 
     def wait(self) -> float:
         """Seconds until a certificate that no entry rejects counts as trusted; 0 if it does."""

@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 
 from webhook.cluster.api_server import ApiServer, Object
+from webhook.cluster.objects import DEPLOYMENT, MUTATING, SECRET, VALIDATING
 from webhook.pki import authorities
 from webhook.pki.authorities import Authorities, decoded
-from webhook.pki.bundle import Bundle
-from webhook.pki.installation import Installation
 from webhook.policy.messages import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """An installation, after which its objects are named. `extra_hosts` are for webhooks that are called by URL."""
+
+    namespace: str
+    name: str
+    extra_hosts: tuple[str, ...] = ()
+
+    @property
+    def secret(self) -> str:
+        """The name of the Secret that holds the authorities."""
+        return f"{self.name}-ca"
+
+    @property
+    def secrets(self) -> str:
+        """The path of the collection that holds the Secret."""
+        return SECRET.path(self.namespace)
+
+    @property
+    def deployment(self) -> str:
+        """The path of the Deployment, which owns the Secret."""
+        return DEPLOYMENT.path(self.namespace, self.name)
+
+    @property
+    def configurations(self) -> tuple[str, str]:
+        """The paths of the collections of webhook configurations. Each has one with the name of the installation."""
+        return MUTATING.path(), VALIDATING.path()
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts of serving certificates. The first is the name that the API server expects."""
+        service = f"{self.name}.{self.namespace}"
+        return (f"{service}.svc", service, self.name, *self.extra_hosts)
+
 
 # The fields of API objects that certificates depend on. Something else may answer in place of the API server, such as a
 # proxy with an error page in JSON. So each object is checked once, when it arrives, and the rest of this package relies
@@ -57,10 +92,10 @@ class _OwnerShape(msgspec.Struct):
     metadata: _Identity
 
 
-def _shaped(found: Object, shape: type[Shape], path: str) -> Shape:
+def _shaped(response: Object, shape: type[Shape], path: str) -> Shape:
     """The object as this shape. Raises ConnectionError, which quotes no value: a Secret may be among them."""
     try:
-        return msgspec.convert(found, shape)
+        return msgspec.convert(response, shape)
     except msgspec.ValidationError as error:
         raise ConnectionError(f"GET {path}: not an object of the API server: {error}") from None
 
@@ -94,10 +129,10 @@ class HookConfiguration:
     entries: tuple[Entry, ...]
 
     @classmethod
-    def parse(cls, path: str, found: Object) -> HookConfiguration:
+    def parse(cls, path: str, response: Object) -> HookConfiguration:
         """Parse the configuration at this path, as the API server returned it. Raises ConnectionError."""
-        read = _shaped(found, _ConfigurationShape, path)
-        entries = tuple(Entry(one.name, decoded(one.client_config.ca_bundle)) for one in read.webhooks or ())
+        read = _shaped(response, _ConfigurationShape, path)
+        entries = tuple(Entry(hook.name, decoded(hook.client_config.ca_bundle)) for hook in read.webhooks or ())
         return cls(path, read.metadata.resource_version, entries)
 
     def operations(self, bundle: bytes) -> list[Object]:
@@ -108,37 +143,24 @@ class HookConfiguration:
         would fail.
         """
         text = base64.b64encode(bundle).decode()
-        edits = [
-            operation
-            for index, entry in enumerate(self.entries)
-            if entry.bundle != bundle
-            for operation in (
-                {"op": "test", "path": f"/webhooks/{index}/name", "value": entry.name},
-                {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": text},
-            )
-        ]
+        edits: list[Object] = []
+        for index, entry in enumerate(self.entries):
+            if entry.bundle != bundle:
+                edits += [
+                    {"op": "test", "path": f"/webhooks/{index}/name", "value": entry.name},
+                    {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": text},
+                ]
         unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": self.resource_version}
         return [unchanged, *edits] if edits else []
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """What one round found, parsed once.
-
-    `secret` is None if there is no Secret. `authorities` are what it holds. `bundles` are the `caBundle`s of all
-    entries of the configurations, each once.
-    """
+    """The Secret, or None if there is none, the authorities that it holds, and the webhook configurations."""
 
     secret: Object | None
-    configurations: tuple[HookConfiguration, ...]
     authorities: Authorities
-    bundles: tuple[Bundle, ...]
-
-    @classmethod
-    def parse(cls, secret: Object | None, configurations: Sequence[HookConfiguration]) -> ClusterState:
-        """Parse a Secret as the API server returned it, and the bundles of these configurations."""
-        pems = dict.fromkeys(entry.bundle for found in configurations for entry in found.entries)
-        return cls(secret, tuple(configurations), authorities.read(secret or {}), tuple(map(Bundle.parse, pems)))
+    configurations: tuple[HookConfiguration, ...]
 
 
 class Objects:
@@ -159,21 +181,32 @@ class Objects:
         parsed = []
         for collection in self._installation.configurations:
             path = f"{collection}/{self._installation.name}"
-            if (found := await self._find(path)) is not None:
-                parsed.append(HookConfiguration.parse(path, found))
+            if (response := await self._find(path)) is not None:
+                parsed.append(HookConfiguration.parse(path, response))
         # The Secret stays as it is, since it is written with everything that others keep in it.
         secret = await self._find(self._path)
         if secret is not None:
             _shaped(secret, _SecretShape, self._path)
             self._metadata = secret["metadata"]
-        return ClusterState.parse(secret, parsed)
+        return ClusterState(secret, authorities.read(secret or {}), tuple(parsed))
 
     async def store(self, state: ClusterState, wanted: Authorities) -> None:
         """Write the Secret unless it has changed since it was read."""
-        if state.secret is None:
-            await self._call("POST", self._installation.secrets, authorities.write(wanted, await self._blank()))
-        else:
+        if state.secret is not None:
             await self._call("PUT", self._path, authorities.write(wanted, state.secret))
+            return
+        # The Deployment owns the new Secret: it goes with the release, and is not created without it.
+        installation, before = self._installation, self._metadata
+        owner = _shaped(await self._call("GET", installation.deployment), _OwnerShape, installation.deployment).metadata
+        metadata = {
+            "name": installation.secret,
+            "namespace": installation.namespace,
+            "labels": before.get("labels") or {},
+            "annotations": before.get("annotations") or {},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": owner.name, "uid": owner.uid}],
+        }
+        secret = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": metadata}
+        await self._call("POST", installation.secrets, authorities.write(wanted, secret))
 
     async def publish(self, state: ClusterState, bundle: bytes) -> AsyncGenerator[str, None]:
         """Write the bundle into every entry that has another one, unless its configuration has changed meanwhile.
@@ -181,34 +214,17 @@ class Objects:
         Yields the path of each configuration as soon as it is written, so that a later failure hides no write. Tries
         all of them, then raises the first error.
         """
-        patches = {found.path: found.operations(bundle) for found in state.configurations}
         errors: list[Exception] = []
-        for path, patch in patches.items():
-            if not patch:
-                continue
-            try:
-                await self._call("PATCH", path, patch)
-            except (OSError, ApiStatusError, ConflictError) as error:
-                errors.append(error)
-            else:
-                yield path
+        for configuration in state.configurations:
+            if patch := configuration.operations(bundle):
+                try:
+                    await self._call("PATCH", configuration.path, patch)
+                except (OSError, ApiStatusError, ConflictError) as error:
+                    errors.append(error)
+                else:
+                    yield configuration.path
         if errors:
             raise errors[0]
-
-    async def _blank(self) -> Object:
-        """A Secret without data, owned by the Deployment: it goes with the release, and is not created without it."""
-        path = self._installation.deployment
-        owner = _shaped(await self._call("GET", path), _OwnerShape, path).metadata
-        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner.name, "uid": owner.uid}
-        before = self._metadata
-        metadata = {
-            "name": self._installation.secret,
-            "namespace": self._installation.namespace,
-            "labels": before.get("labels") or {},
-            "annotations": before.get("annotations") or {},
-            "ownerReferences": [reference],
-        }
-        return {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": metadata}
 
     async def _find(self, path: str) -> Object | None:
         try:

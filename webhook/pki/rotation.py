@@ -13,21 +13,48 @@ reads the cluster again and asks for the next, so each step starts from what is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeGuard
+from itertools import chain
+from typing import Final, TypeAlias, TypeGuard
 
 from cryptography import x509
 
 from webhook.pki import bundle
 from webhook.pki.authorities import Authorities
 from webhook.pki.authority import Authority
-from webhook.pki.bundle import Bundle
-from webhook.pki.installation import Lifetimes, due
+
+_SPENT = 2 / 3
+"""The part of its lifetime after which a certificate is renewed."""
+
+_JITTER = 0.1
+"""How much earlier or later than that, relatively, so that replicas do not all act at once."""
 
 _AHEAD = timedelta(minutes=5)
 """How far the clocks of two replicas may differ. A time further in the future is damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """The lifetimes of authorities and serving certificates.
+
+    `settle` is how long an authority is in every `caBundle` before it signs: longer than an API server takes to see a
+    changed configuration.
+    """
+
+    ca: timedelta = timedelta(days=365)
+    leaf: timedelta = timedelta(days=7)
+    settle: timedelta = timedelta(seconds=60)
+
+    @property
+    def retention(self) -> timedelta:
+        """How long a predecessor stays in the bundle.
+
+        A replica that has lost the API server keeps signing by the authority that it last read, for one lifetime of a
+        certificate at most. The last certificate that it signs is then valid for another one.
+        """
+        return 2 * self.leaf + self.settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +65,19 @@ class Served:
     issuer: x509.Certificate
 
 
+Bundles: TypeAlias = Mapping[bytes, tuple[x509.Certificate, ...]]
+"""The certificates of each `caBundle`, by its text."""
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What one replica knows.
 
-    `bundles` are the `caBundle`s of all entries, each once. `settled` are the authorities that this replica has seen in
-    all of them for the settle time.
+    `settled` are the authorities that this replica has seen in all bundles for the settle time.
     """
 
     authorities: Authorities
-    bundles: tuple[Bundle, ...]
+    bundles: Bundles
     settled: frozenset[x509.Certificate]
     served: Served | None
     now: datetime
@@ -55,7 +85,7 @@ class View:
     @property
     def published(self) -> tuple[x509.Certificate, ...]:
         """The certificates of all bundles, as often as they occur."""
-        return tuple(certificate for found in self.bundles for certificate in found.certificates)
+        return tuple(chain.from_iterable(self.bundles.values()))
 
     def is_valid(self, authority: Authority | None) -> TypeGuard[Authority]:
         """Whether there is such an authority, and its certificate is valid now."""
@@ -81,9 +111,9 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """Write this bundle into every entry that has another one."""
+    """Write the bundle of these authorities into every entry that has another one."""
 
-    bundle: Bundle
+    authorities: tuple[x509.Certificate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +128,7 @@ Step = Store | Publish | Sign
 
 def decide(view: View, terms: CertificateTerms) -> Step | None:
     """The next step; None if there is nothing to do."""
-    steps = (rule(view, terms) for rule in _RULES)
-    return next((step for step in steps if step is not None), None)
+    return next((step for rule in _RULES if (step := rule(view, terms))), None)
 
 
 def without_the_api_server(view: View, terms: CertificateTerms, confirmed: datetime) -> Sign | None:
@@ -114,12 +143,12 @@ def without_the_api_server(view: View, terms: CertificateTerms, confirmed: datet
 
 def _restore(view: View, terms: CertificateTerms) -> Store | None:
     """Create an authority if none can sign, because the Secret is new or damaged, or its authority has ended."""
-    held = view.authorities
-    faulty = held.faults or (held.since is not None and held.since - view.now > _AHEAD)
-    if view.is_valid(held.current):
+    authorities = view.authorities
+    faulty = authorities.faults or (authorities.since is not None and authorities.since - view.now > _AHEAD)
+    if view.is_valid(authorities.current):
         return Store(_whole(view), "secret repaired") if faulty else None
     whole = replace(_whole(view), current=None)
-    if view.is_valid(held.successor):
+    if view.is_valid(authorities.successor):
         return Store(whole, "secret repaired") if faulty else None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
     if _may_be_trusted(view):
@@ -129,28 +158,28 @@ def _restore(view: View, terms: CertificateTerms) -> Store | None:
 
 def _demote(view: View, _: CertificateTerms) -> Store | None:
     """Make an authority that another client put into the Secret a successor, if the bundles do not have it yet."""
-    held, served = view.authorities, view.served
-    if not view.is_valid(held.current):
+    authorities, served = view.authorities, view.served
+    if not view.is_valid(authorities.current):
         return None
-    current = held.current.certificate
+    current = authorities.current.certificate
     published = view.published
     serves = served is not None and served.issuer == current and bundle.valid(served.certificate, view.now)
-    if current in published or serves or not any(bundle.valid(one, view.now) for one in published):
+    if current in published or serves or not any(bundle.valid(certificate, view.now) for certificate in published):
         return None
-    waiting = replace(view, authorities=replace(held, current=None, successor=held.current))
+    waiting = replace(view, authorities=replace(authorities, current=None, successor=authorities.current))
     return Store(_whole(waiting), "authority replaced")
 
 
 def _promote(view: View, _: CertificateTerms) -> Store | None:
     """Make the successor current once every API server has seen it; at once if no certificate in use is trusted."""
-    held = view.authorities
-    if not view.is_valid(held.successor):
+    authorities = view.authorities
+    if not view.is_valid(authorities.successor):
         return None
-    lost = not view.is_valid(held.current) and not _may_be_trusted(view)
-    if held.successor.certificate not in view.settled and not lost:
+    lost = not view.is_valid(authorities.current) and not _may_be_trusted(view)
+    if authorities.successor.certificate not in view.settled and not lost:
         return None
-    retired = () if held.current is None else (held.current.certificate,)
-    promoted = replace(held, current=held.successor, successor=None)
+    retired = () if authorities.current is None else (authorities.current.certificate,)
+    promoted = replace(authorities, current=authorities.successor, successor=None)
     return Store(_with_predecessors(promoted, retired, view.now), "authority rotated")
 
 
@@ -180,34 +209,35 @@ def _sign(view: View, terms: CertificateTerms) -> Sign | None:
 
 def _publish(view: View, _: CertificateTerms) -> Publish | None:
     """Publish exactly the authorities of the Secret in every entry."""
-    wanted = Bundle.of(view.authorities.certificates)
-    return Publish(wanted) if any(found.pem != wanted.pem for found in view.bundles) else None
+    wanted = view.authorities.certificates
+    return Publish(wanted) if view.bundles.keys() - {bundle.render(wanted)} else None
 
 
 def _begin(view: View, terms: CertificateTerms) -> Store | None:
     """Create a successor for an authority that is due for renewal."""
-    held = view.authorities
-    if held.current is None or view.is_valid(held.successor):
+    authorities = view.authorities
+    if authorities.current is None or view.is_valid(authorities.successor):
         return None
-    if not due(held.current.certificate, terms.lifetimes.ca, terms.jitter, view.now):
+    if not due(authorities.current.certificate, terms.lifetimes.ca, terms.jitter, view.now):
         return None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
-    return Store(replace(held, successor=made), "successor created")
+    return Store(replace(authorities, successor=made), "successor created")
 
 
 def _drop(view: View, terms: CertificateTerms) -> Store | None:
     """Drop predecessors whose certificates have all ended."""
-    held = view.authorities
-    over = held.since is not None and view.now - held.since >= terms.lifetimes.retention
+    authorities = view.authorities
+    over = authorities.since is not None and view.now - authorities.since >= terms.lifetimes.retention
     kept = tuple(
         certificate
-        for certificate in held.predecessors
+        for certificate in authorities.predecessors
         if (not over and view.now < certificate.not_valid_after_utc)
         or (view.served is not None and certificate == view.served.issuer)
     )
-    if kept == held.predecessors:
+    if kept == authorities.predecessors:
         return None
-    return Store(replace(held, predecessors=kept, since=held.since if kept else None), "predecessor dropped")
+    since = authorities.since if kept else None
+    return Store(replace(authorities, predecessors=kept, since=since), "predecessor dropped")
 
 
 _RULES: Final[tuple[Callable[[View, CertificateTerms], Step | None], ...]] = (
@@ -222,32 +252,35 @@ _RULES: Final[tuple[Callable[[View, CertificateTerms], Step | None], ...]] = (
 )
 
 
+def due(certificate: x509.Certificate, life: timedelta, jitter: float, now: datetime) -> bool:
+    """Whether a certificate must be renewed: when a third of its lifetime is left. `jitter` is from -1 to 1.
+
+    If its lifetime is longer than `life`, the usual one, it is renewed when a third of `life` is left.
+    """
+    end = certificate.not_valid_after_utc
+    life = min(life, end - certificate.not_valid_before_utc)
+    return now >= end - life * (1 - _SPENT * (1 + _JITTER * jitter))
+
+
 def _whole(view: View) -> Authorities:
     """The usable authorities of the Secret, with those of the bundles and of the served certificate as predecessors.
 
     Another replica may serve a certificate of an authority that the Secret has lost, so that one stays trusted for a
     while.
     """
-    held = view.authorities
-    lost = () if held.current is None or view.is_valid(held.current) else (held.current.certificate,)
+    current, successor = view.authorities.current, view.authorities.successor
+    lost = () if current is None or view.is_valid(current) else (current.certificate,)
     own = () if view.served is None else (view.served.issuer,)
-    known = (*lost, *own, *held.predecessors, *view.published)
-    usable = replace(
-        held,
-        successor=held.successor if view.is_valid(held.successor) else None,
-        predecessors=(),
-        since=None,
-        faults=(),
-    )
+    known = (*lost, *own, *view.authorities.predecessors, *view.published)
+    usable = Authorities(current, successor if view.is_valid(successor) else None)
     return _with_predecessors(usable, known, view.now)
 
 
-def _with_predecessors(held: Authorities, more: tuple[x509.Certificate, ...], now: datetime) -> Authorities:
+def _with_predecessors(authorities: Authorities, more: tuple[x509.Certificate, ...], now: datetime) -> Authorities:
     """The authorities with these as additional predecessors, unless they have ended."""
-    signing = [authority.certificate for authority in (held.current, held.successor) if authority is not None]
-    named = dict.fromkeys((*more, *held.predecessors))
-    kept = tuple(one for one in named if one not in signing and now < one.not_valid_after_utc)
-    return replace(held, predecessors=kept, since=now if kept else None)
+    signing, named = authorities.signing, dict.fromkeys((*more, *authorities.predecessors))
+    kept = tuple(root for root in named if root not in signing and now < root.not_valid_after_utc)
+    return replace(authorities, predecessors=kept, since=now if kept else None)
 
 
 def _may_be_trusted(view: View) -> bool:

@@ -104,7 +104,11 @@ def message(template: str, *names: object) -> Message:
 
 def _shares(lengths: list[int], room: int) -> list[int]:
     """The length of each name: short ones stay whole, long ones share the rest, none is shorter than `_SHORTEST`."""
-    level = max(_SHORTEST, _level(lengths, room))
+    # The greatest length to which names that do not fit the room may be cut so that they fit it together: the share of
+    # the longer names of what the shorter ones leave, for the number of shorter ones that leaves most.
+    ordered = sorted(lengths)
+    levels = [(room - sum(ordered[:kept])) // (len(ordered) - kept) for kept in range(len(ordered))]
+    level = max(_SHORTEST, *levels)
     spare = room - sum(min(length, level) for length in lengths)
     shares = []
     for length in reversed(lengths):
@@ -112,15 +116,6 @@ def _shares(lengths: list[int], room: int) -> list[int]:
         spare -= longer
         shares.append(min(length, level) + longer)
     return shares[::-1]
-
-
-def _level(lengths: list[int], room: int) -> int:
-    """The greatest length to which names that do not fit the room may be cut so that they fit it together.
-
-    It is the share of the longer names of what the shorter ones leave, for the number of shorter ones that leaves most.
-    """
-    ordered = sorted(lengths)
-    return max((room - sum(ordered[:kept])) // (len(ordered) - kept) for kept in range(len(ordered)))
 
 
 def is_one_edit_away(left: str, right: str) -> bool:

@@ -45,7 +45,7 @@ def of_unnamed_cluster(context: PodContext) -> Manager | None:
 
     Any author can set a marker. So it counts only on a command line that knows nothing of the cluster.
     """
-    return manager_of(context.pod) if context.rules.trusts_markers else None
+    return manager_of(context.pod) if context.policy.trusts_markers else None
 
 
 def remedy(context: PodContext) -> str:
@@ -53,24 +53,24 @@ def remedy(context: PodContext) -> str:
 
     Where the cluster is known, only resources that another device plugin serves show that.
     """
-    found = of_unnamed_cluster(context) or _by_resources(context.pod)
-    return "" if found is None else f"; for a cluster that {found.name} manages, {found.remedy}"
+    manager = of_unnamed_cluster(context) or _by_resources(context.pod)
+    return "" if manager is None else f"; for a cluster that {manager.name} manages, {manager.remedy}"
 
 
 def manager_of(pod: Pod) -> Manager | None:
     """The scheduler whose markers a pod has."""
     scheduler = pod.spec.get("schedulerName")
-    for one in MANAGERS:
-        if scheduler is not None and scheduler == one.scheduler:
-            return one
-        if not one.annotations.isdisjoint(pod.annotations):
-            return one
+    for manager in MANAGERS:
+        is_named = scheduler is not None and scheduler == manager.scheduler
+        if is_named or not manager.annotations.isdisjoint(pod.annotations):
+            return manager
     return _by_resources(pod)
 
 
 def _by_resources(pod: Pod) -> Manager | None:
-    names = [name for container in pod.containers for name in (*container.limits, *container.requests)]
-    for one in MANAGERS:
-        if one.resources and any(name.startswith(one.resources) for name in names):
-            return one
+    names = {name for container in pod.containers for name in (*container.limits, *container.requests)}
+    for manager in MANAGERS:
+        for name in names:
+            if name.startswith(manager.resources):
+                return manager
     return None

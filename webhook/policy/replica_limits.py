@@ -12,9 +12,9 @@ from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.pods.quantity import NANO, is_whole
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.pods.requests import PeakRequest, ResourceRequest
+from webhook.policy.pods.requests import ResourceRequest, peak
 from webhook.policy.settings.settings import Resource
-from webhook.policy.verdict import Path, Replacement, Severity
+from webhook.policy.verdict import Replacement, Severity
 
 
 class Excess(NamedTuple):
@@ -34,24 +34,20 @@ _SHARED: Mapping[SharingStrategy, str] = {"mps": "shared through MPS", "time-sli
 
 def over_container(context: PodContext) -> list[Excess]:
     """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole."""
-    least = context.rules.least_limit
-    return [
-        excess
-        for request in context.requests.positive
-        if request.billionths > least and request.resource.kind == "shared" and is_whole(request.billionths)
-        if (excess := _excess(context, request)) is not None
-    ]
-
-
-def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
-    resource, placement = request.resource, context.placement
-    for strategy, shared in _SHARED.items():
-        limit = limit_on(context, strategy, resource)
-        if limit is None or request.billionths <= limit * NANO:
+    least, placement = context.policy.container_limits.least, context.placement
+    over = []
+    for request in context.requests.positive:
+        amount, resource = request.billionths, request.resource
+        if amount <= least or resource.kind != "shared" or not is_whole(amount):
             continue
-        if placement.lands(resource, strategy) is not Reachability.NO:
-            return Excess(request, limit, shared, is_nowhere(placement, strategy, resource))
-    return None
+        for strategy, shared in _SHARED.items():
+            limit = limit_on(context, strategy, resource)
+            if limit is None or amount <= limit * NANO:
+                continue
+            if placement.lands(resource, strategy) is not Reachability.NO:
+                over.append(Excess(request, limit, shared, is_nowhere(placement, strategy, resource)))
+                break
+    return over
 
 
 def is_nowhere(placement: Placement, strategy: SharingStrategy, resource: Resource) -> bool:
@@ -72,71 +68,68 @@ def fewer_units(context: PodContext) -> str | None:
 
 def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:
     """The limit on a container's replicas where nodes that could take the pod share a resource; None for no limit."""
-    limits = context.rules.container_limits
-    if not limits.depend_on_nodes:
-        return limits.static[strategy]
-    return limits.limit(strategy, _allow_several(context, strategy, resource))
+    return context.policy.container_limits.limit(strategy, _allow_several(context, strategy, resource))
+
+
+def exceeds_limit(context: PodContext, request: ResourceRequest, billionths: int) -> bool:
+    """Whether a container could get a share through MPS, and an amount exceeds the limit on its replicas there."""
+    if request.resource.kind != "shared" or context.placement.lands(request.resource) is Reachability.NO:
+        return False
+    limit = limit_on(context, "mps", request.resource)
+    return limit is not None and billionths > limit * NANO
 
 
 def _allow_several(context: PodContext, strategy: SharingStrategy, resource: Resource) -> bool | None:
-    placement, limits = context.placement, context.rules.container_limits
+    """Whether the plugin accepts several replicas on the nodes that could take the pod; None where it is not asked."""
+    placement, limits = context.placement, context.policy.container_limits
+    if not limits.depend_on_nodes:
+        return None
     nodes = placement.sharing(strategy, resource) if placement.cluster.decide else 0
     return limits.allow_several(strategy, resource.name, nodes, placement.cluster.index)
 
 
 def replicas_of_pod(context: PodContext) -> int:
     """The pod's replicas, in billionths: all shared resources together, each container capped at its limit."""
-    peak = PeakRequest()
+    amounts = []
     for container, adjacent in groupby(context.mps_requests, lambda request: request.container):
         requests = list(adjacent)
         amount = sum(request.billionths for request in requests)
         limits = [limit_on(context, "mps", request.resource) for request in requests]
         in_force = [limit * NANO for limit in limits if limit is not None]
-        peak.add(container.kind, amount if len(in_force) < len(limits) else min(amount, max(in_force)))
-    return peak.total
+        amounts.append((container.kind, amount if len(in_force) < len(limits) else min(amount, max(in_force))))
+    return peak(amounts)
 
 
-def is_over_pod(context: PodContext) -> bool:
-    """Whether the pod as a whole asks for more replicas than it may have."""
-    limit = context.rules.per_pod
-    if limit is None or not context.mps_requests:
-        return False
-    if len(context.mps_requests) == 1:
-        each = limit_on(context, "mps", context.mps_requests[0].resource)
+def exceeded_by_pod(context: PodContext) -> int | None:
+    """The limit on a pod's replicas if the pod as a whole asks for more; None if it does not."""
+    limit, requests = context.policy.limits.per_pod, context.mps_requests
+    if limit is None or not requests:
+        return None
+    if len(requests) == 1:
+        each = limit_on(context, "mps", requests[0].resource)
         if each is not None and each <= limit:
-            return False  # a single request is capped at its container's limit
-    if context.rules.container_limits.depend_on_nodes and all(
-        _allow_several(context, "mps", request.resource) for request in context.mps_requests
-    ):
-        return False  # the plugin lifts the limit of a pod too
-    return replicas_of_pod(context) > limit * NANO
+            return None  # a single request is capped at its container's limit
+    if all(_allow_several(context, "mps", request.resource) for request in requests):
+        return None  # the plugin lifts the limit of a pod too
+    return limit if replicas_of_pod(context) > limit * NANO else None
 
 
 def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     """The highest severity for requests over a limit: a warning where the pod could still run."""
-    if context.placement.cluster.dynamic and _may_be_dynamic(context, requests):
-        return Severity.WARN
-    lands = context.placement.lands
-    if context.rules.settings.limits.mps_may_accept_more and not any(
-        lands(request.resource, "time-slicing") is Reachability.YES for request in requests
-    ):
-        return Severity.WARN
-    return Severity.WARN if is_open(context, requests) else Severity.DENY
-
-
-def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
-    """Whether a DeviceClass serves the resources on nodes that may be all there are.
-
-    While nodes are unknown and nothing shows any, no node with the device plugin need exist. But a pod that requires
-    nodes of a sharing class meets the device plugin there.
-    """
-    placement = context.placement
-    return not (placement.cluster.known or placement.cluster.are_shown) and all(
-        request.resource.name in placement.cluster.dynamic
-        and placement.lands(request.resource) is not Reachability.YES
-        and placement.lands(request.resource, "time-slicing") is not Reachability.YES
+    cluster, lands = context.placement.cluster, context.placement.lands
+    # Where nodes are unknown and nothing shows any, no node with the device plugin need exist, and those that a
+    # DeviceClass serves may be all there are. But a pod that requires nodes of a sharing class meets the device plugin.
+    is_dynamic_at_most = not (cluster.known or cluster.are_shown) and all(
+        request.resource.name in cluster.dynamic
+        and lands(request.resource) is not Reachability.YES
+        and lands(request.resource, "time-slicing") is not Reachability.YES
         for request in requests
     )
+    may_be_accepted = context.policy.limits.mps_may_accept_more and not any(
+        lands(request.resource, "time-slicing") is Reachability.YES for request in requests
+    )
+    could_run = is_dynamic_at_most or may_be_accepted or is_open(context, requests)
+    return Severity.WARN if could_run else Severity.DENY
 
 
 def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
@@ -155,10 +148,10 @@ def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
     )
 
 
-def fewer_replicas(context: PodContext, limit: int) -> str:
-    """To ask for as many replicas as the container's limit and the pod's allow."""
-    most = _most(context, limit)
-    return "ask for 1" if most == 1 else f"ask for at most {most}"
+def most(context: PodContext, limit: int) -> int:
+    """The most replicas for which a container may ask, by its own limit and the pod's."""
+    per_pod = context.policy.limits.per_pod
+    return limit if per_pod is None else min(limit, per_pod)
 
 
 def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> tuple[Replacement, ...]:
@@ -169,20 +162,15 @@ def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> t
     """
     if not context.origin.is_offline or counts_gpus(context):
         return ()
-    container, name, most = request.container, request.resource.name, _most(context, limit)
-    fields = (("limits", container.limits), ("requests", container.requests))
-    return tuple(
-        [
-            _replacement(container.amount_path(field, name), name, held[name], most)
-            for field, held in fields
-            if name in held
-        ]
-    )
-
-
-def _replacement(path: Path, name: str, held: object, most: int) -> Replacement:
-    """An amount in a field of another name keeps its type, which the field may demand."""
-    return Replacement(path, str(most) if path[-1] != name and isinstance(held, str) else most)
+    container, name, allowed = request.container, request.resource.name, most(context, limit)
+    fix = []
+    for field, amounts in (("limits", container.limits), ("requests", container.requests)):
+        if name in amounts:
+            path = container.amount_path(field, name)
+            # An amount in a field of another name keeps its type, which the field may demand.
+            is_text = path[-1] != name and isinstance(amounts[name], str)
+            fix.append(Replacement(path, str(allowed) if is_text else allowed))
+    return tuple(fix)
 
 
 def counts_gpus(context: PodContext) -> bool:
@@ -191,11 +179,6 @@ def counts_gpus(context: PodContext) -> bool:
         return context.extracted.group is not None or bool(context.launches)
     except MalformedError:
         return True
-
-
-def _most(context: PodContext, limit: int) -> int:
-    per_pod = context.rules.per_pod
-    return limit if per_pod is None else min(limit, per_pod)
 
 
 def whole_cards(context: PodContext, request: ResourceRequest) -> str:
@@ -226,12 +209,12 @@ def _counts(placement: Placement, resource: Resource) -> str:
         (placement.sharing("time-slicing", resource) & known, "time-slices it", "time-slice it"),
         (placement.whole_candidates(resource), "offers whole cards", "offer whole cards"),
     )
-    found = [
-        f"{nodes.bit_count()} node{'s' * (nodes.bit_count() > 1)} {one if nodes.bit_count() == 1 else more}"
-        for nodes, one, more in counted
+    counts = [
+        f"1 node {singular}" if nodes.bit_count() == 1 else f"{nodes.bit_count()} nodes {plural}"
+        for nodes, singular, plural in counted
         if nodes
     ]
-    return f" ({', '.join(found)})" if found else ""
+    return f" ({', '.join(counts)})" if counts else ""
 
 
 def unknown_node(context: PodContext, request: ResourceRequest) -> str:
@@ -249,12 +232,3 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
 
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
 _INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"
-
-
-def sharing_nodes(context: PodContext) -> str:
-    """To let a pod that asks for a renamed resource onto nodes that offer it, or to ask for the card's own name."""
-    base = next(
-        (known for known in context.rules.resources.values() if known.kind == "shared" and not known.renamed), None
-    )
-    otherwise = "" if base is None else f", or ask for {base.name}"
-    return f"remove the selectors that exclude these nodes{otherwise}"

@@ -108,18 +108,6 @@ class Extend(NamedTuple):
 Edit = Append | Assign | Extend
 
 
-class Suppressed(NamedTuple):
-    """The findings that annotations of pods suppress.
-
-    `findings` holds KEPT_PER_CODE of each code in the order of codes: the most severe, and of those the first. `counts`
-    counts all of them, by code.
-    """
-
-    findings: tuple[Finding, ...]
-    counts: Mapping[str, int]
-
-
-_UNSUPPRESSED = Suppressed((), {})
 _NO_COUNTS: Final[Mapping[tuple[str, Severity], int]] = {}
 
 
@@ -131,10 +119,9 @@ class Verdict(NamedTuple):
     `reason` says why pods of the object are exempt, get their nodes later, or had to be searched for. `withheld` names
     the injections that do not apply to a pod with GPU requests, each with its reason. `users` holds the users with
     which the object's containers use MPS and the paths of these settings, for a comparison of objects; offline only.
-    `suppressed` holds the findings that the decision leaves out. `injected` names the injections whose edits these are,
-    `reported` those that would make edits if the settings did not only report them. `mark` is the edit that names
-    `injected` in a pod: it is made along with others only.
-    `is_skipped`: nothing of the object was checked; `reason` says why.
+    `injected` names the injections whose edits these are, `reported` those that would make edits if the settings did
+    not only report them. `injected_annotation` is the edit that names `injected` in a pod: it is made along with others
+    only. `is_skipped`: nothing of the object was checked; `reason` says why.
     """
 
     decision: Decision
@@ -146,26 +133,22 @@ class Verdict(NamedTuple):
     withheld: tuple[tuple[str, str], ...] = ()
     users: tuple[tuple[int, Path], ...] = ()
     is_skipped: bool = False
-    suppressed: Suppressed = _UNSUPPRESSED
     injected: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
-    mark: Extend | None = None
+    injected_annotation: Extend | None = None
 
     @property
     def sent(self) -> tuple[Edit, ...]:
         """The edits of a pod that the mutating hook makes."""
-        return self.edits if self.mark is None else (*self.edits, self.mark)
+        return self.edits if self.injected_annotation is None else (*self.edits, self.injected_annotation)
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
         left: dict[str, int] = {}
-        if sum(self.counts.values()) == len(self.findings):
-            return left  # so it is for almost all objects
-        for (code, _), count in self.counts.items():
-            left[code] = left.get(code, 0) + count
-        for finding in self.findings:
-            left[finding.code] -= 1
-        return {code: count for code, count in left.items() if count}
+        if sum(self.counts.values()) != len(self.findings):  # else it is so for almost all objects
+            for (code, _), count in self.omitted_by_severity().items():
+                left[code] = left.get(code, 0) + count
+        return left
 
     def omitted_by_severity(self) -> dict[tuple[str, Severity], int]:
         """How many findings of each code and severity were counted but not kept."""
@@ -185,31 +168,15 @@ def skipped(reason: str) -> Verdict:
 
 
 class VerdictBuilder:
-    """Collects the findings and edits of the pods of one object."""
-
-    __slots__ = (
-        "counts",
-        "edits",
-        "findings",
-        "injected",
-        "mark",
-        "reason",
-        "reported",
-        "suppressed",
-        "suppressed_counts",
-        "users",
-        "withheld",
-    )
+    """Collects the findings and edits of the pods of one object, and the names of the injections in their order."""
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}
         self.counts: dict[tuple[str, Severity], int] = {}
-        self.suppressed: dict[str, list[Finding]] = {}
-        self.suppressed_counts: dict[str, int] = {}
         self.edits: list[Edit] = []
-        self.injected: tuple[str, ...] = ()
-        self.reported: tuple[str, ...] = ()
-        self.mark: Extend | None = None
+        self.injected: dict[str, None] = {}
+        self.reported: dict[str, None] = {}
+        self.injected_annotation: Extend | None = None
         self.reason = ""
         self.withheld: dict[str, str] = {}
         self.users: list[tuple[int, Path]] = []
@@ -217,33 +184,37 @@ class VerdictBuilder:
     def add_edits(self, edits: Iterable[Edit], injections: Iterable[str]) -> None:
         """Collect the edits that these injections make in a pod, at most one more than an object may get."""
         self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
-        self.injected = _joined(self.injected, injections)
-
-    def report(self, injections: Iterable[str]) -> None:
-        """Collect the injections that would make edits."""
-        self.reported = _joined(self.reported, injections)
+        self.injected |= dict.fromkeys(injections)
 
     def add(self, code: str, severity: Severity, violation: Violation) -> None:
         counted = code, severity
         self.counts[counted] = self.counts.get(counted, 0) + 1
-        _keep(self.findings, code, severity, violation)
-
-    def suppress(self, code: str, severity: Severity, violation: Violation) -> None:
-        self.suppressed_counts[code] = self.suppressed_counts.get(code, 0) + 1
-        _keep(self.suppressed, code, severity, violation)
+        kept = self.findings.setdefault(code, [])
+        if len(kept) == KEPT_PER_CODE:
+            # In place of the last one that is less severe: a pod with enough warnings would be denied without a reason.
+            weaker = [index for index, finding in enumerate(kept) if finding.severity < severity]
+            if not weaker:
+                return
+            del kept[weaker[-1]]
+        message = str(violation.message)
+        kept.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
 
     def build(self) -> Verdict:
-        if not (
-            self.counts or self.edits or self.reported or self.reason or self.withheld or self.users or self.suppressed
-        ):
-            return UNTOUCHED
-        suppressed = (
-            Suppressed(_in_order(self.suppressed), self.suppressed_counts) if self.suppressed else _UNSUPPRESSED
+        parts = (
+            self.counts,
+            self.edits,
+            self.reported,
+            self.reason,
+            self.withheld,
+            self.users,
+            self.injected_annotation,
         )
+        if not any(parts):
+            return UNTOUCHED
         too_many = len(self.edits) > MOST_EDITS
         return Verdict(
             DECISIONS[max(severity for _, severity in self.counts)] if self.counts else Decision.ALLOWED,
-            _in_order(self.findings),
+            tuple(finding for code in sorted(self.findings) for finding in self.findings[code]),
             () if too_many else tuple(self.edits),
             self.counts,
             too_many,
@@ -251,32 +222,7 @@ class VerdictBuilder:
             tuple(self.withheld.items()),
             tuple(self.users),
             False,
-            suppressed,
-            () if too_many else self.injected,
-            self.reported,
-            None if too_many else self.mark,
+            () if too_many else tuple(self.injected),
+            tuple(self.reported),
+            None if too_many else self.injected_annotation,
         )
-
-
-def _joined(names: tuple[str, ...], others: Iterable[str]) -> tuple[str, ...]:
-    """The names of the pods before, and those of another pod, each once."""
-    return tuple(dict.fromkeys((*names, *others))) if names else tuple(others)
-
-
-def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
-    """Keep a violation if there is room, or in place of the last one that is less severe.
-
-    Otherwise a pod with enough warnings would be denied without a reason.
-    """
-    of_code = kept.setdefault(code, [])
-    if len(of_code) == KEPT_PER_CODE:
-        weaker = [index for index, one in enumerate(of_code) if one.severity < severity]
-        if not weaker:
-            return
-        del of_code[weaker[-1]]
-    message = str(violation.message)
-    of_code.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
-
-
-def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
-    return tuple(finding for code in sorted(kept) for finding in kept[code])

@@ -77,21 +77,14 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(rf"\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
-def yaml_text(value: object, *, flow: bool = False) -> str:
-    """Return the value as YAML in block style, or in flow style, without anchors and aliases."""
-    options: dict[str, Any] = {"Dumper": _Dumper, "sort_keys": False, "default_flow_style": flow, "width": _WIDEST}
+def yaml_text(value: object) -> str:
+    """Return the value as YAML in block style, without anchors and aliases."""
+    options: dict[str, Any] = {"Dumper": _Dumper, "sort_keys": False, "default_flow_style": False, "width": _WIDEST}
     written: str = yaml.dump(value, allow_unicode=True, **options)
     if any(not found[0].isprintable() for found in _UNUSUAL.finditer(written)):
         written = yaml.dump(value, allow_unicode=False, **options)
     # Only quoted text contains it: see `_text`.
     return COMMAND_ANYWHERE.sub(r"#\\x23", written)
-
-
-def yaml_line(value: object) -> str:
-    """Return the value as YAML in flow style on one line, without a line break, anchors and aliases."""
-    written = yaml_text([value], flow=True)[1:-2]
-    # Text with line breaks spans lines in YAML. JSON is YAML too, and escapes them.
-    return json_line(value) if "\n" in written else written
 
 
 class _Dumper(yaml.CSafeDumper):

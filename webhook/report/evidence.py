@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webhook.diagnostics import LINE
 from webhook.policy.messages import printable
+from webhook.report.model import filled
 
 MOST_PLACES = 3
 """Places that are kept of the objects of a part."""
@@ -21,9 +21,6 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return printable(f"{self.file}:{self.line}", LINE)
-
-    def as_data(self) -> dict[str, Any]:
-        return {"file": self.file, "line": self.line}
 
 
 class Read(NamedTuple):
@@ -42,7 +39,7 @@ class Read(NamedTuple):
         return f"{self.says} ({first}{f' and {further} more' if further else ''})"
 
     def as_data(self) -> dict[str, Any]:
-        places = [place.as_data() for place in self.places]
+        places = [place._asdict() for place in self.places]
         return {"part": self.part, "says": self.says, "objects": self.objects, "places": places}
 
 
@@ -58,8 +55,8 @@ class Refused(NamedTuple):
         return f"{self.part or 'all'}: {self.why}{places}"
 
     def as_data(self) -> dict[str, Any]:
-        places = [place.as_data() for place in self.places]
-        return {**({"part": self.part} if self.part else {}), "reason": self.why, "places": places}
+        places = [place._asdict() for place in self.places]
+        return {**filled(part=self.part), "reason": self.why, "places": places}
 
 
 class Proposal(NamedTuple):
@@ -73,11 +70,10 @@ class Proposal(NamedTuple):
         return f"{self.place} {self.marker}: use --profile {self.profile}"
 
     def as_data(self) -> dict[str, Any]:
-        return {"profile": self.profile, **self.place.as_data()}
+        return {"profile": self.profile, **self.place._asdict()}
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What the inputs of a run show of a cluster, for its report."""
 
     read: tuple[Read, ...] = ()
@@ -88,10 +84,14 @@ class Evidence:
         """Yield a line with what is read as facts, and one for each part that is not."""
         if self.read:
             yield f"facts from inputs: {'; '.join(map(str, self.read))}"
-        for one in self.refused:
-            yield f"not read as facts: {one}"
+        for refusal in self.refused:
+            yield f"not read as facts: {refusal}"
 
     def as_data(self) -> dict[str, Any]:
         """What is read and refused; empty without both."""
-        parts = (("read", self.read), ("refused", self.refused))
-        return {key: [one.as_data() for one in found] for key, found in parts if found}
+        return filled(
+            read=[part.as_data() for part in self.read], refused=[refusal.as_data() for refusal in self.refused]
+        )
+
+
+NO_EVIDENCE = Evidence()

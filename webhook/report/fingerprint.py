@@ -10,59 +10,55 @@ from typing import Any, NamedTuple
 
 from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import group_of
-from webhook.report.model import Located, Result
+from webhook.report.model import LocatedFinding, Result
 
 _LONGEST_VALUE = 40
 """Characters of a value that are kept as they are. Longer text, which could be a script, counts by its digest."""
 
 
-class Place(NamedTuple):
-    """Where a finding is, and what is there: the object, the code, the JSON pointer and the value.
+class FindingKey(NamedTuple):
+    """The identity of a finding: the file, the object, the code, the JSON pointer and the value.
 
     A finding with another value, such as a larger amount, is another finding. `value` is empty for a mapping or a list.
-    The version of the API is left out.
+    The version of the API is left out. With `further`, it is that of all findings of a code that are not listed, which
+    have no path.
     """
 
+    file: str
     group: str
     kind: str
     namespace: str
     name: str
     code: str
-    path: str
-    value: str
-
-
-def place(result: Result, located: Located) -> Place:
-    """Return the place of a finding of a result."""
-    return place_in(result, located.finding.code, located.pointer, located.value)
-
-
-def place_in(result: Result, code: str, path: str = "", value: str = "") -> Place:
-    """Return a place in the object of a result."""
-    subject = result.subject
-    return Place(group_of(subject.api_version), subject.kind, subject.namespace, subject.name, code, path, value)
-
-
-class Accepted(NamedTuple):
-    """A finding in a file of a baseline, or with `further` those of a code that are not listed and have no path."""
-
-    file: str
-    place: Place
+    path: str = ""
+    value: str = ""
     further: bool = False
 
     def __str__(self) -> str:
-        group, kind, namespace, name, code, path, _ = map(printable, self.place)
+        file, group, kind, namespace, name, code, path, *_ = map(printable, self)
         named = f"{namespace}/{name}" if namespace else name
         where = "not listed" if self.further else path or "/"
-        return f"{printable(self.file)}: {code} {f'{kind}.{group}' if group else kind} {named} {where}"
+        return f"{file}: {code} {f'{kind}.{group}' if group else kind} {named} {where}"
 
     def as_data(self, count: int = 1) -> dict[str, Any]:
-        """Return the entry of the baseline. Empty fields are left out, and a count of 1."""
-        entry = {"file": self.file, **{key: one for key, one in self.place._asdict().items() if one}}
+        """Return the entry of a baseline. Empty fields are left out, and a count of 1."""
+        entry = {key: one for key, one in self._asdict().items() if one}
         if self.further:
             return {**entry, "further": count}
-        entry["path"] = self.place.path
+        entry["path"] = self.path
         return {**entry, "count": count} if count > 1 else entry
+
+
+def further_key(file: str, result: Result, code: str) -> FindingKey:
+    """Return the key of the findings of a code that a result does not list."""
+    subject = result.subject
+    own = (subject.kind, subject.namespace, subject.name)
+    return FindingKey(file, group_of(subject.api_version), *own, code, further=True)
+
+
+def finding_key(file: str, result: Result, finding: LocatedFinding) -> FindingKey:
+    """Return the key of a finding of a result."""
+    return further_key(file, result, finding.code)._replace(path=finding.pointer, value=finding.value, further=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +67,15 @@ class BaselineUse:
 
     file: str
     is_written: bool = False
-    stale: tuple[Accepted, ...] = ()
+    stale: tuple[FindingKey, ...] = ()
 
 
 class Fingerprints:
     """The fingerprints of the findings of a run: digests of 64 hexadecimal digits.
 
     A fingerprint stays the same when lines move, when the message changes, and for `a.yaml` and `./a.yaml`. Equal
-    findings of one file, such as those of two objects without a name, are numbered: GitLab shows one finding of each
-    fingerprint. Keeps a number for each finding of the last file.
+    findings of one file, such as those of two objects without a name, are numbered: code scanning shows one finding of
+    each fingerprint. Keeps a number for each finding of the last file.
     """
 
     def __init__(self) -> None:
@@ -91,15 +87,15 @@ class Fingerprints:
         if result.file != self._file:
             self._file = result.file
             self._seen.clear()
-        for one in result.suppressed:
-            if one.located is not None:
-                self._seen[hash(place(result, one.located))] += 1
         file = normpath(result.file)
-        for located in result.findings:
-            own = place(result, located)
-            key = hash(own)
-            yield _digest([file, *own, self._seen[key]])
-            self._seen[key] += 1
+        for suppression in result.suppressed:
+            if suppression.finding is not None:
+                self._seen[hash(finding_key(file, result, suppression.finding))] += 1
+        for finding in result.findings:
+            key = finding_key(file, result, finding)
+            number = hash(key)
+            yield _digest([*key[:-1], self._seen[number]])
+            self._seen[number] += 1
 
 
 def value_of(value: object) -> str:

@@ -1,10 +1,12 @@
-"""Text for people: counts, colours, and lines that fit the columns of a terminal."""
+"""Text for people: counts, colours, lines that fit the columns of a terminal, and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 from unicodedata import combining, east_asian_width
+
+from webhook.policy.messages import printable
 
 
 def counted(number: int, thing: str) -> str:
@@ -85,3 +87,46 @@ def _pieces(word: str, room: int) -> list[str]:
             piece, left = "", room
         piece, left = piece + character, left - wide
     return [*pieces, piece]
+
+
+_GAP = "  "
+_NARROWEST_CELL = 8
+"""Columns that remain of a text at least, where the table is too wide."""
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], most: int | None) -> Iterator[str]:
+    """Yield the lines of a table. `most`: the columns of the terminal; None where nothing is cut.
+
+    The widest columns are cut first. A table with too many columns for the terminal is wider than it.
+    """
+    texts = [[printable(one) for one in row] for row in (head, *rows)]
+    widths = [max(map(columns, column)) for column in zip(*texts, strict=True)]
+    if most is not None:
+        _narrow(widths, most - len(_GAP) * (len(widths) - 1))
+    for row in texts:
+        cells = ((cut_to(text, wide), wide) for text, wide in zip(row, widths, strict=True))
+        yield _GAP.join(cell + " " * (wide - columns(cell)) for cell, wide in cells).rstrip()
+
+
+def cut_to(text: str, most: int) -> str:
+    """Return a text of at most some columns, with an ellipsis where it is cut."""
+    if columns(text) <= most:
+        return text
+    kept, room = [], most - 1
+    for character in text:
+        room -= width(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def _narrow(widths: list[int], room: int) -> None:
+    """Take columns from the widest texts until all fit, or none is wide any more."""
+    while sum(widths) > room and max(widths) > _NARROWEST_CELL:
+        widest = max(widths)
+        second = max((one for one in widths if one < widest), default=_NARROWEST_CELL)
+        having = [index for index, one in enumerate(widths) if one == widest]
+        step = -(-(sum(widths) - room) // len(having))
+        for index in having:
+            widths[index] = max(widest - step, second, _NARROWEST_CELL) if second < widest else widest - 1

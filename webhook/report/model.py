@@ -5,22 +5,30 @@ Fields hold text of manifests unchanged, for formats of data. `str` sanitises it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
-from webhook.manifests.comments import Comment
+from webhook.manifests import Manifest
+from webhook.manifests.manifest import Comment
+from webhook.manifests.scalars import plain
 from webhook.manifests.text import Excerpt, Position
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
-from webhook.policy.verdict import Decision, Finding, Path, Severity
+from webhook.policy.verdict import Decision, Finding, Path, Replacement, Severity
 
 if TYPE_CHECKING:
     from webhook.policy.settings.formats import SeverityName
+
+
+def filled(**members: Any) -> dict[str, Any]:
+    """Return the members of a mapping that are not empty."""
+    return {key: value for key, value in members.items() if value}
 
 
 class Subject(NamedTuple):
@@ -53,32 +61,65 @@ class TextEdit(NamedTuple):
     value: str | int
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+_PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/-]*")
+"""Text that needs no quotes in YAML, in brackets either, unless it has a meaning other than text."""
+
+
+def text_edits(manifest: Manifest, fix: tuple[Replacement, ...]) -> tuple[TextEdit, ...]:
+    """Return the edits of a fix, all or none: none if a value is not a scalar of one line, or may be shared.
+
+    What Helm has rendered has none: the next rendering would undo them.
+    """
+    edits: list[TextEdit] = []
+    for path, value in fix if fix and not manifest.source else ():
+        found = manifest.only_scalar(path)
+        if found is None:
+            return ()
+        (line, column), text = found
+        edits.append(TextEdit(path, line, column, len(text), spelled(value, text), value))
+    return tuple(edits)
+
+
+def spelled(value: str | int, instead_of: str) -> str:
+    """Return a value as YAML and JSON spell it, in the quotes of the scalar that it replaces if it may have them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    if instead_of.startswith("'") and text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    if not isinstance(value, int) and _PLAIN.fullmatch(text) is None:
+        import json  # most values need no escapes
+
+        return json.dumps(text)
+    is_quoted = instead_of.startswith(('"', "'")) or not (isinstance(value, int) or isinstance(plain(text), str))
+    return f'"{text}"' if is_quoted else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedFinding(Finding):
     """A finding with its position in the file, counted from 1, and the line that holds the value.
 
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
-    `fix` holds the edits that resolve the finding; empty where people have to choose, or the text is not plain enough.
+    `edits` are those of the fix in the file; empty where people have to choose, or the text is not plain enough.
     `key` is the position and the line of the key above a mapping or list that begins on a line of its own: the first
     line of the value is about another field than the finding, which may miss one. None for other values.
     """
 
-    finding: Finding
     line: int
     column: int
     excerpt: Excerpt = NO_EXCERPT
     length: int = 0
     value: str = ""
-    fix: tuple[TextEdit, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
     key: tuple[Position, Excerpt] | None = None
 
     @property
     def pointer(self) -> str:
-        return pointer(self.finding.path)
+        return pointer(self.path)
 
     def __str__(self) -> str:
-        return printable(f"{self.finding.code} {self.finding.message}", LINE)
+        return printable(f"{self.code} {self.message}", LINE)
 
     def at(self, file: str) -> str:
         """Return the position in a file as compilers write it."""
@@ -88,7 +129,6 @@ class Located:
 class Suppressor(Enum):
     """What suppresses a finding. The value is the word that reports use."""
 
-    ANNOTATION = "annotation"
     COMMENT = "comment"
     BASELINE = "baseline"
 
@@ -99,7 +139,7 @@ class Suppression:
 
     code: str
     by: Suppressor
-    located: Located | None
+    finding: LocatedFinding | None
     count: int = 1
     reason: str = ""
 
@@ -123,12 +163,12 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     line: int
     subject: Subject
     decision: str
-    findings: tuple[Located, ...] = ()
+    findings: tuple[LocatedFinding, ...] = ()
     patch: tuple[dict[str, Any], ...] = ()
     omitted: Mapping[str, int] = _NOTHING
     reason: str = ""
     source: str = ""
-    users: tuple[Located, ...] = ()
+    users: tuple[LocatedFinding, ...] = ()
     omitted_severities: Mapping[str, Severity] = _NOTHING
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
@@ -138,15 +178,15 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
         """Return the result without some of its findings. The decision follows from those that remain."""
         if not suppressed:
             return self
-        left_out = {id(one.located) for one in suppressed}
+        left_out = {id(suppression.finding) for suppression in suppressed}
         omitted = dict(self.omitted)
-        for one in suppressed:
-            if one.located is None:
-                omitted[one.code] -= one.count
+        for suppression in suppressed:
+            if suppression.finding is None:
+                omitted[suppression.code] -= suppression.count
         omitted = {code: count for code, count in omitted.items() if count}
-        findings = tuple([one for one in self.findings if id(one) not in left_out])
-        severities = [one.finding.severity for one in findings] + [self.omitted_severities[code] for code in omitted]
-        decision = max((POLICY_DECISIONS[one] for one in severities), default=Decision.ALLOWED)
+        findings = tuple([finding for finding in self.findings if id(finding) not in left_out])
+        severities = [finding.severity for finding in findings] + [self.omitted_severities[code] for code in omitted]
+        decision = max((POLICY_DECISIONS[severity] for severity in severities), default=Decision.ALLOWED)
         suppressed = (*self.suppressed, *suppressed)
         return self._replace(decision=decision.label, findings=findings, omitted=omitted, suppressed=suppressed)
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Scope
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Severity
+from webhook.report.evidence import NO_EVIDENCE, Evidence
 from webhook.report.exit_codes import ExitCode
 from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import counted
-from webhook.report.model import DECISIONS, EVERYTHING, SKIPPED, Entry, Result, Selection, Suppressor
-
-if TYPE_CHECKING:
-    from webhook.report.evidence import Evidence
+from webhook.report.model import DECISIONS, EVERYTHING, SKIPPED, Entry, Result, Selection, Suppressor, filled
 
 
 class FailOn(Enum):
@@ -59,10 +57,9 @@ class Tally:
 
     `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
     findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files and
-    folders that are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
-    them. `notes` counts the remarks about suppression. `baseline` is that of the run, if there is one.
-    `assumes_sharing`: nothing says how GPUs are shared, so that the run assumes MPS. `evidence` is what the inputs
-    show of the cluster; None if they show nothing.
+    folders that are not read, `suppressed` the findings that the report leaves out by what suppresses them. `baseline`
+    is that of the run, if there is one. `assumes_sharing`: nothing says how GPUs are shared, so that the run assumes
+    MPS. `evidence` is what the inputs show of the cluster.
     """
 
     def __init__(
@@ -71,7 +68,7 @@ class Tally:
         selection: Selection = EVERYTHING,
         *,
         assumes_sharing: bool = False,
-        evidence: Evidence | None = None,
+        evidence: Evidence = NO_EVIDENCE,
     ) -> None:
         self.settings = settings
         self.selection = selection
@@ -83,8 +80,7 @@ class Tally:
         self.codes: Counter[tuple[str, str]] = Counter()
         self.skipped: Counter[str] = Counter()
         self.unread = LeftUnread()
-        self.suppressed: Counter[tuple[str, Suppressor]] = Counter()
-        self.notes = 0
+        self.suppressed: Counter[Suppressor] = Counter()
         self.baseline: BaselineUse | None = None
         self.unchecked = 0
 
@@ -94,22 +90,15 @@ class Tally:
         elif isinstance(entry, Unread):
             self.unread.add(entry)
         else:
-            self._add_result(entry)
-
-    def _add_result(self, result: Result) -> None:
-        self.decisions[result.decision] += 1
-        if result.decision == SKIPPED and result.reason:
-            self.skipped[result.reason] += 1
-        for located in result.findings:
-            self.codes[located.finding.code, located.finding.severity.label] += 1
-        for code, count in result.omitted.items():
-            self._omitted[code] += count
-        self.unchecked += any(located.finding.code == _UNCHECKED for located in result.findings) and not (
-            is_of_another_kind(result)
-        )
-        for one in result.suppressed:
-            self.suppressed[one.code, one.by] += one.count
-        self.notes += len(result.notes)
+            self.decisions[entry.decision] += 1
+            if entry.decision == SKIPPED and entry.reason:
+                self.skipped[entry.reason] += 1
+            self.codes.update((finding.code, finding.severity.label) for finding in entry.findings)
+            self._omitted.update(entry.omitted)
+            has_unchecked = any(finding.code == _UNCHECKED for finding in entry.findings)
+            self.unchecked += has_unchecked and not is_of_another_kind(entry)
+            for suppression in entry.suppressed:
+                self.suppressed[suppression.by] += suppression.count
 
     @property
     def objects(self) -> int:
@@ -120,15 +109,12 @@ class Tally:
         """How many findings depend on the assumption that nodes share GPUs through MPS; 0 where nothing is assumed."""
         if not self._assumes_sharing:
             return 0
-        listed = sum(count for (code, _), count in self.codes.items() if code in ABOUT_SHARING)
-        return listed + sum(count for code, count in self._omitted.items() if code in ABOUT_SHARING)
-
-    def suppressed_by(self, suppressor: Suppressor) -> int:
-        return sum(count for (_, by), count in self.suppressed.items() if by is suppressor)
+        counts = (*((code, count) for (code, _), count in self.codes.items()), *self._omitted.items())
+        return sum(count for code, count in counts if code in _ABOUT_SHARING)
 
     def summary(self) -> dict[str, Any]:
-        unread = {"unread": self.unread.data()} if self.unread else {}
-        return {"objects": self.objects, **self.decisions, "errors": self.errors, **unread}
+        unread = self.unread.data() if self.unread else {}
+        return {"objects": self.objects, **self.decisions, "errors": self.errors, **filled(unread=unread)}
 
     def exit_code(self, fail_on: FailOn) -> ExitCode:
         """The exit code of the run: wrong input comes before denials."""
@@ -138,7 +124,7 @@ class Tally:
         return ExitCode.DENIED if fails else ExitCode.OK
 
 
-ABOUT_SHARING = frozenset(check.code for check in CHECKS if check.scope in (Scope.MPS, Scope.SHARED)) - {"GPS024"}
+_ABOUT_SHARING = frozenset(check.code for check in CHECKS if check.scope in (Scope.MPS, Scope.SHARED)) - {"GPS024"}
 """The checks that report nothing where nodes share no GPUs. GPS024 assumes nothing: it knows how they share them."""
 
 _UNCHECKED = "GPS023"
@@ -196,8 +182,7 @@ def assumption(tally: Tally) -> str:
     """Return what the run assumes, and how to name the cluster; empty where no finding depends on it."""
     if not tally.assumed:
         return ""
-    proposals = () if tally.evidence is None else tally.evidence.proposals
-    proposed = "".join(f"; {one}" for one in proposals)
+    proposed = "".join(f"; {proposal}" for proposal in tally.evidence.proposals)
     depends = "1 finding depends" if tally.assumed == 1 else f"{tally.assumed} findings depend"
     return (
         f"assumed: {ASSUMED}. {depends} on it. Name the cluster by --context, --facts, --profile (whole-cards if it "
@@ -207,7 +192,7 @@ def assumption(tally: Tally) -> str:
 
 def is_of_another_kind(result: Result) -> bool:
     """Return whether a finding says that the kind is misspelt, so that the report need not say so again."""
-    return any(one.finding.code == _UNCHECKED and one.finding.path == _KIND for one in result.findings)
+    return any(finding.code == _UNCHECKED and finding.path == _KIND for finding in result.findings)
 
 
 _KIND = ("kind",)

@@ -1,4 +1,4 @@
-"""The interface of a format of `check`: a writer that turns entries into text, and the page where the text appears."""
+"""The interface of the formats of `check`."""
 
 from __future__ import annotations
 

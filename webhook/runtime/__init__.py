@@ -1,1 +1,1 @@
-"""What long-running parts of the process share: retry, failure reports, the supervisor."""
+"""What long-running parts of the process share: retry and failure reports."""

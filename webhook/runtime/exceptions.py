@@ -76,24 +76,20 @@ _MORE = "; and more"
 def _links(error: BaseException) -> Iterator[_Link]:
     """The exceptions of a failure, each once although chains may be cyclic; at most one more than are described."""
     seen: set[int] = set()
-    waiting = [("", error)]
+    waiting: list[_Link] = [("", error)]
     while waiting and len(seen) <= _EXCEPTIONS:
         relation, found = waiting.pop()
-        if id(found) not in seen:
-            seen.add(id(found))
-            yield relation, found
-            waiting.extend(reversed(list(_leading_to(found))))
-
-
-def _leading_to(error: BaseException) -> Iterator[_Link]:
-    """The exceptions that this one wraps, was raised from, or was raised while handling, unless suppressed."""
-    if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions[: _EXCEPTIONS + 1]:
-            yield "; with ", one
-    if error.__cause__ is not None:
-        yield "; caused by ", error.__cause__
-    elif error.__context__ is not None and not error.__suppress_context__:
-        yield "; while handling ", error.__context__
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield relation, found
+        # The last one comes next.
+        if found.__cause__ is not None:
+            waiting.append(("; caused by ", found.__cause__))
+        elif found.__context__ is not None and not found.__suppress_context__:
+            waiting.append(("; while handling ", found.__context__))
+        if isinstance(found, BaseExceptionGroup):
+            waiting += [("; with ", wrapped) for wrapped in reversed(found.exceptions[: _EXCEPTIONS + 1])]
 
 
 def _place(error: BaseException) -> str:

@@ -73,27 +73,25 @@ class Backoff:
 class RateLimiter:
     """A token bucket for writes: two writers that disagree must not overload the API server.
 
-    `burst` writes are allowed at once, and one more after each `refill` seconds.
+    Ten writes are allowed at once, and one more after each ten seconds.
     """
 
-    def __init__(self, burst: float = _BURST, refill: float = _REFILL) -> None:
-        self._burst = burst
-        self._refill = refill
-        self._tokens = burst
+    def __init__(self) -> None:
+        self._tokens = _BURST
         self._counted = monotonic()
 
     def wait(self) -> float:
         """Seconds until a write is allowed; 0 if one is allowed now."""
         now = monotonic()
-        self._tokens = min(self._burst, self._tokens + (now - self._counted) / self._refill)
+        self._tokens = min(_BURST, self._tokens + (now - self._counted) / _REFILL)
         self._counted = now
-        return max(0.0, (1 - self._tokens) * self._refill)
+        return max(0.0, (1 - self._tokens) * _REFILL)
 
     @property
     def full(self) -> bool:
         """Whether no write was made for some time, so that the whole burst is available."""
         self.wait()
-        return self._tokens == self._burst
+        return self._tokens == _BURST
 
     def spend(self) -> None:
         self._tokens -= 1

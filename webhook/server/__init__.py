@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from webhook.server.app import Server, StartError
-from webhook.server.live_config import File, Files
+from webhook.server.live_config import File
 
-__all__ = ["File", "Files", "Server", "StartError"]
+__all__ = ["File", "Server", "StartError"]

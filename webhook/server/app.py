@@ -7,24 +7,22 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 
 from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import FactsSettings
-from webhook.runtime.supervisor import Supervisor
 from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.http.protocol import ConnectionTerms
-from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
-from webhook.server.lifecycle import Health, Lifecycle, Phase
+from webhook.server.http.server import Handler, HttpServer
+from webhook.server.http.slots import Slots
+from webhook.server.lifecycle import Health, Lifecycle, Phase, Supervisor, log_readiness
 from webhook.server.limits import Bounds
-from webhook.server.live_config import Files, LiveConfig
+from webhook.server.live_config import File, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
-from webhook.server.readiness import ReadinessLog
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
 from webhook.server.tls import Credentials, is_authorized
@@ -45,8 +43,6 @@ _REFUSING = 0.2
 _LAST_ANSWERS = 1.0
 """Seconds that clients have to read their last answers."""
 
-_NO_FILES = Files()
-
 
 class StartError(Exception):
     """The server cannot start. The message says why."""
@@ -55,11 +51,20 @@ class StartError(Exception):
 class Server:
     """The webhook: reviews over HTTPS, health and metrics over HTTP. Raises StartError.
 
+    `settings_file` and `facts_file` are what the settings and facts were read from, if they can be read again.
     `supervisor` runs what keeps the server up to date. `requirements` are further conditions of readiness, by name, and
     `details` what `/readyz?verbose` reports besides, by name.
     """
 
-    def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, files: Files = _NO_FILES) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        facts: Facts,
+        log: EventLog,
+        *,
+        settings_file: File | None = None,
+        facts_file: File | None = None,
+    ) -> None:
         self.settings = configuration.server
         self.log = log
         # What libraries log goes into the event log, before one logs: Python would write it to standard error as it is.
@@ -78,21 +83,23 @@ class Server:
         bounds = self._affordable(configuration.settings.facts)
         self.reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         subjects = frozenset(configuration.tls.client_subjects)
-        self.review_acceptor = Acceptor(self._http(self.reviews.handle, subjects), bounds.connections, log)
-        health = Health(self._conditions, self.details, metrics)
-        self.health_acceptor = Acceptor(self._http(health.handle, frozenset()), _HEALTH_CONNECTIONS, log)
+        slots = Slots(bounds.connections, keeps=True)
+        self.review_acceptor = Acceptor(self._http(self.reviews.handle, slots, subjects), log)
+        health, slots = Health(self._conditions, self.details, metrics), Slots(_HEALTH_CONNECTIONS, keeps=False)
+        self.health_acceptor = Acceptor(self._http(health.handle, slots, frozenset()), log)
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
         self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
-        self.reload = Reload([*self.live.sources(files), *self.credentials.sources()], log, metrics)
+        self.reload = Reload([*self.live.sources(settings_file, facts_file), *self.credentials.sources()], log, metrics)
         self.supervisor.add("reload", self.reload.watch)
-        self.supervisor.add("readiness", ReadinessLog(self._conditions, self._is_stopping, log).run)
+        self.supervisor.add("readiness", partial(log_readiness, self._conditions, self.lifecycle, log.event))
 
     async def run(self) -> None:
         try:
             await self.startup()
             await self.lifecycle.reached(Phase.DRAINING)
             self.log.event("info", "stopping")
-            await self._drain_until_stopped()
+            await _first(self.lifecycle.reached(Phase.STOPPED), self._drain())
+            self.lifecycle.enter(Phase.CLOSING)
         finally:
             await self.shutdown()
 
@@ -109,7 +116,7 @@ class Server:
         except InputError as error:
             raise StartError(str(error)) from None
         self.supervisor.start()
-        await self._first_certificate()
+        await _first(self.credentials.presented.wait(), self.lifecycle.reached(Phase.DRAINING))
         if self.lifecycle.phase is Phase.STARTING:
             self._listen(self.review_acceptor, self.settings.port)
             self.lifecycle.enter(Phase.SERVING)
@@ -122,7 +129,7 @@ class Server:
         for acceptor in (self.review_acceptor, self.health_acceptor):
             await acceptor.close(0.0 if self.lifecycle.phase is Phase.STOPPED else _LAST_ANSWERS)
         self.watchdog.stop()
-        if self._has_listened:
+        if self.review_acceptor.port > 0:
             self.log.event("info", "stopped")
 
     def stop(self) -> None:
@@ -133,36 +140,13 @@ class Server:
             self.log.event("warning", "stopping at once")
             self.lifecycle.enter(Phase.STOPPED)
 
-    # Start.
-
     def _listen(self, acceptor: Acceptor, port: int) -> None:
         try:
             acceptor.listen(self.settings.host, port)
         except OSError as error:
-            raise StartError(f"cannot listen on {self.settings.host}:{port}: {_why(error)}") from None
-
-    async def _first_certificate(self) -> None:
-        """Wait until there is a certificate to present, or until the server is stopped before."""
-        presented = asyncio.ensure_future(self.credentials.presented.wait())
-        stopped = asyncio.ensure_future(self.lifecycle.reached(Phase.DRAINING))
-        await asyncio.wait((presented, stopped), return_when=asyncio.FIRST_COMPLETED)
-        presented.cancel()
-        stopped.cancel()
-
-    # End.
-
-    async def _drain_until_stopped(self) -> None:
-        stopped = asyncio.ensure_future(self.lifecycle.reached(Phase.STOPPED))
-        drained = asyncio.ensure_future(self._drain())
-        try:
-            await asyncio.wait((stopped, drained), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopped.cancel()
-            drained.cancel()
-            await asyncio.wait((stopped, drained))
-        if not drained.cancelled():
-            drained.result()
-        self.lifecycle.enter(Phase.CLOSING)
+            # The system's own words; the loop wraps those about addresses in its own.
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+            raise StartError(f"cannot listen on {self.settings.host}:{port}: {why}") from None
 
     async def _drain(self) -> None:
         """Wait for the endpoints to go, accept no more connections, answer what is open: so no review is lost.
@@ -181,48 +165,29 @@ class Server:
         http.refuse_bodies()
         await _within(seconds * _REFUSING, http.quiet(0))
 
-    # Readiness.
-
-    @property
-    def _has_listened(self) -> bool:
-        return self.review_acceptor.port > 0
-
-    def _is_stopping(self) -> bool:
-        return self.lifecycle.phase >= Phase.DRAINING
-
     def _conditions(self) -> dict[str, bool]:
-        own = {"listening": self._has_listened, "not stopping": not self._is_stopping()}
+        own = {"listening": self.review_acceptor.port > 0, "not stopping": self.lifecycle.phase < Phase.DRAINING}
         return own | {name: holds() for name, holds in self.requirements.items()}
 
-    # Parts.
-
-    def _http(self, handler: Handler, subjects: frozenset[str]) -> HttpServer:
+    def _http(self, handler: Handler, slots: Slots, subjects: frozenset[str]) -> HttpServer:
         settings, knows = self.settings, partial(is_authorized, subjects)
         terms = ConnectionTerms(settings.header_timeout, self.watchdog.arrival, knows, self.metrics.close)
-        try:
-            return HttpServer(handler, terms, settings.keep_alive, self.log, self.metrics)
-        except UnsupportedAiohttpError as error:
-            raise StartError(str(error)) from None
+        return HttpServer(handler, slots, terms, settings.keep_alive, self.log, self.metrics)
 
     def _affordable(self, facts: FactsSettings) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""
         settings, files = self.settings, limits.raised_open_files()
         bounds = Bounds(settings.body_limit, settings.max_connections)
-        bounds = self._lowered(
-            bounds,
-            replace(bounds, connections=min(bounds.connections, limits.affordable_connections(files))),
-            f"the limit of {files} open files",
-        )
+        connections = min(bounds.connections, limits.affordable_connections(files))
+        bounds = self._lowered(bounds, Bounds(bounds.body, connections), f"the limit of {files} open files")
         if (allowed := limits.memory_limit()) is None:
             return bounds
         self.metrics.memory_limit.set(allowed)
         room = limits.room(allowed, facts)
         fit = limits.fitting(bounds, room)
-        if fit.bytes > room:
-            missing = fit.bytes - room
-            self.log.event(
-                "warning", "memory limit too small for the costliest reviews", limit=allowed, missing=missing
-            )
+        if (missing := fit.bytes - room) > 0:
+            event = "memory limit too small for the costliest reviews"
+            self.log.event("warning", event, limit=allowed, missing=missing)
         return self._lowered(bounds, fit, f"the memory limit of {allowed} bytes")
 
     def _lowered(self, bounds: Bounds, fit: Bounds, limit: str) -> Bounds:
@@ -234,6 +199,20 @@ class Server:
         return fit
 
 
+async def _first(*conditions: Awaitable[object]) -> None:
+    """Wait until one of several conditions holds. Raises what it raises, and cancels the others."""
+    tasks = [asyncio.ensure_future(condition) for condition in conditions]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
 async def _within(seconds: float, condition: Awaitable[None]) -> bool:
     """Wait for a condition, at most this long; returns whether it holds."""
     try:
@@ -242,10 +221,3 @@ async def _within(seconds: float, condition: Awaitable[None]) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def _why(error: OSError) -> str:
-    """The system's own words; the loop wraps those about addresses in its own."""
-    if error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)
-    return error.strerror or str(error)

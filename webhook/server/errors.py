@@ -60,7 +60,7 @@ def answer(refusal: RequestError) -> web.Response:
         status=refusal.status,
         body=msgspec.json.encode(status) + b"\n",
         content_type="application/json",
-        headers=refusal.headers,
+        headers={"Server": BANNER} | refusal.headers,
     )
     if refusal.closes:
         response.force_close()

@@ -1,13 +1,18 @@
-"""The phases of a server's life, and the health endpoints that report them."""
+"""The phases of a server's life, the health endpoints and log lines that report them, and tasks in the background."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Awaitable, Callable, Mapping
 from enum import IntEnum
+from time import monotonic
+from typing import Any
 
 from aiohttp import web
 
+from webhook.runtime import exceptions, retry
+from webhook.runtime.failure_log import LogEvent
 from webhook.server.observe.metrics import Metrics
 
 
@@ -54,6 +59,9 @@ class Lifecycle:
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+_EXPOSED = 1.0
+"""Seconds for which an exposition of the metrics is served: to make it takes a millisecond of the event loop."""
+
 
 class Health:
     """Answers probes and scrapes. Readiness depends on `conditions`, by name; `details` are for people, by name."""
@@ -64,6 +72,7 @@ class Health:
         self._conditions = conditions
         self._details = details
         self._metrics = metrics
+        self._exposition, self._exposed, self._expositions = b"", -math.inf, 0
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         if request.method not in ("GET", "HEAD"):
@@ -72,17 +81,86 @@ class Health:
             case "/livez":
                 return web.Response(text="ok\n")
             case "/readyz":
-                return self._readyz("verbose" in request.query)
+                conditions = self._conditions()
+                ready = all(conditions.values())
+                lines = ["ok" if ready else "not ready"]
+                if "verbose" in request.query:
+                    details = [f"[ ]{name}: {describe()}" for name, describe in self._details.items()]
+                    lines[:0] = [*(f"[{'+' if holds else '-'}]{name}" for name, holds in conditions.items()), *details]
+                return web.Response(status=200 if ready else 503, text="\n".join(lines) + "\n")
             case "/metrics":
-                return web.Response(body=self._metrics.text(), headers={"Content-Type": _METRICS_TYPE})
+                now = monotonic()
+                if now - self._exposed >= _EXPOSED:
+                    self._exposition, self._exposed = self._metrics.text(), now
+                    self._expositions += 1
+                headers = {"Content-Type": _METRICS_TYPE, "ETag": f'"{self._expositions}"'}
+                return web.Response(body=self._exposition, headers=headers)
         return web.Response(status=404, text="not found; see /livez, /readyz and /metrics\n")
 
-    def _readyz(self, verbose: bool) -> web.Response:
-        conditions = self._conditions()
-        ready = all(conditions.values())
-        lines: list[str] = []
-        if verbose:
-            lines += [f"[{'+' if holds else '-'}]{name}" for name, holds in conditions.items()]
-            lines += [f"[ ]{name}: {describe()}" for name, describe in self._details.items()]
-        lines.append("ok" if ready else "not ready")
-        return web.Response(status=200 if ready else 503, text="\n".join(lines) + "\n")
+
+_LOOK = 1.0
+"""Seconds between two looks at the conditions."""
+
+_PATIENCE = 10.0
+"""Seconds that a replica may be unready without a line, as it usually is when it starts."""
+
+_AGAIN = 60.0
+"""Seconds between two lines."""
+
+
+async def log_readiness(conditions: Callable[[], dict[str, bool]], lifecycle: Lifecycle, log: LogEvent) -> None:
+    """Log every minute which conditions of readiness do not hold, until all of them hold or the server stops."""
+    due: float | None = None
+    logged = False
+    while lifecycle.phase < Phase.DRAINING:
+        reasons = [name for name, holds in conditions().items() if not holds]
+        if not reasons:
+            if logged:
+                log("info", "ready")
+            due, logged = None, False
+        elif due is None:
+            due = retry.monotonic() + _PATIENCE
+        elif retry.monotonic() >= due:
+            log("warning", "not ready", reasons=reasons)
+            due, logged = retry.monotonic() + _AGAIN, True
+        await retry.delay(_LOOK)
+
+
+_RESTART_AFTER = 5.0
+"""Seconds until a task that failed is restarted."""
+
+
+class Supervisor:
+    """Runs each background task until the server stops. A task that fails is logged and restarted."""
+
+    def __init__(self, log: LogEvent, *, restart_after: float = _RESTART_AFTER) -> None:
+        self._log = log
+        self._restart_after = restart_after
+        self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = asyncio.Event()
+
+    def add(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        self._runs[name] = run
+
+    def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._keep(name, run), name=name) for name, run in self._runs.items()]
+
+    async def stop(self) -> None:
+        self._stopping.set()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _keep(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        task: asyncio.Task[Any] = asyncio.current_task()  # type: ignore[assignment]  # it runs in one
+        while not self._stopping.is_set():
+            cancellations = task.cancelling()
+            try:
+                await run()
+            except (asyncio.CancelledError, Exception) as error:
+                # A library may end a call with CancelledError although nothing cancels this task.
+                if isinstance(error, asyncio.CancelledError) and task.cancelling() > cancellations:
+                    raise
+                self._log("error", "internal error", task=name, **exceptions.fields(error))
+            await retry.wait_for_event(self._stopping, self._restart_after)

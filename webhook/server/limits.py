@@ -112,8 +112,8 @@ def _pages() -> tuple[int, int]:
     return int(resident_pages), int(shared)
 
 
-_KEPT = 192
-"""Descriptors for everything else: 128 connections of the health port, files to reload, calls to the API server."""
+_KEPT = 576
+"""Descriptors for everything else: 384 clients that wait, the health port, files to reload, calls to the API server."""
 
 
 def raised_open_files() -> int:

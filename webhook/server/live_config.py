@@ -1,32 +1,34 @@
-"""The active settings and facts: one snapshot, replaced as a whole and read once per request."""
+"""The active settings and facts: one snapshot, replaced as a whole and read once per request.
+
+Digests let people and alerts compare replicas: they are equal on replicas that decide alike. A digest has 48 bits, so
+that a metric, a float, holds it exactly.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from webhook.diagnostics import Diagnostic, InputError
-from webhook.policy.decided import Decided
+import msgspec
+
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.steps import Steps
+from webhook.policy.snapshot import MODES, Cap, Snapshot
+from webhook.policy.steps import Steps, finished
 from webhook.runtime.failure_log import Recently
 from webhook.runtime.retry import next_turn
-from webhook.server.mode_cap import ModeCap
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import ReloadedSource
-from webhook.server.versions import Versions
+from webhook.server.reload import ReloadedSource, content
 from webhook.settings.configuration import Configuration, changeable, fixed
-from webhook.settings.schema_tree import object_of, write
+from webhook.settings.members import write
 
 Made = TypeVar("Made")
 
@@ -42,28 +44,16 @@ class File:
     parse: Callable[[bytes], Any]
     loaded: bytes
 
-    def read(self) -> bytes:
-        """Its content. Raises InputError."""
-        try:
-            return self.path.read_bytes()
-        except OSError as error:
-            raise InputError([Diagnostic(str(self.path), 0, 0, error.strerror or str(error))]) from None
 
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """The files that settings and facts were read from; None if they cannot be read again."""
-
-    settings: File | None = None
-    facts: File | None = None
+_NO_CAP: Final = MODES[-1]
 
 
 class LiveConfig:
     """The settings and facts that can change while the server runs. Settings of the process need a restart.
 
     A new evaluator is built in steps, between which the server handles requests. One is built at a time, and always of
-    the newest settings and facts; `replaced` is set after each one. `installed_text` is the text of the settings that
-    the API server has; None if it is not known, so that the file's counts.
+    the newest settings and facts. `installed_text` is the text of the settings that the API server has; None if it is
+    not known, so that the file's counts.
     """
 
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, metrics: Metrics) -> None:
@@ -75,52 +65,54 @@ class LiveConfig:
         self._built = 0
         self._building = asyncio.Lock()
         self._log = log
-        self._cap = ModeCap(log, metrics)
-        self._versions = Versions(self._settings, facts, self._cap.value, metrics)
+        self._metrics = metrics
+        self._cap: Cap = _NO_CAP
+        self._unknown_cap: str | None = None
+        self._facts_digest = FactsDigest()
+        self._digests = {"facts": finished(self._facts_digest.of(facts))}
+        self._generations = {"settings": 1, "facts": 1}
+        self._warnings = ClusterWarnings(log, metrics)
         self.installed_text: bytes | None = None
-        self.replaced = asyncio.Event()
-        self._decided = _decided(self._settings)
-        self._policies_stopped = False
-        self.evaluator = Evaluator.of(self._settings, facts).leaving(self._decided)
-        self._doubts = ClusterDoubts(log, metrics)
-        self._doubts.observe(self.evaluator.ruleset)
+        self._enforce(Evaluator.of(self._settings, facts))
+        self._warnings.observe(self.evaluator.snapshot)
 
-    def sources(self, files: Files) -> Iterator[ReloadedSource]:
+    def sources(self, settings: File | None, facts: File | None) -> Iterator[ReloadedSource]:
         """The files to read again, each with the function that applies its new content."""
-        if files.settings is not None:
-            yield ReloadedSource(
-                "settings",
-                partial(self._text, files.settings),
-                files.settings.parse,
-                self.apply_settings,
-                files.settings.loaded,
-            )
-        if files.facts is not None:
-            yield ReloadedSource(
-                "facts", files.facts.read, files.facts.parse, self.apply_facts_file, files.facts.loaded
-            )
+        if settings is not None:
 
-    def _text(self, file: File) -> bytes:
-        """The text of the settings. Raises InputError."""
-        return file.read() if self.installed_text is None else self.installed_text
+            def read() -> bytes:
+                return self.installed_text or content(settings.path)
+
+            yield ReloadedSource("settings", read, settings.parse, self.apply_settings, settings.loaded)
+        if facts is not None:
+            yield ReloadedSource(
+                "facts", partial(content, facts.path), facts.parse, self.apply_facts_file, facts.loaded
+            )
 
     def describe(self, what: str) -> str:
-        """The settings or the facts in force, in a form that replicas can be compared by."""
-        cap = self._cap.description if what == "settings" else ""
-        return ", ".join(filter(None, (self._versions.describe(what), cap)))
+        """The settings or the facts in force, in a form in which people compare replicas."""
+        version = f"{shown(self._digests[what])}, generation {self._generations[what]}"
+        is_capped = what == "settings" and self._cap != _NO_CAP
+        return f"{version}, mode capped to {self._cap}" if is_capped else version
 
     def cap_mode(self, mode: str | None) -> None:
-        """Cap the mode everywhere, at once; None lifts the cap. An unknown mode is logged and changes nothing."""
-        self._cap.take(mode)
-        self.evaluator = self.evaluator.capped(self._cap.value)
-        self.replaced.set()
-        self._versions.take_settings(self.evaluator.ruleset.settings, self._cap.value)
-
-    def stop_policies(self, stopped: bool) -> None:
-        """Let the hooks decide about what policies leave while a cap of their own stops them."""
-        if stopped != self._policies_stopped:
-            self._policies_stopped = stopped
-            self.evaluator = self.evaluator.leaving(self._decided_by_both(self.evaluator.ruleset.settings))
+        """Cap the mode everywhere, at once; None lifts the cap. An unknown mode is logged once and changes nothing."""
+        wanted = _NO_CAP if mode is None else mode
+        if wanted not in MODES:
+            if wanted != self._unknown_cap:
+                self._unknown_cap = wanted
+                expected = {"allowed": ", ".join(MODES[:-1]), "cap": self._cap}
+                self._log.event("error", "unknown mode cap ignored", mode=printable(wanted), **expected)
+            return
+        self._unknown_cap = None
+        if wanted == self._cap:
+            return
+        before, self._cap = self._cap, wanted
+        if wanted == _NO_CAP:
+            self._log.event("info", "mode no longer capped", before=before)
+        else:
+            self._log.event("warning", "mode capped", cap=wanted, before=before)
+        self._enforce(self.evaluator)
 
     async def apply_settings(self, configuration: Configuration) -> None:
         """Apply new settings. Those that need a restart are logged and stay as they are."""
@@ -133,7 +125,8 @@ class LiveConfig:
             return
         self._settings = settings
         await self._replace_snapshot()
-        self._versions.count_settings()
+        self._generations["settings"] += 1
+        self._export()
 
     async def apply_facts_file(self, facts: Facts) -> None:
         self._facts_file = facts
@@ -156,32 +149,25 @@ class LiveConfig:
             building = self._changes
             known = {field: value for field, value in self._cluster_facts.items() if value is not None}
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
-            digest = await _in_steps(self._versions.digesting(built.ruleset.facts))
-            self.evaluator = built.leaving(self._decided_by_both(built.ruleset.settings)).capped(self._cap.value)
-            self.replaced.set()
+            digest = await _in_steps(self._facts_digest.of(built.snapshot.facts))
             self._built = building
-            self._doubts.observe(built.ruleset)
-            self._versions.take_facts(digest)
-            self._versions.take_settings(built.ruleset.settings, self._cap.value)
+            self._warnings.observe(built.snapshot)
+            self._generations["facts"] += digest != self._digests["facts"]
+            self._digests["facts"] = digest
+            self._enforce(built)
 
-    def _decided_by_both(self, settings: Settings) -> Decided | None:
-        """What policies decide under these settings and under those of the start; nothing while a cap stops them.
+    def _enforce(self, evaluator: Evaluator) -> None:
+        """Put an evaluator in force under the cap."""
+        self.evaluator = evaluator.capped(self._cap)
+        self._digests["settings"] = settings_digest(evaluator.snapshot.settings, self._cap)
+        self._export()
 
-        A change of the ConfigMap alone does not change the policies.
-        """
-        decided = _decided(settings)
-        if decided is None or self._decided is None or self._policies_stopped:
-            return None
-        return Decided(decided.codes & self._decided.codes, decided.kinds & self._decided.kinds)
-
-
-def _decided(settings: Settings) -> Decided | None:
-    """What policies decide under these settings; None without policies."""
-    if not settings.policies.enabled:
-        return None
-    from webhook.inprocess.decided import decided  # most servers have no policies
-
-    return decided(settings, write(object_of(Settings), settings))
+    def _export(self) -> None:
+        self._metrics.generation.set(self._generations["settings"])
+        for what, digest in self._digests.items():
+            self._metrics.digest.labels(what).set(digest)
+        for mode in MODES[:-1]:
+            self._metrics.mode_cap.labels(mode).set(mode == self._cap)
 
 
 def _unread(before: Settings, after: Settings) -> list[str]:
@@ -204,11 +190,71 @@ async def _in_steps(steps: Steps[Made]) -> Made:
         await next_turn()
 
 
+_BYTES: Final = 6
+_MASK: Final = 2 ** (8 * _BYTES) - 1
+_BATCH: Final = 100
+"""Objects that are digested in one go: 100 nodes with 40 labels each take two milliseconds."""
+
+_encoder: Final = msgspec.json.Encoder(order="deterministic", enc_hook=dict)  # for mappings that are no dict
+
+
+def settings_digest(settings: Settings, cap: Cap) -> int:
+    """The digest of the policy's settings under a cap."""
+    return _digest(_encoder.encode([write(settings), cap]))
+
+
+def shown(digest: int) -> str:
+    """The digest as people compare it."""
+    return f"{digest:0{2 * _BYTES}x}"
+
+
+class FactsDigest:
+    """The digest of facts. Only objects that the last facts did not have cost more than a look-up."""
+
+    def __init__(self) -> None:
+        # By part and identity, because looking up an object by its value would cost as much as its digest. The object
+        # stays in the value, so that no other one gets its identity.
+        self._known: dict[tuple[str, int], tuple[Any, int]] = {}
+
+    def of(self, facts: Facts) -> Steps[int]:
+        """The digest, made in steps: the sum of the digests of all objects, which does not depend on their order."""
+        known: dict[tuple[str, int], tuple[Any, int]] = {}
+        total = 0
+        for number, (part, value) in enumerate(_objects(facts)):
+            key = part, id(value)
+            entry = self._known.get(key) or (value, _digest(_encoder.encode([part, value])))
+            known[key] = entry
+            total += entry[1]
+            if number % _BATCH == _BATCH - 1:
+                yield
+        self._known = known
+        return total & _MASK
+
+
+def _objects(facts: Facts) -> Iterator[tuple[str, Any]]:
+    """The objects of the known parts, each with the name of its part; None stands for the part itself.
+
+    So a part that is known to be empty differs from an unknown one.
+    """
+    for part in fields(facts):
+        value = getattr(facts, part.name)
+        if isinstance(value, tuple):
+            yield part.name, None
+            for each in value:
+                yield part.name, each
+        elif value is not None:
+            yield part.name, value
+
+
+def _digest(content: bytes) -> int:
+    return int.from_bytes(sha256(content).digest()[:_BYTES])
+
+
 _NAMED: Final = 20
 """Names in a log line."""
 
 
-class ClusterDoubts:
+class ClusterWarnings:
     """Nodes of which it is unknown how they share their cards, and shared resources that a DeviceClass serves."""
 
     def __init__(self, log: EventLog, metrics: Metrics) -> None:
@@ -219,31 +265,24 @@ class ClusterDoubts:
         self._only_warns = False
         self._recently = Recently()
 
-    def observe(self, snapshot: Ruleset) -> None:
+    def observe(self, snapshot: Snapshot) -> None:
         index = snapshot.nodes.index
-        self._observe_nodes([node.name for node in index.nodes(index.unknown)])
-        shared = (resource.name for resource in snapshot.settings.resources if resource.kind == "shared")
-        self._observe_classes([name for name in shared if name in snapshot.nodes.dynamic], snapshot.nodes.known)
-
-    def _observe_nodes(self, unknown: Sequence[str]) -> None:
+        unknown = [node.name for node in index.nodes(index.unknown)]
         self._metrics.unknown_nodes.set(len(unknown))
-        if unknown == self._unknown:
-            return
+        is_new = unknown != self._unknown and self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()])
         self._unknown = unknown
-        if not self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()]):
-            return
-        if not unknown:
+        if is_new and unknown:
+            names = [printable(name) for name in unknown[:_NAMED]]
+            reason = (
+                "no label shows how they share their cards, or they have more labels, taints or resources than are kept"
+            )
+            self._log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
+        elif is_new:
             self._log.event("info", "no node of unknown class is left")
-            return
-        names = [printable(name) for name in unknown[:_NAMED]]
-        reason = (
-            "no label shows how they share their cards, or they have more labels, taints or resources than are kept"
-        )
-        self._log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
-
-    def _observe_classes(self, served: Sequence[str], nodes_are_known: bool) -> None:
+        shared = (resource.name for resource in snapshot.settings.resources if resource.kind == "shared")
+        served = [name for name in shared if name in snapshot.nodes.dynamic]
         self._metrics.served_dynamically.set(len(served))
-        only_warns = bool(served) and not nodes_are_known
+        only_warns = bool(served) and not snapshot.nodes.known
         if served == self._served and only_warns == self._only_warns:
             return
         self._served, self._only_warns = served, only_warns

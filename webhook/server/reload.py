@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from webhook.diagnostics import InputError
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.runtime import exceptions
 from webhook.runtime.retry import wait_for_event
 from webhook.server.observe.log import EventLog
@@ -15,6 +16,14 @@ from webhook.server.observe.metrics import Metrics
 
 _INTERVAL = 10.0
 """Seconds between two reads. File events do not help: the kubelet replaces a symbolic link two folders above."""
+
+
+def content(file: str | Path) -> bytes:
+    """The content of a file. Raises InputError."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InputError([Diagnostic(str(file), 0, 0, error.strerror or str(error))]) from None
 
 
 @dataclass(slots=True)
@@ -52,7 +61,7 @@ class Reload:
         self._interval = interval
         self._asked = asyncio.Event()
         for source in sources:
-            metrics.expect(source.what)
+            metrics.expect_reloads(source.what)
 
     async def first(self) -> None:
         """Load every source that is not active yet. Raises InputError."""
@@ -79,30 +88,27 @@ class Reload:
                 await self._reload(source, asked)
 
     async def _reload(self, source: ReloadedSource, asked: bool) -> None:
-        async with source.reading:
-            await self._reload_alone(source, asked)
-
-    async def _reload_alone(self, source: ReloadedSource, asked: bool) -> None:
         """Read the content, and activate it if it has changed. Log and count errors, whatever they are."""
         content: Any = None
-        try:
-            content = await asyncio.to_thread(source.read)
-            if content == source.active:
-                if source.rejected is not None:
-                    source.rejected = None
-                    self._log.event("info", "restored to the active version", what=source.what)
-                elif asked:
-                    self._log.event("info", "unchanged", what=source.what)
-                return
-            await source.activate(content)
-        except InputError as error:
-            self._reject(source, content or str(error), str(error), asked)
-        except Exception as error:
-            why = exceptions.reason(error)
-            self._reject(source, content or why, f"internal error: {why}", asked, stack=exceptions.stack(error))
-        else:
-            self._metrics.reloaded(source.what, "taken")
-            self._log.event("info", "reloaded", what=source.what)
+        async with source.reading:
+            try:
+                content = await asyncio.to_thread(source.read)
+                if content == source.active:
+                    if source.rejected is not None:
+                        source.rejected = None
+                        self._log.event("info", "restored to the active version", what=source.what)
+                    elif asked:
+                        self._log.event("info", "unchanged", what=source.what)
+                    return
+                await source.activate(content)
+            except InputError as error:
+                self._reject(source, content or str(error), str(error), asked)
+            except Exception as error:
+                why = exceptions.reason(error)
+                self._reject(source, content or why, f"internal error: {why}", asked, stack=exceptions.stack(error))
+            else:
+                self._metrics.reloaded(source.what, "taken")
+                self._log.event("info", "reloaded", what=source.what)
 
     def _reject(self, source: ReloadedSource, content: Any, problems: str, asked: bool, **fields: str) -> None:
         """Log and count the problems of a content once, and again when asked."""

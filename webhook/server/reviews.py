@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -12,10 +11,8 @@ from urllib.parse import parse_qs
 
 from aiohttp import hdrs, web
 
-import webhook.manifests.compose
 import webhook.manifests.jsontext
 import webhook.policy.launchers.programs
-import webhook.policy.placement.configured
 import webhook.policy.placement.nearest  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
 from webhook.policy.memo import memo
@@ -36,10 +33,7 @@ _CONTINUE = "100-continue"
 
 
 class Reviews:
-    """Answers each review with one snapshot of settings and facts.
-
-    `on_outcome` is called with each outcome, on any thread; it must not wait.
-    """
+    """Answers each review with one snapshot of settings and facts."""
 
     def __init__(
         self, live: LiveConfig, limits: Limits, bounds: Bounds, lifecycle: Lifecycle, log: EventLog, metrics: Metrics
@@ -51,10 +45,9 @@ class Reviews:
         self._bodies = Bodies(bounds, limits.body_timeout)
         self._log = log
         self._metrics = metrics
-        self.on_outcome: Callable[[Outcome], None] | None = None
         metrics.in_flight.set_function(lambda: self._shedder.in_flight + self._large.in_flight)
-        metrics.large.set_function(lambda: self._large.in_flight)
-        metrics.held.set_function(lambda: self._bodies.held)
+        metrics.large_reviews.set_function(lambda: self._large.in_flight)
+        metrics.large_bodies.set_function(lambda: self._bodies.held)
 
     def refuse_large(self) -> None:
         """Refuse the large reviews that wait, the one that is processed, and all that follow."""
@@ -104,17 +97,10 @@ class Reviews:
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         except BadReviewError as error:
             raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
-        answered = outcome.body()
+        answered, uid = outcome.body(), outcome.request.uid
         ended = monotonic()
         self._metrics.observe(hook, outcome, ended - arrived)
-        self._record(hook, outcome, ended - started)
-        if self.on_outcome is not None:
-            self.on_outcome(outcome)
-        return answered
-
-    def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
-        uid = outcome.request.uid
-        self._log.review(review_line(hook, outcome, seconds))
+        self._log.review(review_line(hook, outcome, ended - started))
         if self._log.is_logged("debug"):
             for name, reason in outcome.verdict.withheld:
                 self._log.event("debug", "not injected", uid=uid, injection=name, reason=reason)
@@ -122,6 +108,7 @@ class Reviews:
             self._log.event("error", "patch not sent", uid=uid, reason=outcome.proof_failure)
         if outcome.unpatched is not None:
             self._log.event("warning", "patch not built", uid=uid, reason=outcome.unpatched)
+        return answered
 
 
 _DENIED = Decision.DENIED
@@ -133,7 +120,7 @@ def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
     The fields that most reviews leave empty are set later: a call with more than 15 keywords builds a dict first.
     """
     request, verdict = outcome.request, outcome.verdict
-    counts, suppressed = verdict.counts, verdict.suppressed.counts
+    counts = verdict.counts
     line = ReviewLine(
         hook=hook.label,
         uid=request.uid,
@@ -146,7 +133,6 @@ def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
         allowed=outcome.allowed,
         codes=sorted({code for code, _ in counts}) if counts else [],
         findings=sum(counts.values()) if counts else 0,
-        suppressed=sorted(suppressed) if suppressed else [],
         edits=len(outcome.operations),
         microseconds=int(seconds * 1e6),
     )
@@ -164,7 +150,7 @@ def _route(request: web.BaseRequest, exchange: Exchange) -> Route:
     route = target(request.raw_path)
     if request.method != "POST":
         raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
-    if not exchange.is_authorized:
+    if not exchange.connection.is_authorized:
         raise RequestError(
             HTTPStatus.FORBIDDEN, "the common name of the client certificate is not in tls.clientSubjects", closes=True
         )
@@ -186,6 +172,7 @@ _USUAL = 10.0
 _MOST = 30.0
 """Seconds: the maximum of `timeoutSeconds`."""
 
+# In Go's format.
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:h|ms|us|µs|ns|m|s))+", re.ASCII)
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
@@ -211,14 +198,9 @@ def target(raw: str) -> Route:
     given = parse_qs(query, keep_blank_values=True).get("timeout")
     if given is None:
         return Route(hook, _USUAL)
-    seconds = _duration(given[-1])
+    text, seconds = given[-1], 0.0
+    if len(text) <= 40 and _DURATION.fullmatch(text):
+        seconds = sum(float(count) * _SECONDS[unit] for count, unit in re.findall(r"([0-9.]+)([a-zµ]+)", text))
     if not seconds:
         raise RequestError(HTTPStatus.BAD_REQUEST, "the timeout in the query is not a positive duration, such as 5s")
     return Route(hook, min(seconds, _MOST))
-
-
-def _duration(text: str) -> float:
-    """The seconds of a duration in Go's format; 0 if it is not one."""
-    if len(text) > 40 or not _DURATION.fullmatch(text):
-        return 0.0
-    return sum(float(count) * _SECONDS[unit] for count, unit in re.findall(r"([0-9.]+)([a-zµ]+)", text))

@@ -13,16 +13,15 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.runtime.certificates import InstallError
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import ReloadedSource
+from webhook.server.reload import ReloadedSource, content
 from webhook.settings.process import Tls
 
 _READS = 5
@@ -51,27 +50,19 @@ class KeyPair:
 
 
 def read_pair(tls: Tls) -> KeyPair:
-    """Read the certificate and key files of the settings. Raises CertificateError."""
+    """Read the certificate and key files of the settings. Raises InputError."""
     if not tls.cert_file or not tls.key_file:
         raise CertificateError(
             "no certificate", "give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
         )
-    certificate = read(tls.cert_file)
+    certificate = content(tls.cert_file)
     # The kubelet replaces both files of a mounted Secret at once, but two files cannot be read at once.
     for _ in range(_READS):
-        key, again = read(tls.key_file), read(tls.cert_file)
+        key, again = content(tls.key_file), content(tls.cert_file)
         if again == certificate:
             break
         certificate = again
     return KeyPair(certificate, key, tls.cert_file, tls.key_file)
-
-
-def read(file: str) -> bytes:
-    """Read a file. Raises CertificateError."""
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise CertificateError(file, error.strerror or str(error)) from None
 
 
 def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLContext:
@@ -87,27 +78,7 @@ def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLC
     context.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
     # The API server speaks HTTP/1.1 to webhooks on purpose (kubernetes/kubernetes#75791).
     context.set_alpn_protocols(["http/1.1"])
-    _check(pair)
-    # `ssl` takes only files, so these are in memory: no key reaches a disk.
-    with _certificate_errors(pair.source), _memory_file(pair.certificate) as certificate, _memory_file(pair.key) as key:
-        context.load_cert_chain(certificate, key)
-    if client_ca is not None:
-        source = str(tls.client_ca)
-        # As DER, because OpenSSL takes PEM in ASCII only, and there may be any text between the certificates.
-        ders = [one.public_bytes(serialization.Encoding.DER) for one in _certificates(client_ca, source)]
-        with _certificate_errors(source):
-            context.load_verify_locations(cadata=b"".join(ders))
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
-
-
-def first_expiry(pem: bytes, source: str) -> float:
-    """When the first of several certificates expires, as Unix time. Raises CertificateError."""
-    return min(one.not_valid_after_utc.timestamp() for one in _certificates(pem, source))
-
-
-def _check(pair: KeyPair) -> None:
-    """Check the pair before OpenSSL does, whose errors do not say which of the two they mean."""
+    # OpenSSL's errors do not say which of the two they mean.
     with _certificate_errors(pair.source):
         certified = pair.leaf().public_key()
     try:
@@ -118,6 +89,17 @@ def _check(pair: KeyPair) -> None:
         raise CertificateError(pair.key_source, "holds no private key in PEM") from None
     if certified != own:
         raise CertificateError(pair.key_source, f"is not the key of the certificate in {pair.source}")
+    # `ssl` takes only files, so these are in memory: no key reaches a disk.
+    with _certificate_errors(pair.source), _memory_file(pair.certificate) as certificate, _memory_file(pair.key) as key:
+        context.load_cert_chain(certificate, key)
+    if client_ca is not None:
+        source = str(tls.client_ca)
+        # As DER, because OpenSSL takes PEM in ASCII only, and there may be any text between the certificates.
+        ders = [authority.public_bytes(serialization.Encoding.DER) for authority in _certificates(client_ca, source)]
+        with _certificate_errors(source):
+            context.load_verify_locations(cadata=b"".join(ders))
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 @contextmanager
@@ -161,8 +143,8 @@ def is_authorized(subjects: Collection[str], transport: asyncio.BaseTransport) -
     if not subjects:
         return True
     certificate = transport.get_extra_info("peercert") or {}
-    subject = [attribute for part in certificate.get("subject", ()) for attribute in part]
-    return any(name == "commonName" and value in subjects for name, value in subject)
+    subject = certificate.get("subject", ())
+    return any(name == "commonName" and value in subjects for part in subject for name, value in part)
 
 
 class Credentials:
@@ -181,20 +163,17 @@ class Credentials:
 
     def sources(self) -> Iterator[ReloadedSource]:
         if self._tls.client_ca is not None:
-            file = self._tls.client_ca
-            yield ReloadedSource("client CA", lambda: read(file), self._checked_client_ca, self._take_client_ca)
+            read = partial(content, self._tls.client_ca)
+            yield ReloadedSource("client CA", read, self._checked_client_ca, self._take_client_ca)
         if self._tls.mode == "files":
-            yield ReloadedSource("certificate", lambda: read_pair(self._tls), self._checked_pair, self._take_pair)
+            yield ReloadedSource("certificate", partial(read_pair, self._tls), self._checked_pair, self._take_pair)
 
     def install(self, certificate: bytes, key: bytes) -> None:
-        """Present another certificate, PEM, in each new handshake. Raises InstallError.
+        """Present another certificate, PEM, in each new handshake. Raises InputError.
 
         The signer decides whether the certificate is valid now: it may know a better clock than this machine's.
         """
-        try:
-            self._use_pair(KeyPair(certificate, key))
-        except (InputError, MemoryError) as error:
-            raise InstallError(str(error) or "no memory") from error
+        self._use_pair(KeyPair(certificate, key))
 
     def _checked_pair(self, pair: KeyPair) -> KeyPair:
         """Return the pair. Raises CertificateError.
@@ -203,15 +182,14 @@ class Credentials:
         """
         now, leaf = datetime.now(UTC), pair.leaf()
         if self._pair is not None and _is_valid(self._pair.leaf(), now) and not _is_valid(leaf, now):
-            ended = leaf.not_valid_after_utc <= now
-            fault = "expired at" if ended else "is not valid before"
-            time = leaf.not_valid_after_utc if ended else leaf.not_valid_before_utc
+            begins, ends = leaf.not_valid_before_utc, leaf.not_valid_after_utc
+            fault, time = ("expired at", ends) if ends <= now else ("is not valid before", begins)
             raise CertificateError(pair.source, f"the certificate {fault} {time:%Y-%m-%d %H:%M} UTC")
         server_context(self._tls, pair, self._client_ca)
         return pair
 
     def _checked_client_ca(self, client_ca: bytes) -> bytes:
-        first_expiry(client_ca, str(self._tls.client_ca))
+        _certificates(client_ca, str(self._tls.client_ca))
         if self._pair is not None:
             server_context(self._tls, self._pair, client_ca)
         return client_ca
@@ -220,8 +198,10 @@ class Credentials:
         self._use_pair(pair)
 
     async def _take_client_ca(self, client_ca: bytes) -> None:
+        certificates = _certificates(client_ca, str(self._tls.client_ca))
         self._use(self._pair, client_ca)
-        self._metrics.expiry.labels("client-ca").set(first_expiry(client_ca, str(self._tls.client_ca)))
+        end = min(certificate.not_valid_after_utc for certificate in certificates)
+        self._metrics.expiry.labels("client-ca").set(end.timestamp())
 
     def _use_pair(self, pair: KeyPair) -> None:
         self._use(pair, self._client_ca)

@@ -7,9 +7,9 @@ from typing import Any
 
 from webhook.policy.settings import setting
 from webhook.policy.settings.settings import Settings
+from webhook.settings.members import write
 from webhook.settings.options import Profile
-from webhook.settings.process import Events, Log, ServerSettings, Tls
-from webhook.settings.schema_tree import Object, object_of, write
+from webhook.settings.process import Log, ServerSettings, Tls
 
 API_VERSION = "gpushare-webhook/v1"
 KIND = "Settings"
@@ -17,32 +17,16 @@ KIND = "Settings"
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """All settings in effect: the file's over its profile's over the defaults."""
+    """All settings in effect: the file's over its profile's over the defaults.
 
-    settings: Settings = setting(Settings())
+    The policy's settings stand at the top level of the file, not under a key of their own.
+    """
+
+    profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
+    settings: Settings = setting(Settings(), key="*")
     server: ServerSettings = setting(ServerSettings())
     tls: Tls = setting(Tls())
     log: Log = setting(Log())
-    events: Events = setting(Events())
-    profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
-
-
-def _configuration(
-    *, server: ServerSettings, tls: Tls, log: Log, events: Events, profile: Profile, **policy: Any
-) -> Configuration:
-    return Configuration(Settings(**policy), server, tls, log, events, profile)
-
-
-def _settings_file() -> Object:
-    """The policy's settings stand at the top level of the file, not under a key of their own."""
-    whole = object_of(Configuration)
-    own = {field.key: field for field in whole.fields}
-    flat = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"], own["events"])
-    return Object("Settings", whole.description, flat, _configuration)
-
-
-SETTINGS_FILE = _settings_file()
-"""The schema tree of the settings file, without `apiVersion` and `kind`."""
 
 
 def default() -> Configuration:
@@ -52,12 +36,11 @@ def default() -> Configuration:
 
 def view(configuration: Configuration) -> dict[str, Any]:
     """The effective settings, spelled out as a settings file; loading it gives the same configuration."""
-    written = write(object_of(Configuration), configuration)
-    flat = {**written, **written["settings"]}
-    return {"apiVersion": API_VERSION, "kind": KIND, **{key: flat[key] for key in SETTINGS_FILE.keys}}
+    written = write(configuration)
+    return {"apiVersion": API_VERSION, "kind": KIND, "profile": configuration.profile, **written.pop("*"), **written}
 
 
-_FIXED = ("server", "tls", "log", "events", "facts", "policies")
+_FIXED = ("server", "tls", "log", "facts")
 """The sections that a running server cannot change."""
 
 
@@ -69,4 +52,4 @@ def fixed(before: Configuration, after: Configuration) -> list[str]:
 
 def changeable(before: Configuration, after: Configuration) -> Settings:
     """The policy's settings of a server that started with `before` and reads `after`."""
-    return replace(after.settings, facts=before.settings.facts, policies=before.settings.policies)
+    return replace(after.settings, facts=before.settings.facts)

@@ -11,16 +11,14 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from webhook.policy.placement.cluster_objects import Node, PluginConfig, RuntimeClass
+from webhook.policy.placement.cluster_objects import Namespace, Node, PluginConfig
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import taint_order
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import API_VERSION
-from webhook.settings.schema_tree import object_of, write
+from webhook.settings.members import write
 
 FACTS_KIND = "Facts"
-FACTS_FILE = object_of(Facts)
-"""The schema tree of the facts file, without `apiVersion` and `kind`."""
 
 _POD_SECURITY = "pod-security.kubernetes.io/"
 
@@ -30,7 +28,7 @@ _CHANGING = frozenset({"nvidia.com/gfd.timestamp"})
 
 def spelled_out(facts: Facts) -> dict[str, Any]:
     """The content of a facts file that loads as these facts. Defaults and unknown parts are left out."""
-    return {"apiVersion": API_VERSION, "kind": FACTS_KIND, **write(FACTS_FILE, facts, briefly=True)}
+    return {"apiVersion": API_VERSION, "kind": FACTS_KIND, **write(facts, briefly=True)}
 
 
 def portable(facts: Facts, settings: Settings) -> Facts:
@@ -39,9 +37,11 @@ def portable(facts: Facts, settings: Settings) -> Facts:
     plugin = facts.device_plugin
     return Facts(
         nodes=_each(facts.nodes, _node),
-        namespaces=_each(facts.namespaces, lambda one: replace(one, labels=_those(one.labels, read))),
-        runtime_classes=_each(facts.runtime_classes, _runtime_class),
-        device_classes=_each(facts.device_classes, lambda one: one),
+        namespaces=_each(facts.namespaces, lambda one: _namespace(one, read)),
+        runtime_classes=_each(
+            facts.runtime_classes, lambda one: replace(one, node_selector=_by_key(one.node_selector))
+        ),
+        device_classes=_each(facts.device_classes),
         device_plugin=None if plugin is None else replace(plugin, configs=_each(plugin.configs, _plugin_config)),
         default_queues=None if facts.default_queues is None else tuple(sorted(facts.default_queues)),
     )
@@ -50,7 +50,7 @@ def portable(facts: Facts, settings: Settings) -> Facts:
 T = TypeVar("T")
 
 
-def _each(objects: Iterable[T] | None, keep: Callable[[T], T]) -> tuple[T, ...] | None:
+def _each(objects: Iterable[T] | None, keep: Callable[[T], T] = lambda one: one) -> tuple[T, ...] | None:
     """What is kept of each object, by name; None if the objects are unknown."""
     return None if objects is None else tuple(sorted(map(keep, objects), key=attrgetter("name")))
 
@@ -61,12 +61,12 @@ def _node(node: Node) -> Node:
     return replace(node, labels=labels, taints=taints, resources=_by_key(node.resources))
 
 
-def _runtime_class(found: RuntimeClass) -> RuntimeClass:
-    return replace(found, node_selector=_by_key(found.node_selector))
+def _namespace(found: Namespace, read: Callable[[str], bool]) -> Namespace:
+    return replace(found, labels=_those(found.labels, read), node_selector=_by_key(found.node_selector))
 
 
 def _plugin_config(config: PluginConfig) -> PluginConfig:
-    return replace(config, resources=_each(config.resources, lambda one: one) or ())
+    return replace(config, resources=_each(config.resources) or ())
 
 
 def _labels_read(settings: Settings) -> Callable[[str], bool]:

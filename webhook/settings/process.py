@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from webhook.policy.settings import setting
-from webhook.policy.settings.formats import Bytes, Count, Delay, Host, Range, Seconds, SomeText
+from webhook.policy.settings.formats import Bytes, Count, Delay, Host, Range, Seconds, Size, SomeText
 
 Port: TypeAlias = Annotated[int, Range(0, 65535)]
 
@@ -27,6 +27,7 @@ class ServerSettings:
         28 * 2**20,
         "The largest review that the server reads. Every legal object fits. A small memory limit of the container "
         "lowers it.",
+        written=Size.write,
     )
     body_timeout: Seconds = setting(5.0, "Time within which the body of a request must arrive.")
     header_timeout: Seconds = setting(10.0, "Time within which the headers of a request must arrive.")
@@ -70,18 +71,6 @@ class Tls:
     )
     extra_hosts: tuple[Host, ...] = setting(
         (), "Self-managed: names and addresses in the leaf besides those of the Service, for hooks called by URL."
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """Kubernetes Events about pods, on the controllers that create them."""
-
-    enabled: bool = setting(
-        False,
-        "Whether the webhook writes an Event on the controller of a pod that it denies or steers. A pod without a "
-        "controller gets none. Each replica writes one Event per controller and codes in ten minutes, and 20 at once, "
-        "then one per second.",
     )
 
 

@@ -11,10 +11,11 @@ annotations ask for shares of them. Its admission sets the runtime class of frac
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from webhook.policy.settings import key_of
 from webhook.policy.settings.settings import Injections
-from webhook.settings.schema_tree import Object, object_of
 
 _CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look by default
 _OFF = {"enabled": False}
@@ -67,9 +68,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         "injections": {"runtimeClass": _OFF, "pipeDirectory": _OFF, "pipeMount": _OFF},
     },
     "whole-cards": {"resources": _WHOLE_CARDS, "injections": {"pipeDirectory": _OFF, "pipeMount": _OFF}},
-    "none": {
-        "injections": {field.key: _OFF for field in object_of(Injections).fields if isinstance(field.node, Object)}
-    },
+    "none": {"injections": {key_of(field): _OFF for field in fields(Injections) if hasattr(field.default, "enabled")}},
 }
 """The values by profile, as a settings file spells them."""
 

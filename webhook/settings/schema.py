@@ -1,119 +1,176 @@
-"""JSON Schemas of the settings file and the facts file, for editors and other tools that write these files."""
+"""The dataclasses as types of pydantic, which validates files, and the JSON Schemas of these files for other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache, partial, reduce
+from typing import Annotated, Any, Literal, NotRequired, Required, TypeAlias, cast, get_args, get_origin
 
-from webhook.policy.settings.formats import SIZE_NUMBER, SIZE_TEXT, Choice, Duration, Flag, Format, Range, Size, Text
-from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
-from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
-from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, bare, write
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    Strict,
+    StringConstraints,
+    TypeAdapter,
+    WithJsonSchema,
+)
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticCustomError
+from pydantic_core.core_schema import DictSchema
+from typing_extensions import TypedDict
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-Schema: TypeAlias = dict[str, Any]
-
-
-def schema() -> Schema:
-    """The JSON Schema of the settings file."""
-    return _file(SETTINGS_FILE, KIND)
-
-
-def facts_schema() -> Schema:
-    """The JSON Schema of the facts file."""
-    return _file(FACTS_FILE, FACTS_KIND)
-
-
-def _file(tree: Object, kind: str) -> Schema:
-    header = {"apiVersion": {"const": API_VERSION}, "kind": {"const": kind}}
-    sections = {section.name: _section(section) for field in tree.fields for section in _sections(field.node)}
-    whole = _section(tree)
-    return {
-        "$schema": DIALECT,
-        "$defs": dict(sorted(sections.items())),
-        **whole,
-        "title": f"gpushare-webhook {kind}",
-        "properties": {**header, **whole["properties"]},
-    }
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings import key_of
+from webhook.policy.settings.formats import Duration, Range, Size, Spellings, Text
+from webhook.settings.configuration import API_VERSION, KIND, Configuration
+from webhook.settings.facts_file import FACTS_KIND
+from webhook.settings.members import Member, bare, form_of, is_section, members, summary, words
+from webhook.settings.rules import conflicts, repeated
 
 
-def _sections(node: Node) -> Iterator[Object]:
-    match node:
-        case Nullable(inner) | Array(inner) | Map(_, inner):
-            yield from _sections(inner)
-        case Object(fields=fields):
-            yield node
-            for field in fields:
-                yield from _sections(field.node)
+@cache
+def adapter(cls: type, kind: str) -> TypeAdapter[Any]:
+    """The type of a file with its header, which is read as a dataclass."""
+    header = {"apiVersion": NotRequired[Literal[API_VERSION]], "kind": NotRequired[Literal[kind]]}
+    return TypeAdapter(_section(cls, header, kind))
 
 
-def _section(section: Object) -> Schema:
-    made = {
-        "additionalProperties": False,
-        "description": section.description,
-        "properties": {field.key: _property(field) for field in section.fields},
-        "required": [field.key for field in section.fields if field.default is MISSING],
-        "title": section.name,
-        "type": "object",
-    }
-    return {key: value for key, value in made.items() if value != []}
+def _section(cls: type, header: Mapping[str, Any], name: str) -> Any:
+    keys = {key: _key(member) for key, member in members(cls).items()}
+    read = cast(Any, TypedDict)(name, {**header, **keys})
+    read.__doc__, read.__pydantic_config__ = summary(cls), ConfigDict(extra="forbid")
+    return Annotated[read, AfterValidator(partial(_consistent, _builder(cls), conflicts))]
 
 
-def _property(field: Field) -> Schema:
-    value = _value(field.node, field.short)
-    if isinstance(field.node, Object):
-        return value if field.description == field.node.description else {**value, "description": field.description}
-    default = {} if field.default is MISSING else {"default": write(field.node, field.default)}
-    return dict(sorted({**value, **default, "description": field.description}.items()))
+_nested = cache(lambda cls: _section(cls, {}, cls.__name__))
 
 
-def _value(node: Node, short: Node | None = None) -> Schema:
-    nodes = [bare(node)] if short is None else [bare(node), short]
-    found = [schema for one in nodes for schema in _alternatives(one)]
-    if isinstance(node, Nullable):
-        found.append({"type": "null"})
-    return found[0] if len(found) == 1 else {"anyOf": found}
+def _builder(cls: type) -> Callable[[Mapping[str, Any]], Any]:
+    """What makes the dataclass from the values by key."""
+    names = {key_of(field): field.name for field in fields(cls)}
+    inline = [(field.name, _builder(type(field.default))) for field in fields(cls) if key_of(field) == "*"]
+
+    def build(values: Mapping[str, Any]) -> Any:
+        own = {names[key]: value for key, value in values.items() if key in names}
+        return cls(**own, **{name: build_part(values) for name, build_part in inline})
+
+    return build
 
 
-def _alternatives(node: Node) -> list[Schema]:
-    match node:
-        case Scalar(form):
-            return _scalar(form)
-        case Array(element):
-            return [{"items": _value(element), "type": "array"}]
-        case Map(key, value):
-            return [{"additionalProperties": _value(value), "propertyNames": _value(key), "type": "object"}]
-        case Object(name):
-            return [{"$ref": f"#/$defs/{name}"}]
-    return []
+def _consistent(build: Callable[[Any], Any], find: Callable[[Any], Any], values: Any) -> Any:
+    """The value that the program holds, unless its parts contradict each other."""
+    built = build(values)
+    if contradictions := list(find(built)):
+        raise PydanticCustomError("conflicts", "conflicts", {"conflicts": contradictions})
+    return built
 
 
-def _scalar(form: Format) -> list[Schema]:
-    match form:
-        case Flag(""):
-            return [{"type": "boolean"}]
-        case Flag(word):
-            return [{"type": "boolean"}, {"const": word, "type": "string"}]
+def _key(member: Member) -> Any:
+    made, told = _type(member.hint), partial(_told, member)
+    if shorthand := member.field.metadata.get("shorthand"):
+        made = Annotated[made, BeforeValidator(partial(_spelled_out, shorthand))]
+    made = Annotated[made, Field(description=member.description, json_schema_extra=told)]
+    return Required[made] if member.default is MISSING else NotRequired[made]
+
+
+def _told(member: Member, schema: dict[str, Any]) -> None:
+    """Complete the JSON Schema of a key: its default, and the text that may stand for a section."""
+    if member.default is not MISSING and not is_section(member.hint):
+        schema["default"] = member.default
+    if shorthand := member.field.metadata.get("shorthand"):
+        element, _ = get_args(members(bare(member.hint))[shorthand].hint)
+        schema["anyOf"].insert(1, _text(form_of(element)))
+
+
+def _spelled_out(key: str, value: object) -> object:
+    return {key: [value]} if isinstance(value, str) else value
+
+
+def _type(hint: Any) -> Any:
+    """pydantic's type for one of the policy."""
+    if is_section(hint):
+        return _nested(hint)
+    if bare(hint) is not hint:
+        return _type(bare(hint)) | None
+    match get_origin(hint), get_args(hint):
+        case origin, (element, _) if origin is tuple:
+            return Annotated[list[_type(element)], AfterValidator(partial(_consistent, tuple, repeated))]  # type: ignore[misc]
+        case origin, (key, value) if isinstance(origin, type) and issubclass(origin, Mapping):
+            return dict[_type(key), _type(value)]  # type: ignore[misc]
+    return reduce(lambda made, constraint: Annotated[made, constraint], _constraints(hint), hint)
+
+
+def _constraints(hint: Any) -> list[Any]:
+    match form_of(hint):
+        case Text() as form:
+            text = StringConstraints(strict=True, max_length=form.longest, pattern=_whole(form.pattern))
+            excluded = [AfterValidator(partial(_allowed, form))] if form.but_not else []
+            return [text, *excluded, WithJsonSchema(_text(form))]
         case Range(least, most):
-            return [{"maximum": most, "minimum": least, "type": "integer"}]
-        case Choice(words, ()):
-            return [{"enum": [*words], "type": "string"}]
-        case Choice(words, also):
-            return [{"enum": [*words, *(spelling for spelling, _ in also)]}]
-        case Text():
-            return [_text(form)]
-        case Duration():
-            return _scalar(form.text)
-        case Size():
-            return [*_scalar(SIZE_TEXT), *_scalar(SIZE_NUMBER)]
-    raise TypeError(f"no JSON Schema for the format {form!r}")
+            return [Strict(), Field(ge=least, le=most)]
+        case Duration() as form:
+            return [PlainValidator(form.read), WithJsonSchema(_text(form.text))]
+        case Size() as form:
+            number = {"maximum": form.number.most, "minimum": form.number.least, "type": "integer"}
+            return [PlainValidator(form.read), WithJsonSchema({"anyOf": [_text(form.text), number]})]
+        case Spellings(pairs):
+            spelled = [*words(hint), *(spelling for spelling, _ in pairs)]
+            return [BeforeValidator(partial(_word, pairs)), WithJsonSchema({"enum": spelled})]
+    return [Strict()] if hint is bool else []
 
 
-def _text(form: Text) -> Schema:
+def _word(pairs: tuple[tuple[bool, str], ...], value: Any) -> Any:
+    """The word that a value stands for. Raises ValueError for 1, which equals true, and for 0."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise ValueError  # noqa: TRY004 - pydantic takes no TypeError for a refusal
+    return next((word for spelling, word in pairs if value is spelling), value)
+
+
+def _allowed(form: Text, value: str) -> str:
+    if not form.allows(value):
+        raise ValueError(form.description)
+    return value
+
+
+def _text(form: Text) -> dict[str, Any]:
     but_not = {"not": {"pattern": _whole(form.but_not)}} if form.but_not else {}
     return {"maxLength": form.longest, **but_not, "pattern": _whole(form.pattern), "type": "string"}
 
 
 def _whole(pattern: str) -> str:
     return f"^(?:{pattern})$"
+
+
+DIALECT = GenerateJsonSchema.schema_dialect
+
+Schema: TypeAlias = dict[str, Any]
+
+
+def schema() -> Schema:
+    """The JSON Schema of the settings file."""
+    return _file(Configuration, KIND)
+
+
+def facts_schema() -> Schema:
+    """The JSON Schema of the facts file."""
+    return _file(Facts, FACTS_KIND)
+
+
+def _file(cls: type, kind: str) -> Schema:
+    made = adapter(cls, kind).json_schema(schema_generator=_Generator)
+    return {"$schema": DIALECT, **made, "title": f"gpushare-webhook {kind}"}
+
+
+class _Generator(GenerateJsonSchema):
+    """Without titles of keys, and with the format of the keys of mappings, which users choose."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
+
+    def dict_schema(self, schema: DictSchema) -> Schema:
+        keys, values = (self.generate_inner(schema[part]) for part in ("keys_schema", "values_schema"))
+        return {"additionalProperties": values, "propertyNames": keys, "type": "object"}

@@ -1,11 +1,12 @@
 {{/*
-The match conditions in CEL. An object may contain an explicit null, so lists and mappings are compared with null before
-they are used.
+The match conditions in CEL. Each takes the entry that it is in: the root, and `pod`, where an object has the metadata and
+the spec of a pod, or `held`, where objects of custom kinds have pods. An object may contain an explicit null, so lists and
+mappings are compared with null before they are used.
 */}}
 
-{{/* Whether a container names a resource whose `name` passes a test. Takes `container` and `test`. */}}
+{{/* Whether a container `c` names a resource whose `name` passes a test. Takes the test. */}}
 {{- define "gpushare-webhook.cel.anyResource" -}}
-[{{ .container }}.?resources.?limits.orValue({}), {{ .container }}.?resources.?requests.orValue({})].exists(amounts, amounts != null && amounts.exists(name, {{ .test }}))
+[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})].exists(amounts, amounts != null && amounts.exists(name, {{ . }}))
 {{- end -}}
 
 {{- define "gpushare-webhook.cel.isGpu" -}}
@@ -13,29 +14,43 @@ name in ['{{ include "gpushare-webhook.resourceNames" . | fromJsonArray | join "
 {{- end -}}
 
 {{/*
-Whether a pod spec names a GPU resource, in a container or for the pod as a whole (GPS003), or more resources than CEL should read. The API server's time to read keys of a
-mapping grows faster than their number, within its own budget: tens of thousands take longer than a request may take. The
-webhook reads them in milliseconds. Takes the root and `spec`.
+Whether a pod names a GPU resource, in a container or as a whole (GPS003), or more resources than CEL should read. The API
+server's time to read keys of a mapping grows faster than their number, within its own budget: tens of thousands take longer
+than a request may take. The webhook reads them in milliseconds.
 */}}
-{{- define "gpushare-webhook.cel.namesGpu" -}}
-{{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isGpu" .root)) -}}
+{{- define "gpushare-webhook.condition.names-a-gpu" -}}
+{{- if .held }}{{ include "gpushare-webhook.cel.podsNameGpu" . -}}
+{{- else -}}
+{{- $isGpu := include "gpushare-webhook.cel.isGpu" .root -}}
+{{- $spec := eq "object" .pod | ternary "object.spec" (printf "%s.?spec" .pod) -}}
 {{- $sizes := "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})].map(amounts, amounts == null ? 0 : amounts.size()).sum()" -}}
-[{{ .spec }}.?containers.orValue([]), {{ .spec }}.?initContainers.orValue([])].exists(list, list != null && (list.map(c, {{ $sizes }}).sum() > 2000 || list.exists(c, {{ $named }}))) || [{{ .spec }}.?resources.?limits.orValue({}), {{ .spec }}.?resources.?requests.orValue({})].exists(amounts, amounts != null && (amounts.size() > 2000 || amounts.exists(name, {{ include "gpushare-webhook.cel.isGpu" .root }})))
+[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && (list.map(c, {{ $sizes }}).sum() > 2000 || list.exists(c, {{ include "gpushare-webhook.cel.anyResource" $isGpu }}))) || [{{ $spec }}.?resources.?limits.orValue({}), {{ $spec }}.?resources.?requests.orValue({})].exists(amounts, amounts != null && (amounts.size() > 2000 || amounts.exists(name, {{ $isGpu }})))
+{{- end -}}
 {{- end -}}
 
-{{/*
-Whether a pod asks for a share of a GPU by annotation, as KAI Scheduler's pods do. Empty when no annotation counts. Takes
-the root and `template`, the object with the pod's metadata.
-*/}}
-{{- define "gpushare-webhook.cel.asksByAnnotation" -}}
+{{- define "gpushare-webhook.condition.names-no-gpu" -}}
+!({{ include "gpushare-webhook.condition.names-a-gpu" . }})
+{{- end -}}
+
+{{/* Whether a pod asks for a share of a GPU by annotation, as KAI Scheduler's pods do. Empty when no annotation counts. */}}
+{{- define "gpushare-webhook.condition.asks-by-annotation" -}}
 {{- $settings := include "gpushare-webhook.settings" .root | fromJson -}}
 {{- $keys := list -}}
 {{- range $settings.requests.annotations }}{{ $keys = append $keys .annotation }}{{ end -}}
 {{- $cards := list -}}
 {{- range $settings.resources }}{{ if ne "mig" .kind }}{{ $cards = append $cards .name }}{{ end }}{{ end -}}
 {{- if and $keys $cards -}}
-['{{ $keys | join "', '" }}'].exists(key, key in {{ .template }}.?metadata.?annotations.orValue({}))
+['{{ join "', '" $keys }}'].exists(key, key in {{ .pod }}.?metadata.?annotations.orValue({}))
 {{- end -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.cel.asksForGpu" -}}
+{{- with include "gpushare-webhook.condition.asks-by-annotation" . }}{{ . }} || {{ end -}}
+{{ include "gpushare-webhook.condition.names-a-gpu" . }}
+{{- end -}}
+
+{{- define "gpushare-webhook.condition.asks-for-no-gpu" -}}
+!({{ include "gpushare-webhook.cel.asksForGpu" . }})
 {{- end -}}
 
 {{/*
@@ -53,9 +68,7 @@ slash with its neighbour changes the domain and the rest.
 {{- $tests = append $tests (printf "name.size() in %s && name.lowerAscii().endsWith('%s')" $sizes (regexFind "/.+$" $known)) -}}
 {{- $mistakes = concat $mistakes (list (regexReplaceAll "(.)/(.)" $known "/${1}${2}") (regexReplaceAll "(.)/(.)" $known "${1}${2}/")) -}}
 {{- end -}}
-{{- $others := list -}}
-{{- range $mistakes }}{{ if not (hasPrefix "nvidia.com/" .) }}{{ $others = append $others . }}{{ end }}{{ end -}}
-{{- $tests = append $tests (printf "name.lowerAscii() in ['%s']" ($others | uniq | join "', '")) -}}
+{{- $tests = append $tests (printf "name.lowerAscii() in ['%s']" ($mistakes | uniq | join "', '")) -}}
 {{- $tests | uniq | join " || " -}}
 {{- end -}}
 
@@ -80,93 +93,77 @@ c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.or
 Whether GPUs are exposed to an ephemeral container of a pod, or one is privileged in a pod that asks for a GPU (GPS007).
 Existing containers count too: CEL would compare each with all others, beyond the budget, while the webhook uses a set.
 */}}
-{{- define "gpushare-webhook.cel.ephemeralSees" -}}
+{{- define "gpushare-webhook.condition.sees-gpus" -}}
 {{- $list := "object.spec.?ephemeralContainers.orValue([])" -}}
-{{- $names := include "gpushare-webhook.cel.namesGpu" (dict "root" . "spec" "object.spec") -}}
-{{- $annotated := include "gpushare-webhook.cel.asksByAnnotation" (dict "root" . "template" "object") -}}
-{{- $asks := compact (list $annotated $names) | join " || " -}}
-{{ include "gpushare-webhook.cel.tooMany" (dict "list" $list "sizes" "c.?env.orValue([]).size() + c.?volumeMounts.orValue([]).size()") }} || {{ $list }}.exists(c, {{ include "gpushare-webhook.cel.sees" . }}) || ({{ $list }}.exists(c, c.?securityContext.?privileged.orValue(false)) && ({{ $asks }}))
+{{ include "gpushare-webhook.cel.tooMany" (dict "list" $list "sizes" "c.?env.orValue([]).size() + c.?volumeMounts.orValue([]).size()") }} || {{ $list }}.exists(c, {{ include "gpushare-webhook.cel.sees" . }}) || ({{ $list }}.exists(c, c.?securityContext.?privileged.orValue(false)) && ({{ include "gpushare-webhook.cel.asksForGpu" . }}))
 {{- end -}}
 
 {{/* Whether a pod is new, or an update removes its last scheduling gate: then the scheduler may place it. */}}
-{{- define "gpushare-webhook.cel.newOrReleased" -}}
+{{- define "gpushare-webhook.condition.pod-is-new-or-released" -}}
 oldObject == null || (oldObject.spec.?schedulingGates.orValue([]).size() > 0 && object.spec.?schedulingGates.orValue([]).size() == 0)
+{{- end -}}
+
+{{- define "gpushare-webhook.condition.template-is-new" -}}
+{{- if .held }}{{ include "gpushare-webhook.cel.podsAreNew" . -}}
+{{- else -}}
+oldObject == null || {{ .pod }} != {{ replace "object" "oldObject" .pod }}
+{{- end -}}
 {{- end -}}
 
 {{/*
 Whether a pod that names no GPU resource still concerns the webhook: it asks for a share by annotation, its environment, a
 mount or its runtime class exposes GPUs (GPS007), it asks for a name that may be a typo (GPS013), or it has
-gpushare-webhook annotations (GPS018), or too many annotations to read in CEL. Takes the root and `template`.
+gpushare-webhook annotations (GPS018), or too many annotations to read in CEL.
 */}}
-{{- define "gpushare-webhook.cel.concernsGpu" -}}
-{{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isTypo" .root)) -}}
-{{- $sees := include "gpushare-webhook.cel.sees" . -}}
+{{- define "gpushare-webhook.condition.concerns-a-gpu" -}}
+{{- $named := include "gpushare-webhook.cel.isTypo" .root | include "gpushare-webhook.cel.anyResource" -}}
 {{- $sizes := "c.?env.orValue([]).size() + c.?volumeMounts.orValue([]).size() + c.?resources.?limits.orValue({}).size() + c.?resources.?requests.orValue({}).size()" -}}
 {{- $many := include "gpushare-webhook.cel.tooMany" (dict "list" "list" "sizes" $sizes) -}}
-{{- $spec := printf "%s.?spec" .template -}}
-{{- $annotations := printf "%s.?metadata.?annotations.orValue({})" .template -}}
+{{- $spec := printf "%s.?spec" .pod -}}
+{{- $annotations := printf "%s.?metadata.?annotations.orValue({})" .pod -}}
 {{- $runtime := printf "%s.?runtimeClassName.orValue('')" $spec -}}
 {{- $class := (include "gpushare-webhook.settings" .root | fromJson).injections.runtimeClass.name -}}
-{{- with include "gpushare-webhook.cel.asksByAnnotation" . }}{{ . }} || {{ end -}}
-{{ $runtime }} != null && ({{ $runtime }}.startsWith('nvidia') || {{ $runtime }} == '{{ $class }}') || [{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ $annotations }}.size() > 500 || {{ $annotations }}.exists(key, key.startsWith('gpushare-webhook/'))
+{{- with include "gpushare-webhook.condition.asks-by-annotation" . }}{{ . }} || {{ end -}}
+{{ $runtime }} != null && ({{ $runtime }}.startsWith('nvidia') || {{ $runtime }} == '{{ $class }}') || [{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ include "gpushare-webhook.cel.sees" . }} || {{ $named }}))) || {{ $annotations }}.size() > 500 || {{ $annotations }}.exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
-{{/* Whether a ConfigMap is one of those that the values name, as a list in CEL. A new one may have no name yet. */}}
-{{- define "gpushare-webhook.cel.holdsPluginConfig" -}}
-request.namespace + '/' + object.metadata.?name.orValue('') in ['{{ .Values.webhooks.devicePluginConfigMaps | join "', '" }}']
+{{/* Whether a ConfigMap is one of those that the values name. A new one may have no name yet. */}}
+{{- define "gpushare-webhook.condition.holds-plugin-configurations" -}}
+request.namespace + '/' + object.metadata.?name.orValue('') in ['{{ .root.Values.webhooks.devicePluginConfigMaps | join "', '" }}']
+{{- end -}}
+
+{{- define "gpushare-webhook.condition.data-is-new" -}}
+oldObject == null || object.?data.orValue({}) != oldObject.?data.orValue({})
 {{- end -}}
 
 {{/* The kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes. */}}
-{{- define "gpushare-webhook.cel.noMirror" -}}
+{{- define "gpushare-webhook.condition.not-a-mirror-pod" -}}
 !('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}) && 'system:nodes' in request.userInfo.?groups.orValue([]))
 {{- end -}}
 
-{{/* The tolerations that the webhook may have injected, as a list in CEL; empty when none are injected. */}}
-{{- define "gpushare-webhook.cel.ourTolerations" -}}
-{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
-{{- $ours := list -}}
-{{- range $settings.injections.tolerations.add -}}
-{{- $one := printf "{'key': '%s', 'operator': '%s'" .key .operator -}}
-{{- if and (eq "Equal" .operator) .value }}{{ $one = printf "%s, 'value': '%s'" $one .value }}{{ end -}}
-{{- with .effect }}{{ $one = printf "%s, 'effect': '%s'" $one . }}{{ end -}}
-{{- $ours = append $ours (printf "%s}" $one) -}}
-{{- end -}}
-{{- if $settings.injections.tolerations.resourceName -}}
-{{- range $settings.resources -}}
-{{- if .renamed }}{{ $ours = append $ours (printf "{'key': '%s', 'operator': 'Exists', 'effect': 'NoSchedule'}" .name) }}{{ end -}}
-{{- end -}}
-{{- end -}}
-{{- $ours | uniq | join ", " -}}
-{{- end -}}
-
 {{/* Whether an update of a pod drops tolerations that the webhook may have injected. Empty when it injects none. */}}
-{{- define "gpushare-webhook.cel.lostTolerations" -}}
+{{- define "gpushare-webhook.condition.lost-a-toleration" -}}
+{{- $settings := include "gpushare-webhook.settings" .root | fromJson -}}
+{{- $injected := $settings.injections.tolerations -}}
+{{- $tolerations := $injected.add -}}
+{{- range $settings.resources -}}
+{{- if and .renamed $injected.resourceName }}{{ $tolerations = append $tolerations (dict "key" .name "operator" "Exists" "effect" "NoSchedule") }}{{ end -}}
+{{- end -}}
+{{- $ours := list -}}
+{{- range $toleration := $tolerations -}}
+{{- $fields := list -}}
+{{- range $field := list "key" "operator" "value" "effect" -}}
+{{- with get $toleration $field }}{{ $fields = append $fields (printf "'%s': '%s'" $field .) }}{{ end -}}
+{{- end -}}
+{{- $ours = append $ours (printf "{%s}" (join ", " $fields)) | uniq -}}
+{{- end -}}
 {{- $had := "oldObject.spec.?tolerations.orValue([])" -}}
 {{- $has := "object.spec.?tolerations.orValue([])" -}}
 {{- $lost := list -}}
-{{- with include "gpushare-webhook.cel.ourTolerations" . -}}
-{{- $lost = append $lost (printf "[%s].exists(ours, ours in %s && !(ours in %s))" . $had $has) -}}
-{{- end -}}
-{{- range (include "gpushare-webhook.settings" . | fromJson).injections.tolerations.fromNodes -}}
+{{- with $ours }}{{ $lost = append $lost (printf "[%s].exists(ours, ours in %s && !(ours in %s))" (join ", " .) $had $has) }}{{ end -}}
+{{- range $injected.fromNodes -}}
 {{- $pattern := . | replace "." "[.]" | replace "*" ".*" -}}
 {{- $lost = append $lost (printf "%s.exists(t, t.?key.orValue('').matches('^%s$') && !(t in %s))" $had $pattern $has) -}}
 {{- end -}}
-{{- $lost | join " || " -}}
-{{- end -}}
-
-{{/*
-Whether an update of a webhook configuration changes nothing but the authorities in `caBundle`. Only entries of mutating
-configurations have a `reinvocationPolicy`, so the API server must not check its type.
-*/}}
-{{- define "gpushare-webhook.cel.sameExceptBundle" -}}
-{{- $same := list "object.webhooks.size() == oldObject.webhooks.size()" -}}
-{{- range $field := list "labels" "annotations" "ownerReferences" "finalizers" -}}
-{{- $same = append $same (printf "object.metadata.?%s == oldObject.metadata.?%s" $field $field) -}}
-{{- end -}}
-{{- $entry := list "after.name == before.name" "dyn(after).?reinvocationPolicy == dyn(before).?reinvocationPolicy" -}}
-{{- range $field := list "clientConfig.?service" "clientConfig.?url" "?rules" "?failurePolicy" "?matchPolicy" "?namespaceSelector" "?objectSelector" "?sideEffects" "?timeoutSeconds" "?admissionReviewVersions" "?matchConditions" -}}
-{{- $entry = append $entry (printf "after.%s == before.%s" $field $field) -}}
-{{- end -}}
-{{- $same = append $same (printf "object.webhooks.all(after, oldObject.webhooks.exists(before, %s))" ($entry | join " && ")) -}}
-{{- $same | join " &&\n" -}}
+{{- if $injected.enabled }}{{ $lost | join " || " }}{{ end -}}
 {{- end -}}

@@ -1,11 +1,18 @@
-{{/* The webhook's container. */}}
 {{- define "gpushare-webhook.container" -}}
+{{- $server := (include "gpushare-webhook.settings" . | fromJson).server -}}
 image: {{ include "gpushare-webhook.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 args:
   - serve
   - --config=/etc/gpushare-webhook/settings/settings.yaml
-  {{- include "gpushare-webhook.tlsArguments" . | nindent 2 }}
+  {{- if eq .Values.tls.mode "self-managed" }}
+  - --tls-mode=self-managed
+  {{- else }}
+  {{- $keys := ternary (dict "certKey" "tls.crt" "keyKey" "tls.key") .Values.tls.existingSecret (eq .Values.tls.mode "cert-manager") }}
+  - --tls-mode=files
+  - --tls-cert=/etc/gpushare-webhook/tls/{{ $keys.certKey }}
+  - --tls-key=/etc/gpushare-webhook/tls/{{ $keys.keyKey }}
+  {{- end }}
   {{- if include "gpushare-webhook.callsApiServer" . }}
   - --installed-as={{ include "gpushare-webhook.namespace" . }}/{{ include "gpushare-webhook.fullname" . }}
   {{- end }}
@@ -18,10 +25,10 @@ env:
 {{- end }}
 ports:
   - name: https
-    containerPort: {{ include "gpushare-webhook.port" . }}
+    containerPort: {{ $server.port }}
     protocol: TCP
   - name: health
-    containerPort: {{ include "gpushare-webhook.healthPort" . }}
+    containerPort: {{ $server.healthPort }}
     protocol: TCP
 {{- range $probe := list "startupProbe" "livenessProbe" "readinessProbe" "lifecycle" "securityContext" }}
 {{- with index $.Values $probe }}

@@ -66,7 +66,6 @@ section `key` that is null by default.
     "annotation": null
   },
   "suppress": {
-    "annotation": null,
     "comments": false
   },
   "injections": {
@@ -116,9 +115,6 @@ section `key` that is null by default.
     },
     "limits": {
       "enabled": true
-    },
-    "memory": {
-      "enabled": false
     },
     "voidDevices": {
       "enabled": false,
@@ -188,7 +184,7 @@ section `key` that is null by default.
     },
     "defaultQueue": null
   },
-  "policies": {
+  "guard": {
     "enabled": false
   },
   "messageSuffix": null,
@@ -221,9 +217,6 @@ section `key` that is null by default.
   "log": {
     "format": "json",
     "level": "info"
-  },
-  "events": {
-    "enabled": false
   }
 }
 {{- end -}}
@@ -389,9 +382,6 @@ section `key` that is null by default.
       "limits": {
         "enabled": false
       },
-      "memory": {
-        "enabled": false
-      },
       "voidDevices": {
         "enabled": false
       },
@@ -403,17 +393,33 @@ section `key` that is null by default.
 }
 {{- end -}}
 
-{{/* The mappings of `config` that replace those of the profile instead of being merged with them, in JSON. */}}
-{{- define "gpushare-webhook.replacedWhole" -}}
-["mpsLabels", "timeSlicingLabels"]
-{{- end -}}
-
 {{/* The sections of `config` for which a text may stand: it is the only element of this list of the section. */}}
 {{- define "gpushare-webhook.shorthands" -}}
 {"devicePlugin": "configMaps"}
 {{- end -}}
 
-{{/* Names that users write by mistake (GPS013), in JSON. The API server itself rejects those without a slash. */}}
+{{/*
+Names outside nvidia.com that users write by mistake (GPS013), in JSON. The API server rejects those without a slash.
+*/}}
 {{- define "gpushare-webhook.wrongNames" -}}
-["nvidia/gpu", "alpha.kubernetes.io/nvidia-gpu", "nvidia.com/nvidia-gpu", "nvidia.com/gpu-memory", "nvidia.com/gpu.memory", "nvidia.com/gpu-count", "nvidia.com/gpu.count", "nvidia.com/gpu.replicas", "nvidia.com/shared-gpu", "nvidia.com/gpu-shared", "nvidia.com/gpushared", "nvidia.com/mps-gpu", "nvidia.com/gpu.mps"]
+["nvidia/gpu", "alpha.kubernetes.io/nvidia-gpu"]
+{{- end -}}
+
+{{/* The settings without which there is no guard, and the end of the name of its parameter, in JSON. */}}
+{{- define "gpushare-webhook.guardTable" -}}
+{
+  "suffix": "-mode",
+  "neverWith": [
+    "limits.fromDevicePlugin",
+    "limits.mpsMayAcceptMore",
+    "exempt.label",
+    "exempt.annotation"
+  ],
+  "askedWith": [
+    "facts.nodes",
+    "facts.devicePlugin",
+    "facts.deviceClasses",
+    "placement.nodeGroups"
+  ]
+}
 {{- end -}}

@@ -1,11 +1,12 @@
 {{/*
 One entry of a configuration. Names of entries never change: the owner of a list's entry is known by its name.
 
-Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy` (where it is not the hook's), `rules`,
-`conditions` (expressions by name, in their order; `isLong`: several lines), `levels` (an expression on Pod Security's
-label) and `namespaces` (the only ones of an entry whose conditions name its objects; no selector of the values applies).
+Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy` (where it is not the hook's), `operations`,
+`rules`, `conditions` (names of conditions, and what these take), `levels` (an expression on Pod Security's label) and
+`namespaces` (the only ones of an entry whose conditions name its objects; no selector of the values applies).
 */}}
 {{- define "gpushare-webhook.entry" -}}
+{{- $entry := . -}}
 {{- $webhooks := .root.Values.webhooks -}}
 {{- if .namespaces }}{{ $webhooks = pick $webhooks "url" }}{{ end -}}
 - name: {{ .name }}.gpushare-webhook.io
@@ -34,7 +35,7 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
     {{- range .rules }}
     - apiGroups: [{{ .group | quote }}]
       apiVersions: {{ .versions | default (list "v1") | toJson }}
-      operations: {{ toJson .operations }}
+      operations: {{ toJson $entry.operations }}
       resources: {{ toJson .resources }}
       scope: {{ .scope | default "Namespaced" }}
     {{- end }}
@@ -53,14 +54,13 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
     {{- toYaml . | nindent 4 }}
   {{- end }}
   matchConditions:
-    {{- range concat .conditions ($webhooks.matchConditions | default list) }}
-    - name: {{ .name }}
-      {{- if .isLong }}
-      expression: |-
-        {{- .expression | nindent 8 }}
-      {{- else }}
-      expression: {{ quote .expression }}
-      {{- end }}
+    {{- range .conditions }}
+    {{- $expression := include (printf "gpushare-webhook.condition.%s" .) $entry }}
+    - name: {{ . }}
+      expression: {{ contains "\n" $expression | ternary (nindent 8 $expression | printf "|-%s") (quote $expression) }}
+    {{- end }}
+    {{- with $webhooks.matchConditions }}
+    {{- toYaml . | nindent 4 }}
     {{- end }}
 {{- end -}}
 
@@ -71,10 +71,7 @@ label) and `namespaces` (the only ones of an entry whose conditions name its obj
 {{- concat $always $exempt (.Values.webhooks.excludedNamespaces | default list) | uniq | toJson -}}
 {{- end -}}
 
-{{/*
-The selector of namespaces of a hook, and of the policies that do the same. Takes the root and the `selector` of the hook,
-which replaces the common one.
-*/}}
+{{/* The selector of namespaces of a hook. Takes the root and the `selector` of the hook, which replaces the common one. */}}
 {{- define "gpushare-webhook.namespaceSelector" -}}
 {{- $selector := .selector | default .root.Values.webhooks.namespaceSelector | default dict -}}
 {{- with $selector.matchLabels }}
@@ -82,68 +79,46 @@ matchLabels:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 matchExpressions:
-  {{- include "gpushare-webhook.exclusions" .root | nindent 2 }}
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: {{ include "gpushare-webhook.excluded" .root }}
+  {{- if .root.Values.webhooks.ignoreLabel }}
+  - {key: gpushare-webhook/ignore, operator: NotIn, values: ["true"]}
+  {{- end }}
+  {{- with (include "gpushare-webhook.settings" .root | fromJson).exempt.label }}
+  - key: {{ regexFind "^[^=]+" . }}
+    operator: NotIn
+    values: [{{ regexFind "=.+" . | trimPrefix "=" | default "true" | quote }}]
+  {{- end }}
   {{- with $selector.matchExpressions }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
 
-{{/* The requirements that every selector of namespaces has. The values hold them from the first use on, as with `settings`. */}}
-{{- define "gpushare-webhook.exclusions" -}}
-{{- if not (hasKey .Values "effectiveExclusions") }}{{ $_ := set .Values "effectiveExclusions" (include "gpushare-webhook.computedExclusions" .) }}{{ end -}}
-{{- .Values.effectiveExclusions -}}
-{{- end -}}
-
-{{- define "gpushare-webhook.computedExclusions" -}}
-- key: kubernetes.io/metadata.name
-  operator: NotIn
-  values: {{ include "gpushare-webhook.excluded" . }}
-{{- if .Values.webhooks.ignoreLabel }}
-- {key: gpushare-webhook/ignore, operator: NotIn, values: ["true"]}
-{{- end }}
-{{- with (include "gpushare-webhook.settings" . | fromJson).exempt.label }}
-- key: {{ regexFind "^[^=]+" . }}
-  operator: NotIn
-  values: [{{ regexFind "=.+" . | trimPrefix "=" | default "true" | quote }}]
-{{- end }}
-{{- end -}}
-
-{{/* Annotations of both configurations. */}}
-{{- define "gpushare-webhook.hookAnnotations" -}}
+{{- define "gpushare-webhook.hookMetadata" -}}
 {{- $writer := dict -}}
 {{- if eq .Values.tls.mode "cert-manager" -}}
 {{- $writer = dict "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "gpushare-webhook.namespace" .) (include "gpushare-webhook.fullname" .)) -}}
 {{- else if eq .Values.tls.mode "existing-secret" -}}
-{{- $writer = .Values.tls.existingSecret.annotations -}}
+{{- $writer = .Values.tls.existingSecret.annotations | default dict -}}
 {{- end -}}
-{{- include "gpushare-webhook.merged" (list .Values.webhooks.annotations $writer) -}}
-{{- end -}}
-
-{{/* `metadata` of both configurations. */}}
-{{- define "gpushare-webhook.hookMetadata" -}}
-name: {{ include "gpushare-webhook.fullname" . }}
-labels:
-  {{- include "gpushare-webhook.labelsWith" (dict "root" . "labels" .Values.webhooks.labels) | nindent 2 }}
-{{- with include "gpushare-webhook.hookAnnotations" . }}
-annotations:
-  {{- . | nindent 2 }}
-{{- end }}
+{{- include "gpushare-webhook.metadata" (dict "root" . "clusterWide" true "labels" .Values.webhooks.labels "annotations" (mergeOverwrite dict (.Values.webhooks.annotations | default dict) $writer)) -}}
 {{- end -}}
 
 {{/* The built-in kinds by where they keep their pod template. */}}
 {{- define "gpushare-webhook.templates" -}}
 templates:
-  at: spec.template
+  pod: object.spec.template
   rules:
     - {group: apps, resources: [deployments, statefulsets, daemonsets, replicasets]}
     - {group: batch, resources: [jobs]}
     - {group: "", resources: [replicationcontrollers]}
 job-templates:
-  at: spec.jobTemplate.spec.template
+  pod: object.spec.jobTemplate.spec.template
   rules:
     - {group: batch, resources: [cronjobs]}
 pod-templates:
-  at: template
+  pod: object.template
   rules:
     - {group: "", resources: [podtemplates]}
 {{- end -}}

@@ -5,7 +5,6 @@
 {{- .Values.fullnameOverride | default $full | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The namespace of the objects: that of the release, unless `namespaceOverride` is set. */}}
 {{- define "gpushare-webhook.namespace" -}}
 {{- .Values.namespaceOverride | default .Release.Namespace -}}
 {{- end -}}
@@ -20,68 +19,56 @@ app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
-{{/* One mapping out of several, as YAML: of equal keys the last one counts. Takes a list of mappings. */}}
-{{- define "gpushare-webhook.merged" -}}
-{{- $all := dict -}}
-{{- range . }}{{ range $key, $value := . }}{{ $all = set $all $key $value }}{{ end }}{{ end -}}
-{{- with $all }}{{ toYaml . }}{{ end -}}
-{{- end -}}
-
-{{- define "gpushare-webhook.ownLabels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-{{ include "gpushare-webhook.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- end -}}
-
-{{/* Labels of an object. Takes the root and `labels`, the user's for this object. */}}
-{{- define "gpushare-webhook.labelsWith" -}}
-{{- $own := include "gpushare-webhook.ownLabels" .root | fromYaml -}}
-{{- include "gpushare-webhook.merged" (list .root.Values.commonLabels .labels $own) -}}
-{{- end -}}
-
-{{- define "gpushare-webhook.labels" -}}
-{{- include "gpushare-webhook.labelsWith" (dict "root" . "labels" dict) -}}
-{{- end -}}
-
-{{/* `metadata` of an object in the namespace. Takes the root and `labels`, the user's for this object. */}}
-{{- define "gpushare-webhook.metadataWith" -}}
-name: {{ include "gpushare-webhook.fullname" .root }}
-namespace: {{ include "gpushare-webhook.namespace" .root | quote }}
-labels:
-  {{- include "gpushare-webhook.labelsWith" . | nindent 2 }}
-{{- end -}}
-
+{{/*
+`metadata` of an object. Takes the root, and optionally a `name`, or a `suffix` of the usual name, a `namespace` other than the
+usual one, `clusterWide` if it has none, the user's `labels` for this object, and `annotations`.
+*/}}
 {{- define "gpushare-webhook.metadata" -}}
-{{- include "gpushare-webhook.metadataWith" (dict "root" . "labels" dict) -}}
-{{- end -}}
-
-{{/* The label that distinguishes the Service for metrics from the one for reviews. */}}
-{{- define "gpushare-webhook.metricsLabel" -}}
-app.kubernetes.io/component: metrics
-{{- end -}}
-
-{{/* The IP families of both Services; empty for the cluster's default. */}}
-{{- define "gpushare-webhook.ipFamilies" -}}
-{{- $given := dict -}}
-{{- range $key := list "ipFamilyPolicy" "ipFamilies" -}}
-{{- with get $.Values.service $key }}{{ $given = set $given $key . }}{{ end -}}
-{{- end -}}
-{{- with $given }}{{ toYaml . }}{{ end -}}
-{{- end -}}
-
-{{/* The Role in the namespaces of the device plugin, one of which may be the webhook's own. */}}
-{{- define "gpushare-webhook.devicePluginRole" -}}
-{{- include "gpushare-webhook.fullname" . }}-device-plugin
+metadata:
+  name: {{ .name | default (include "gpushare-webhook.fullname" .root) }}{{ .suffix | default "" }}
+  {{- if not .clusterWide }}
+  namespace: {{ .namespace | default (include "gpushare-webhook.namespace" .root) | quote }}
+  {{- end }}
+  labels:
+    {{- $chart := printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+    {{- $own := dict "helm.sh/chart" $chart "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/managed-by" .root.Release.Service }}
+    {{- $selected := include "gpushare-webhook.selectorLabels" .root | fromYaml }}
+    {{- mergeOverwrite dict (.root.Values.commonLabels | default dict) (.labels | default dict) $own $selected | toYaml | nindent 4 }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "gpushare-webhook.serviceAccountName" -}}
-{{- $own := "default" -}}
-{{- if .Values.serviceAccount.create }}{{ $own = include "gpushare-webhook.fullname" . }}{{ end -}}
+{{- $own := .Values.serviceAccount.create | default false | ternary (include "gpushare-webhook.fullname" .) "default" -}}
 {{- .Values.serviceAccount.name | default $own -}}
 {{- end -}}
 
+{{/*
+The role and the service account of a binding. Takes the root, the `kind` of the role, and optionally the `suffix` of its name,
+and an `account` other than that of the pods.
+*/}}
+{{- define "gpushare-webhook.granted" -}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .kind }}
+  name: {{ include "gpushare-webhook.fullname" .root }}{{ .suffix | default "" }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ .account | default (include "gpushare-webhook.serviceAccountName" .root) }}
+    namespace: {{ include "gpushare-webhook.namespace" .root | quote }}
+{{- end -}}
+
+{{/*
+The image of the pods. No default would be safe: the project publishes no image, so the repository's name on a public
+registry belongs to the first who registers it. A digest names the content, wherever it comes from.
+*/}}
 {{- define "gpushare-webhook.image" -}}
+{{- if not (or .Values.image.registry .Values.image.digest) -}}
+{{- $otherwise := .Values.guard.only | default false | ternary ", or set test.enabled to false" "" -}}
+{{- fail (printf "image.registry is empty, and this project publishes no image: build the image, push it to your registry, and set image.registry (docs/how-to/install.md)%s" $otherwise) -}}
+{{- end -}}
 {{- with .Values.image.registry }}{{ . }}/{{ end -}}
 {{- .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- with .Values.image.digest }}@{{ . }}{{ end -}}

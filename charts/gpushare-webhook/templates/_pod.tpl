@@ -1,21 +1,13 @@
-{{/* The spec of the webhook's pods. */}}
 {{- define "gpushare-webhook.pod" -}}
 serviceAccountName: {{ include "gpushare-webhook.serviceAccountName" . }}
 # No token unless the pods call the API server.
 automountServiceAccountToken: {{ eq "true" (include "gpushare-webhook.callsApiServer" .) }}
 enableServiceLinks: false
-{{- with .Values.imagePullSecrets }}
-imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- include "gpushare-webhook.podFields" . }}
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-terminationGracePeriodSeconds: {{ include "gpushare-webhook.gracePeriod" . }}
-{{- with .Values.podSecurityContext }}
-securityContext:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds | default (add (include "gpushare-webhook.stopSeconds" .) 5) }}
 {{- if and (kindIs "bool" .Values.hostUsers) (semverCompare ">=1.33-0" .Capabilities.KubeVersion.Version) }}
 hostUsers: {{ .Values.hostUsers }}
 {{- end }}
@@ -29,16 +21,19 @@ dnsPolicy: {{ . }}
 dnsConfig:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
 affinity:
-  {{- include "gpushare-webhook.affinity" . | nindent 2 }}
+  {{- with .Values.affinity }}
+  {{- toYaml . | nindent 2 }}
+  {{- else }}
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels:
+              {{- include "gpushare-webhook.selectorLabels" . | nindent 14 }}
+  {{- end }}
 {{- with .Values.topologySpreadConstraints }}
 topologySpreadConstraints:
   {{- range . }}
@@ -67,17 +62,12 @@ volumes:
   {{- end }}
 {{- end -}}
 
-{{- define "gpushare-webhook.affinity" -}}
-{{- with .Values.affinity -}}
-{{- toYaml . -}}
-{{- else -}}
-podAntiAffinity:
-  preferredDuringSchedulingIgnoredDuringExecution:
-    - weight: 100
-      podAffinityTerm:
-        topologyKey: kubernetes.io/hostname
-        labelSelector:
-          matchLabels:
-            {{- include "gpushare-webhook.selectorLabels" . | nindent 12 }}
-{{- end -}}
+{{/* The fields that the pod of `helm test` has too. */}}
+{{- define "gpushare-webhook.podFields" -}}
+{{- range $field, $value := merge (dict "securityContext" .Values.podSecurityContext) (pick .Values "imagePullSecrets" "nodeSelector" "tolerations") }}
+{{- with $value }}
+{{ $field }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
 {{- end -}}

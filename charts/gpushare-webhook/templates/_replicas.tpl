@@ -1,5 +1,3 @@
-{{/* How many replicas there may be, and what must allow for that number. */}}
-
 {{- define "gpushare-webhook.leastReplicas" -}}
 {{- if .Values.autoscaling.enabled }}{{ .Values.autoscaling.minReplicas }}{{ else }}{{ .Values.replicas }}{{ end -}}
 {{- end -}}
@@ -10,7 +8,7 @@
 
 {{/* Whether there is a budget for disruptions: a budget for a single replica protects nothing. */}}
 {{- define "gpushare-webhook.hasBudget" -}}
-{{- if and (include "gpushare-webhook.hasWebhook" .) .Values.podDisruptionBudget.enabled (gt (include "gpushare-webhook.mostReplicas" . | int) 1) }}true{{ end -}}
+{{- if and (not .Values.guard.only) .Values.podDisruptionBudget.enabled (gt (include "gpushare-webhook.mostReplicas" . | int) 1) }}true{{ end -}}
 {{- end -}}
 
 {{/*
@@ -20,7 +18,7 @@ chart (open-policy-agent/gatekeeper, `podCountLimit`).
 */}}
 {{- define "gpushare-webhook.quotaPods" -}}
 {{- $limited := has .Values.priorityClassName (list "system-cluster-critical" "system-node-critical") -}}
-{{- if and (include "gpushare-webhook.hasWebhook" .) .Values.resourceQuota.enabled $limited (ne (include "gpushare-webhook.namespace" .) "kube-system") -}}
+{{- if and (not .Values.guard.only) .Values.resourceQuota.enabled $limited (ne (include "gpushare-webhook.namespace" .) "kube-system") -}}
 {{- .Values.resourceQuota.pods | default (max 100 (mul 3 (include "gpushare-webhook.mostReplicas" . | int))) -}}
 {{- end -}}
 {{- end -}}

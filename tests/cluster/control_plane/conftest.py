@@ -28,3 +28,10 @@ def running(shared: ControlPlaneOnly) -> Iterator[ControlPlaneOnly]:
     yield shared
     shared.api.delete("/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
     assert deciding(shared) == before, "the module leaves something that decides about the pods of others"
+
+
+@pytest.fixture
+def clean(running: ControlPlaneOnly) -> Iterator[None]:
+    """Delete the pods that a test creates."""
+    yield
+    running.api.delete("/api/v1/namespaces/default/pods?gracePeriodSeconds=0")

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.chart_hooks import TWO, chart_hooks
 from tests.cluster.harness.hooks import is_mutated, rejection
-from tests.cluster.harness.manifests import GPU, annotated, container, deployment, pod
+from tests.cluster.harness.manifests import DEPLOYMENTS, GPU, PODS, annotated, container, deployment, pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.harness.hooks import LocalWebhook
 
-PODS = "/api/v1/namespaces/default/pods"
-DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+pytestmark = pytest.mark.usefixtures("clean")
+
 FAILED = "failed calling webhook"
 QUEUE, QUOTA = {"name": "example.com/queue"}, {"name": "example.com/quota"}
 PLAIN = container(gpus=0)
@@ -45,12 +45,6 @@ def dead(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
         _create(running, manifest)
     hooks.process.stop()
     assert FAILED in rejection(running, pod("probe"))
-
-
-@pytest.fixture(autouse=True)
-def clean(running: ControlPlaneOnly) -> Iterator[None]:
-    yield
-    running.api.delete(f"{PODS}?gracePeriodSeconds=0")
 
 
 def gated(name: str, *containers: Object, gates: tuple[Object, ...] = (QUEUE,), **spec: Any) -> Object:

@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.chart_hooks import TWO, chart_hooks
 from tests.cluster.harness.hooks import DRY_POD, is_mutated, rejection
-from tests.cluster.harness.manifests import GPU, annotated, container, host_path, pod
+from tests.cluster.harness.manifests import GPU, PODS, SHARED, STRATEGY, annotated, container, host_path, labelled, pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
 
-PODS = "/api/v1/namespaces/default/pods"
-SHARED = "nvidia.com/gpu.shared"
+pytestmark = pytest.mark.usefixtures("clean")
+
 PLAIN = container(gpus=0)
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
 WHOLE, MPS = {STRATEGY: "none"}, {STRATEGY: "mps"}
 
 
@@ -59,37 +58,22 @@ def affinity(*required: list[Object], preferred: list[Object] | None = None) -> 
     return {"nodeAffinity": rule}
 
 
-MIRROR = {"kubernetes.io/config.mirror": "0123456789abcdef"}
-
-
-@pytest.mark.parametrize(
-    "annotations",
-    [
-        {"gpushare-webhook/exempt": "true"},
-        {"gpushare-webhook/ignore": "true"},
-        {"gpushare-webhook/mode": "audit"},
-        MIRROR,
-        {"kubernetes.io/config.source": "file"},
-    ],
-)
-def test_annotation_exempts_nothing(running: ControlPlaneOnly, annotations: dict[str, str]) -> None:
-    assert TWO in rejection(running, annotated(two(), **annotations))
-
-
 def test_unknown_annotation_of_webhook_warns(running: ControlPlaneOnly) -> None:
     said = warnings(running, annotated(pod("one"), **{"gpushare-webhook/exempt": "true"}))
     assert "GPS018" in said
     assert "gpushare-webhook/exempt" in said
 
 
-@pytest.mark.parametrize(
-    "labels", [{"gpushare-webhook/ignore": "true"}, {"kueue.x-k8s.io/queue-name": "team"}, {"app": "gpu-operator"}]
-)
-def test_label_exempts_nothing(running: ControlPlaneOnly, labels: dict[str, str]) -> None:
-    manifest = two()
-    assert TWO in rejection(running, {**manifest, "metadata": {**manifest["metadata"], "labels": labels}})
-
-
+CLAIM = {"name": "gpu", "resourceClaimName": "gpu"}
+ANNOTATIONS = {
+    "gpushare-webhook/exempt": "true",
+    "gpushare-webhook/ignore": "true",
+    "gpushare-webhook/mode": "audit",
+    "kubernetes.io/config.mirror": "0123456789abcdef",
+    "kubernetes.io/config.source": "file",
+}
+LABELS = {"gpushare-webhook/ignore": "true", "kueue.x-k8s.io/queue-name": "team", "app": "gpu-operator"}
+SPELLINGS_OF_TWO = [2, "2", "2e0", "2E0", "2000m", "0.002k", "20e-1", "+2", "2.0", "02"]
 ELSEWHERE = {
     "init container": pod("x", PLAIN, initContainers=[container("main", gpus=2) | {"name": "first"}]),
     "sidecar": pod("x", PLAIN, initContainers=[{**container("side", gpus=2), "restartPolicy": "Always"}]),
@@ -106,6 +90,16 @@ ELSEWHERE = {
     "whole cards in one of two terms": two(affinity=affinity([NOT_MPS], [{"key": "pool", "operator": "Exists"}])),
     "no scheduling gate": two(schedulingGates=[]),
     "two resources, one of them zero": pod("x", limits({"nvidia.com/mig-1g.5gb": 0, GPU: 2})),
+    "generated name": {**two(), "metadata": {"generateName": "two-"}},
+    "beside a resource claim": pod(
+        "x", container(resources={"limits": {GPU: 2}, "claims": [{"name": "gpu"}]}), resourceClaims=[CLAIM]
+    ),
+    "behind 3,000 containers": pod(
+        "x", *(container(f"c{index}", gpus=0) for index in range(3_000)), container("last", gpus=2)
+    ),
+    **{f"annotation {key}": annotated(two(), **{key: value}) for key, value in ANNOTATIONS.items()},
+    **{f"label {key}": labelled(two(), **{key: value}) for key, value in LABELS.items()},
+    **{f"written as {amount!r}": pod("x", limits({GPU: amount})) for amount in SPELLINGS_OF_TWO},
 }
 
 
@@ -116,38 +110,32 @@ def test_two_replicas_are_rejected_wherever_they_are_asked_for(running: ControlP
     assert "GPS001" in said
 
 
-def test_generated_name_is_rejected(running: ControlPlaneOnly) -> None:
-    assert TWO in rejection(running, {**two(), "metadata": {"generateName": "two-"}})
+# What the rejection says.
+AMOUNTS: dict[str, tuple[Object, list[str]]] = {
+    **{f"{amount} of a GPU": (pod("x", limits({GPU: amount})), ["GPS003"]) for amount in ("1500m", "1.5", "-1")},
+    "request without limit": (pod("x", limits({GPU: 2}, "requests")), ["GPS003", TWO]),
+    "request unlike its limit": (
+        pod("x", container(resources={"limits": {GPU: 2}, "requests": {GPU: 1}})),
+        ["GPS001"],
+    ),
+    "one replica in each of two containers": (pod("x", container("a"), container("b")), ["GPS002"]),
+    "two resources": (pod("x", limits({GPU: 1, SHARED: 1})), ["GPS010"]),
+    "two resources in two containers": (pod("x", container("a"), container("b", resource=SHARED)), ["GPS002"]),
+    **{
+        f"{member} of the pod as a whole": (
+            pod("x", PLAIN, resources={member: {GPU: 2}}),
+            ['GPS003 the pod as a whole asks for "nvidia.com/gpu"'],
+        )
+        for member in ("limits", "requests")
+    },
+}
 
 
-@pytest.mark.parametrize("amount", [2, "2", "2e0", "2E0", "2000m", "0.002k", "20e-1", "+2", "2.0", "02"])
-def test_spelling_of_two_is_rejected(running: ControlPlaneOnly, amount: object) -> None:
-    assert TWO in rejection(running, pod("two", limits({GPU: amount})))
-
-
-@pytest.mark.parametrize("amount", ["1500m", "1.5", "-1"])
-def test_amount_that_is_not_whole_is_rejected(running: ControlPlaneOnly, amount: str) -> None:
-    assert "GPS003" in rejection(running, pod("x", limits({GPU: amount})))
-
-
-def test_request_without_limit_is_rejected(running: ControlPlaneOnly) -> None:
-    said = rejection(running, pod("x", limits({GPU: 2}, "requests")))
-    assert "GPS003" in said
-    assert TWO in said
-
-
-def test_limit_and_request_that_differ_are_rejected(running: ControlPlaneOnly) -> None:
-    both = container(resources={"limits": {GPU: 2}, "requests": {GPU: 1}})
-    assert "GPS001" in rejection(running, pod("x", both))
-
-
-def test_one_replica_in_each_of_two_containers_is_rejected(running: ControlPlaneOnly) -> None:
-    assert "GPS002" in rejection(running, pod("x", container("a"), container("b")))
-
-
-def test_two_shared_resources_are_rejected(running: ControlPlaneOnly) -> None:
-    assert "GPS010" in rejection(running, pod("x", limits({GPU: 1, SHARED: 1})))
-    assert "GPS002" in rejection(running, pod("x", container("a"), container("b", resource=SHARED)))
+@pytest.mark.parametrize("amount", AMOUNTS)
+def test_other_amount_is_rejected(running: ControlPlaneOnly, amount: str) -> None:
+    manifest, expected = AMOUNTS[amount]
+    said = rejection(running, manifest)
+    assert [text for text in expected if text not in said] == []
 
 
 # The warning about another spelling; None where the API server itself rejects it.
@@ -169,37 +157,6 @@ def test_other_spelling_of_resource_is_another_resource(running: ControlPlaneOnl
         assert expected in warnings(running, manifest)
 
 
-@pytest.mark.parametrize("member", ["limits", "requests"])
-def test_gpu_in_resources_of_pod_is_denied(running: ControlPlaneOnly, member: str) -> None:
-    said = rejection(running, pod("x", PLAIN, resources={member: {GPU: 2}}))
-    assert 'GPS003 the pod as a whole asks for "nvidia.com/gpu"' in said
-
-
-CLAIM = {"name": "gpu", "resourceClaimName": "gpu"}
-
-
-def test_resource_claim_exempts_nothing(running: ControlPlaneOnly) -> None:
-    asking = container(resources={"limits": {GPU: 2}, "claims": [{"name": "gpu"}]})
-    assert TWO in rejection(running, pod("x", asking, resourceClaims=[CLAIM]))
-
-
-def test_pod_with_resource_claim_alone_passes_unchanged(running: ControlPlaneOnly) -> None:
-    claiming = pod("x", container(resources={"claims": [{"name": "gpu"}]}), resourceClaims=[CLAIM])
-    assert warnings(running, claiming) == ""
-    assert not is_mutated(running.api.create(DRY_POD, claiming))
-
-
-def test_resource_of_device_class_passes_unchecked(running: ControlPlaneOnly) -> None:
-    """The name by which Kubernetes offers a DeviceClass as an extended resource: a driver of DRA allocates it."""
-    assert warnings(running, pod("x", limits({"deviceclass.resource.kubernetes.io/gpu.nvidia.com": 2}))) == ""
-
-
-@pytest.mark.parametrize("spec", [{"os": {"name": "windows"}}, {"nodeSelector": {"kubernetes.io/os": "windows"}}])
-def test_windows_pod_passes_unchanged(running: ControlPlaneOnly, spec: Object) -> None:
-    assert warnings(running, two(**spec)) == ""
-    assert not is_mutated(running.api.create(DRY_POD, two(**spec)))
-
-
 LEAVES_MPS: list[Object] = [
     {"nodeSelector": WHOLE},
     {"nodeSelector": WHOLE, "nodeName": "shared-1"},
@@ -216,63 +173,67 @@ def test_pod_that_selects_whole_cards_passes(running: ControlPlaneOnly, spec: Ob
 
 def test_gated_pod_cannot_widen_its_selector(running: ControlPlaneOnly) -> None:
     running.api.create(PODS, two(schedulingGates=[{"name": "example.com/queue"}], nodeSelector=WHOLE))
-    try:
-        for selector in ({next(iter(WHOLE)): None}, MPS):
-            with pytest.raises(ApiError, match=r"spec.*Invalid value"):
-                running.api.patch(f"{PODS}/two", {"spec": {"nodeSelector": selector}})
-    finally:
-        running.api.delete(f"{PODS}/two?gracePeriodSeconds=0")
+    for selector in ({next(iter(WHOLE)): None}, MPS):
+        with pytest.raises(ApiError, match=r"spec.*Invalid value"):
+            running.api.patch(f"{PODS}/two", {"spec": {"nodeSelector": selector}})
 
 
 def test_pod_cannot_change_its_resources(running: ControlPlaneOnly) -> None:
     stored = running.api.create(PODS, pod("one"))
-    try:
-        del stored["metadata"]["resourceVersion"]
-        stored["spec"]["containers"][0]["resources"] = {"limits": {GPU: "2"}, "requests": {GPU: "2"}}
-        with pytest.raises(ApiError, match="pod updates may not change fields other than"):
-            running.api.call("PUT", f"{PODS}/one", stored)
-    finally:
-        running.api.delete(f"{PODS}/one?gracePeriodSeconds=0")
+    del stored["metadata"]["resourceVersion"]
+    stored["spec"]["containers"][0]["resources"] = {"limits": {GPU: "2"}, "requests": {GPU: "2"}}
+    with pytest.raises(ApiError, match="pod updates may not change fields other than"):
+        running.api.call("PUT", f"{PODS}/one", stored)
 
 
 def test_update_of_image_is_not_sent(running: ControlPlaneOnly) -> None:
     running.api.create(PODS, pod("one"))
-    try:
-        body = {"spec": {"containers": [{"name": "main", "image": "another"}]}}
-        code, headers, _ = running.api.request("PATCH", f"{PODS}/one", body, content="strategic-merge-patch+json")
-        assert code == 200
-        assert "Warning" not in headers
-    finally:
-        running.api.delete(f"{PODS}/one?gracePeriodSeconds=0")
+    body = {"spec": {"containers": [{"name": "main", "image": "another"}]}}
+    code, headers, _ = running.api.request("PATCH", f"{PODS}/one", body, content="strategic-merge-patch+json")
+    assert code == 200
+    assert "Warning" not in headers
 
 
 def sees(**entry: Any) -> Object:
     return {**PLAIN, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", **entry}]}
 
 
-REFERENCE = {"configMapKeyRef": {"name": "x", "key": "y"}}
-
-
-@pytest.mark.parametrize("seeing", [sees(value="all"), sees(value="0"), sees(valueFrom=REFERENCE)])
-def test_visible_devices_without_request_warn(running: ControlPlaneOnly, seeing: Object) -> None:
-    assert "GPS007" in warnings(running, pod("x", seeing))
-
-
-PASSING = {
+MANY = [{"name": f"V{index}", "value": "x"} for index in range(20_000)]
+WITHOUT_REQUEST = {
     "image": container(gpus=0, image="nvidia/cuda"),
     "envFrom": {**PLAIN, "envFrom": [{"configMapRef": {"name": "devices"}}]},
     "privileged": {**PLAIN, "securityContext": {"privileged": True}},
 }
+SEEING = {
+    "all": pod("x", sees(value="all")),
+    "first": pod("x", sees(value="0")),
+    "reference": pod("x", sees(valueFrom={"configMapKeyRef": {"name": "x", "key": "y"}})),
+    "behind 4,990 variables": pod("x", {**PLAIN, "env": MANY[:4_990] + sees(value="all")["env"]}),
+    "behind 20,000 variables": pod("x", {**PLAIN, "env": MANY + sees(value="all")["env"]}),
+    "behind 40,000 annotations": annotated(pod("x", sees(value="all")), **{f"a{index}": "" for index in range(40_000)}),
+    **{f"runtime class and {way}": pod("x", held, runtimeClassName="nvidia") for way, held in WITHOUT_REQUEST.items()},
+}
 
 
-@pytest.mark.parametrize("way", PASSING)
-def test_container_without_request_passes(running: ControlPlaneOnly, way: str) -> None:
-    assert warnings(running, pod("x", PASSING[way])) == ""
+@pytest.mark.parametrize("way", SEEING)
+def test_pod_that_sees_gpus_without_request_warns(running: ControlPlaneOnly, way: str) -> None:
+    assert "GPS007" in warnings(running, SEEING[way])
 
 
-@pytest.mark.parametrize("way", PASSING)
-def test_runtime_class_without_request_warns(running: ControlPlaneOnly, way: str) -> None:
-    assert "GPS007" in warnings(running, pod("x", PASSING[way], runtimeClassName="nvidia"))
+UNCHANGED = {
+    **{way: pod("x", held) for way, held in WITHOUT_REQUEST.items()},
+    "resource claim": pod("x", container(resources={"claims": [{"name": "gpu"}]}), resourceClaims=[CLAIM]),
+    # The name by which Kubernetes offers a DeviceClass as an extended resource: a driver of DRA allocates it.
+    "device class": pod("x", limits({"deviceclass.resource.kubernetes.io/gpu.nvidia.com": 2})),
+    "Windows by its field": two(os={"name": "windows"}),
+    "Windows by its selector": two(nodeSelector={"kubernetes.io/os": "windows"}),
+}
+
+
+@pytest.mark.parametrize("way", UNCHANGED)
+def test_pod_passes_unchanged(running: ControlPlaneOnly, way: str) -> None:
+    assert warnings(running, UNCHANGED[way]) == ""
+    assert not is_mutated(running.api.create(DRY_POD, UNCHANGED[way]))
 
 
 PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"
@@ -284,31 +245,12 @@ def test_mps_directory_mounted_without_request_passes(running: ControlPlaneOnly)
     assert warnings(running, pod("x", client, volumes=[host_path("pipe", PIPE)])) == ""
 
 
-MANY = [{"name": f"V{index}", "value": "x"} for index in range(20_000)]
-
-
-@pytest.mark.parametrize("count", [4_990, 20_000])
-def test_padding_hides_no_visible_devices(running: ControlPlaneOnly, count: int) -> None:
-    hidden = {**PLAIN, "env": [*MANY[:count], {"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
-    assert "GPS007" in warnings(running, pod("x", hidden))
-
-
-def test_padding_hides_no_request(running: ControlPlaneOnly) -> None:
-    many = [container(f"c{index}", gpus=0) for index in range(3_000)]
-    assert 'asks for 2 of "nvidia.com/gpu"' in rejection(running, pod("x", *many, container("last", gpus=2)))
-
-
 def test_many_resource_names_do_not_occupy_api_server(running: ControlPlaneOnly) -> None:
     """Reading each name in CEL took the API server longer than it gives a request, so that it answered 504."""
     names = {f"example.com/{index}": "0" for index in range(60_000)}
     assert warnings(running, pod("x", limits(names))) == ""
     said = rejection(running, pod("x", limits({**names, GPU: 2})))
     assert 'asks for 2 of "nvidia.com/gpu"' in said
-
-
-def test_annotations_hide_no_visible_devices(running: ControlPlaneOnly) -> None:
-    padding = {f"a{index}": "" for index in range(40_000)}
-    assert "GPS007" in warnings(running, annotated(pod("x", sees(value="all")), **padding))
 
 
 def test_containers_of_one_name_are_rejected(running: ControlPlaneOnly) -> None:

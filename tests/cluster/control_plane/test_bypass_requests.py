@@ -12,6 +12,7 @@ import pytest
 
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.chart_hooks import TWO, chart_hooks
+from tests.cluster.harness.custom_kinds import open_kind
 from tests.cluster.harness.manifests import GPU, container, deployment, pod, pod_spec
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.workloads import holding
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
+
+pytestmark = pytest.mark.usefixtures("clean")
 
 DEFAULT = "/api/v1/namespaces/default"
 PODS = f"{DEFAULT}/pods"
@@ -40,24 +43,6 @@ COLLECTIONS = {
     "StatefulSet": f"{APPS}/statefulsets",
     "Job": JOBS,
 }
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "trainings.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "trainings", "singular": "training", "kind": "Training", "listKind": "TrainingList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -67,12 +52,6 @@ def _hooks(running: ControlPlaneOnly) -> Iterator[None]:
         running.api.create(path, holder(kind, "older"))
     with chart_hooks(running):
         yield
-
-
-@pytest.fixture(autouse=True)
-def clean(running: ControlPlaneOnly) -> Iterator[None]:
-    yield
-    running.api.delete(f"{PODS}?gracePeriodSeconds=0")
 
 
 def send(running: ControlPlaneOnly, method: str, path: str, text: str, content: str = "application/json") -> Object:
@@ -206,19 +185,10 @@ def test_pod_template_is_rejected(running: ControlPlaneOnly) -> None:
 
 def test_custom_object_passes_and_its_pod_is_rejected(running: ControlPlaneOnly) -> None:
     """An operator copies the template of a custom object into pods, as this test does."""
-    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    running.api.create(definitions, DEFINITION)
-    trainings = "/apis/example.com/v1/namespaces/default/trainings"
-    wait_for("the kind to be served", lambda: running.api.request("GET", trainings)[0] == 200)
-    spec = pod_spec(container(gpus=2))
-    body = {
-        "apiVersion": "example.com/v1",
-        "kind": "Training",
-        "metadata": {"name": "own"},
-        "spec": {"template": {"spec": spec}},
-    }
-    stored = running.api.create(trainings, body)
-    with pytest.raises(ApiError) as rejected:
-        running.api.create(PODS, pod("own", *stored["spec"]["template"]["spec"]["containers"]))
-    assert TWO in rejected.value.message
-    running.api.delete(f"{definitions}/trainings.example.com")
+    body = {"metadata": {"name": "own"}, "spec": {"template": {"spec": pod_spec(container(gpus=2))}}}
+    body |= {"apiVersion": "example.com/v1", "kind": "Training"}
+    with open_kind(running.api, "example.com/v1", "Training", "default") as trainings:
+        stored = running.api.create(trainings, body)
+        with pytest.raises(ApiError) as rejected:
+            running.api.create(PODS, pod("own", *stored["spec"]["template"]["spec"]["containers"]))
+        assert TWO in rejected.value.message

@@ -33,14 +33,6 @@ def test_exempt_annotation_passes_where_administrator_names_it(running: ControlP
         assert TWO in rejection(running, {**TWO_GPUS, "metadata": {"name": "two", "annotations": annotations}})
 
 
-def test_suppressing_annotation_passes_listed_checks_where_administrator_names_it(running: ControlPlaneOnly) -> None:
-    with chart_hooks(running, {"suppress": {"annotation": "example.com/ignore"}}):
-        annotations = {"example.com/ignore": "GPS001"}
-        assert rejection(running, {**TWO_GPUS, "metadata": {"name": "two", "annotations": annotations}}) == ""
-        annotations["example.com/ignore"] = "GPS002,true"
-        assert TWO in rejection(running, {**TWO_GPUS, "metadata": {"name": "two", "annotations": annotations}})
-
-
 def test_namespace_label_passes_where_administrator_allows_it(running: ControlPlaneOnly) -> None:
     with (
         chart_hooks(running, webhooks={"ignoreLabel": True}),

@@ -49,14 +49,11 @@ def recorded(running: ControlPlaneOnly) -> Iterator[StandIn]:
     rendered = entry("device-plugin-configurations.validate", {"webhooks": WEBHOOKS})
     with stand_in(running.place, allow) as webhook:
         entries = [{**rendered, "clientConfig": webhook.client_config(), "failurePolicy": "Fail"}]
-        running.api.create(VALIDATING, {"metadata": {"name": FULLNAME}, "webhooks": entries})
-        try:
+        with running.api.created(VALIDATING, {"metadata": {"name": FULLNAME}, "webhooks": entries}):
             wait_for("the entry to be in force", lambda: _is_sent(running, webhook))
             webhook.reviews.clear()
             yield webhook
-        finally:
-            running.api.delete(f"{VALIDATING}/{FULLNAME}")
-            wait_for("the entry to be forgotten", lambda: not _is_sent(running, webhook))
+        wait_for("the entry to be forgotten", lambda: not _is_sent(running, webhook))
 
 
 def _is_sent(running: ControlPlaneOnly, webhook: StandIn) -> bool:

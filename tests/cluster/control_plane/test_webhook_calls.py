@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.manifests import labelled, pod
+from tests.cluster.harness.manifests import PODS, labelled, pod
 from tests.cluster.harness.standin import Answer, StandIn, allow, deny, registered, stand_in
 from tests.cluster.harness.waiting import wait_for
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness.cluster import ControlPlaneOnly
 
-PODS = "/api/v1/namespaces/default/pods"
 LATER = {"Retry-After": "1", "Connection": "close"}
 
 
@@ -31,15 +30,11 @@ def _called(running: ControlPlaneOnly, answer: Callable[[dict[str, Any]], Answer
         yield webhook
 
 
-def _create_one(running: ControlPlaneOnly) -> dict[str, Any]:
-    return running.api.create(f"{PODS}?dryRun=All", labelled(pod("one"), called="yes"))
-
-
 def _create(running: ControlPlaneOnly, webhook: StandIn) -> dict[str, Any]:
     """Create a pod once the API server has learned of the configuration, which it does a moment after it is stored."""
 
     def called() -> dict[str, Any] | None:
-        made = _create_one(running)
+        made = running.api.create(f"{PODS}?dryRun=All", labelled(pod("one"), called="yes"))
         return made if webhook.reviews else None
 
     return wait_for("the webhook to be called", called)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,13 @@ from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.api import ApiError, Object
 from tests.cluster.harness.cluster import ControlPlaneOnly
 from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, hooks, is_mutated, namespace, rejection, remove
-from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.manifests import DEPLOYMENTS, container, deployment, pod
 from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 STRICT = "/api/v1/namespaces/strict"
 FAILED = "failed calling webhook"
 Broken = Callable[[ControlPlaneOnly], AbstractContextManager[Callable[[Object], Object]]]
@@ -35,9 +34,8 @@ def _service(running: ControlPlaneOnly) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _without_endpoints(_: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
-    yield lambda entry: {"service": entry["clientConfig"]["service"]}
+def _without_endpoints(_: ControlPlaneOnly) -> AbstractContextManager[Callable[[Object], Object]]:
+    return nullcontext(lambda entry: {"service": entry["clientConfig"]["service"]})
 
 
 @contextmanager
@@ -115,18 +113,17 @@ def test_failed_validating_webhook_rejects_only_gpu_pods(running: ControlPlaneOn
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_failed_mutating_webhook_is_ignored(running: ControlPlaneOnly, how: str) -> None:
-    with ExitStack() as stack:
-        neighbour = stack.enter_context(stand_in(running.place, allow))
-        broken, _ = BROKEN[how]
-        client_config = stack.enter_context(broken(running))
-        stack.enter_context(_in_force_with(running, neighbour, client_config))
+    broken, _ = BROKEN[how]
+    with (
+        stand_in(running.place, allow) as neighbour,
+        broken(running) as client_config,
+        _in_force_with(running, neighbour, client_config),
+    ):
         assert not is_mutated(running.api.create(DRY_POD, pod("asks")))
         _others_unaffected(running)
 
 
-def test_invalid_patch_rejects_gpu_pods_despite_ignore(
-    running: ControlPlaneOnly,
-) -> None:
+def test_invalid_patch_rejects_gpu_pods_despite_ignore(running: ControlPlaneOnly) -> None:
     operation = {"op": "add", "path": "/spec/absent/child", "value": 1}
     with (
         stand_in(running.place, lambda review: allow(review, operation)) as confused,

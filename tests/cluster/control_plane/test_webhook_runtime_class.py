@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.harness.api import ApiError, Object
 from tests.cluster.harness.hooks import local_webhook, rejection
-from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.manifests import CLASSES, PODS, container, deployment, pod
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -16,21 +16,19 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness.cluster import ControlPlaneOnly
 
-PODS = "/api/v1/namespaces/default/pods"
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 ABSENT = 'pod rejected: RuntimeClass "nvidia" not found'
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _other_class(running: ControlPlaneOnly) -> Iterator[None]:
     """The runtime class has another name than the one that the product injects."""
-    running.api.create(CLASSES, {"metadata": {"name": "gpu"}, "handler": "nvidia"})
-    running.api.delete(f"{CLASSES}/nvidia")
-    named = pod("named", runtimeClassName="nvidia")
-    wait_for("the class to be forgotten", lambda: ABSENT in rejection(running, named))
-    yield
-    running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
-    running.api.delete(f"{CLASSES}/gpu")
+    with (
+        running.api.created(CLASSES, {"metadata": {"name": "gpu"}, "handler": "nvidia"}),
+        running.api.deleted(f"{CLASSES}/nvidia"),
+    ):
+        named = pod("named", runtimeClassName="nvidia")
+        wait_for("the class to be forgotten", lambda: ABSENT in rejection(running, named))
+        yield
 
 
 def _settings(**runtime_class: object) -> Object:
@@ -69,20 +67,11 @@ def test_disabled_runtime_class_injection_admits_pods(
     assert stored["spec"].get("runtimeClassName") == injected
 
 
-def test_runtime_class_of_author_is_kept(running: ControlPlaneOnly) -> None:
-    with local_webhook(running):
-        stored = running.api.create(f"{PODS}?dryRun=All", pod("named", runtimeClassName="gpu"))
-    assert stored["spec"]["runtimeClassName"] == "gpu"
-
-
 def test_conflicting_runtime_class_node_selector_rejects_pod(running: ControlPlaneOnly) -> None:
     scheduling = {"nodeSelector": {"pool": "gpu"}}
-    running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia", "scheduling": scheduling})
-    try:
-        with local_webhook(running):
-            with pytest.raises(ApiError, match="conflict"):
-                running.api.create(PODS, pod("elsewhere", nodeSelector={"pool": "other"}))
-            stored = running.api.create(f"{PODS}?dryRun=All", pod("anywhere"))
-    finally:
-        running.api.delete(f"{CLASSES}/nvidia")
+    scheduled = {"metadata": {"name": "nvidia"}, "handler": "nvidia", "scheduling": scheduling}
+    with running.api.created(CLASSES, scheduled), local_webhook(running):
+        with pytest.raises(ApiError, match="conflict"):
+            running.api.create(PODS, pod("elsewhere", nodeSelector={"pool": "other"}))
+        stored = running.api.create(f"{PODS}?dryRun=All", pod("anywhere"))
     assert stored["spec"]["nodeSelector"] == {"pool": "gpu"}

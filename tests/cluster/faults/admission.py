@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from tests.cluster.faults.fault import Asked, Fault, of_pod, phase
+from tests.cluster.faults.fault import Fault, of_pod, phase
 from tests.cluster.faults.pools import GPUS, REPLICAS
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.manifests import GPU, container, pod, pod_spec
+from tests.cluster.harness.manifests import GPU, container, job, pod
 
 _REJECTED = "UnexpectedAdmissionError"
 _TWO = phase("Failed", _REJECTED, "maximum request size")
-_SINGLE = {
-    "kind": "Job",
-    "metadata": {"name": "main"},
-    "spec": {"backoffLimit": 0, "template": {"spec": pod_spec(container(gpus=2), restartPolicy="Never")}},
-}
+_SINGLE = job("main", container(gpus=2), backoffLimit=0)
 _TOO_MANY = [container(f"worker-{number}") for number in range(GPUS * REPLICAS + 1)]
 
 FAULTS = (
     of_pod("two-replicas", "more-than-one-replica", _TWO, container(gpus=2)),
-    Fault("two-replicas-job", "more-than-one-replica", Asked("job", "main"), (_SINGLE,), _TWO),
+    Fault("two-replicas-job", "more-than-one-replica", (_SINGLE,), _TWO, kind="job"),
     # A binding without the scheduler, as by one that counts differently.
     of_pod(
         "devices-held",
@@ -44,7 +40,6 @@ FAULTS = (
     Fault(
         "plugin-stopped",
         "devices-unavailable",
-        Asked("pod", "main"),
         (pod("main", nodeName=NODE),),
         phase("Failed", _REJECTED, "unhealthy"),
         state="plugin-stopped",

@@ -7,39 +7,22 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.faults.fault import event, phase, running
 from tests.cluster.faults.site import Site, Trouble
-from tests.cluster.faults.stack import RUNTIME_CLASSES
-from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.custom_kinds import open_kind
 from tests.cluster.harness.hooks import namespace
-from tests.cluster.harness.manifests import GPU, container, pod, pod_spec
+from tests.cluster.harness.manifests import CLASSES, GPU, container, job, pod
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
-    from tests.cluster.harness.api import Api, Object
+    from tests.cluster.harness.api import Object
 
-_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_GROUP, _VERSION = "cluster.x-k8s.io", "v1beta1"
+_GROUP = "cluster.x-k8s.io"
 _CAPACITY = "capacity.cluster-autoscaler.kubernetes.io"
-_DEFINITION: Object = {
-    "metadata": {"name": f"machinedeployments.{_GROUP}"},
-    "spec": {
-        "group": _GROUP,
-        "scope": "Namespaced",
-        "names": {"plural": "machinedeployments", "kind": "MachineDeployment", "listKind": "MachineDeploymentList"},
-        "versions": [
-            {
-                "name": _VERSION,
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
-_MACHINES = {
-    "apiVersion": f"{_GROUP}/{_VERSION}",
+_MACHINES: Object = {
+    "apiVersion": f"{_GROUP}/v1beta1",
     "kind": "MachineDeployment",
     "metadata": {
         "name": "a100",
@@ -55,29 +38,12 @@ _MACHINES = {
     },
     "spec": {"clusterName": "main", "replicas": 1},
 }
-_TWO = {
-    "apiVersion": "batch/v1",
-    "kind": "Job",
-    "metadata": {"name": "two"},
-    "spec": {"backoffLimit": 0, "template": {"spec": pod_spec(container(gpus=2), restartPolicy="Never")}},
-}
 _QUOTA = {
     "apiVersion": "v1",
     "kind": "ResourceQuota",
     "metadata": {"name": "gpus"},
     "spec": {"hard": {f"limits.{GPU}": "2"}},
 }
-
-
-@contextmanager
-def _class_missing(site: Site) -> Iterator[None]:
-    """The runtime class that the webhook injects does not exist."""
-    path = f"{RUNTIME_CLASSES}/nvidia"
-    site.cluster.api.delete(path)
-    try:
-        yield
-    finally:
-        site.cluster.api.create(RUNTIME_CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
 
 
 @contextmanager
@@ -95,14 +61,11 @@ def space_of(site: Site, name: str, labels: dict[str, str]) -> Iterator[Workspac
 @contextmanager
 def _handler_missing(site: Site) -> Iterator[None]:
     """A runtime class names a handler that containerd does not have."""
-    site.cluster.api.create(RUNTIME_CLASSES, {"metadata": {"name": "nvidia-legacy"}, "handler": "nvidia-legacy"})
-    try:
-        with space_of(site, "legacy", {}) as space:
-            space.create(pod("main", runtimeClassName="nvidia-legacy"))
-            wait_for("the event", lambda: event("FailedCreatePodSandBox", "no runtime for")(space), seconds=60)
-            yield
-    finally:
-        site.cluster.api.delete(f"{RUNTIME_CLASSES}/nvidia-legacy")
+    legacy = {"metadata": {"name": "nvidia-legacy"}, "handler": "nvidia-legacy"}
+    with site.cluster.api.created(CLASSES, legacy), space_of(site, "legacy", {}) as space:
+        space.create(pod("main", runtimeClassName="nvidia-legacy"))
+        wait_for("the event", lambda: event("FailedCreatePodSandBox", "no runtime for")(space), seconds=60)
+        yield
 
 
 @contextmanager
@@ -117,7 +80,7 @@ def _mount_forbidden(site: Site) -> Iterator[None]:
 @contextmanager
 def _pods_failed(site: Site) -> Iterator[None]:
     """The device plugin has rejected a pod of a Job."""
-    site.team.create(_TWO)
+    site.team.create(job("two", container(gpus=2), backoffLimit=0))
     try:
         wait_for("the rejection", lambda: phase("Failed", "UnexpectedAdmissionError")(site.team), seconds=60)
         yield
@@ -125,40 +88,22 @@ def _pods_failed(site: Site) -> Iterator[None]:
         site.team.kubectl("delete", "job", "two", "--cascade=foreground")
 
 
-@contextmanager
-def _counts_nothing(site: Site) -> Iterator[None]:
+def _counts_nothing(site: Site) -> AbstractContextManager[Object]:
     """A quota names a key that never counts."""
-    site.team.create(_QUOTA)
-    try:
-        yield
-    finally:
-        site.team.kubectl("delete", "resourcequota", "gpus")
-
-
-def _is_served(api: Api, collection: str) -> bool:
-    """Whether the API server answers for a new kind, whose storage it first initializes (429)."""
-    try:
-        return api.find(collection) is not None
-    except ApiError:
-        return False
+    return site.cluster.api.created(f"/api/v1/namespaces/{site.team.name}/resourcequotas", _QUOTA)
 
 
 @contextmanager
 def _cards_in_template(site: Site) -> Iterator[None]:
     """A node group of Cluster API promises one card a node, and its nodes would offer ten replicas."""
     api = site.cluster.api
-    api.create(_CRDS, _DEFINITION)
-    try:
-        collection = f"/apis/{_GROUP}/{_VERSION}/namespaces/{site.team.name}/machinedeployments"
-        wait_for("the kind to be served", lambda: _is_served(api, collection))
-        api.create(collection, _MACHINES)
+    with open_kind(api, _MACHINES["apiVersion"], _MACHINES["kind"], site.team.name) as path:
+        api.create(path, _MACHINES)
         yield
-    finally:
-        api.delete(f"{_CRDS}/{_DEFINITION['metadata']['name']}")
 
 
 TROUBLES = (
-    Trouble("runtime-class-missing", "unready", _class_missing),
+    Trouble("runtime-class-missing", "unready", lambda site: site.cluster.api.deleted(f"{CLASSES}/nvidia")),
     Trouble("runtime-handler-missing", "configured", _handler_missing),
     Trouble("pod-security-mount", "without-plugin", _mount_forbidden),
     Trouble("pods-failed", "unlabelled", _pods_failed),

@@ -4,42 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cluster.faults.fault import Asked, Fault, event, observed
+from tests.cluster.faults.fault import Fault, event, observed
 from tests.cluster.faults.guards import CALLED, GUARDED, ORPHANED, POLICED
 from tests.cluster.harness.manifests import GPU, container, deployment, pod_spec
+from tests.cluster.workloads import holding
 
 if TYPE_CHECKING:
     from typing import Any
 
     from tests.cluster.harness.api import Object
 
-_LABELS = {"app": "main"}
-
-
-def _workload(kind: str, *containers: Object, **spec: Any) -> Object:
-    """A workload `main` of one pod."""
-    template = {"metadata": {"labels": _LABELS}, "spec": pod_spec(*containers, **spec)}
-    if kind == "Job":
-        template["spec"]["restartPolicy"] = "Never"
-        return {"kind": kind, "metadata": {"name": "main"}, "spec": {"template": template}}
-    body: Object = {"selector": {"matchLabels": _LABELS}, "template": template}
-    if kind == "StatefulSet":
-        body["serviceName"] = "main"
-    return {"kind": kind, "metadata": {"name": "main"}, "spec": body}
-
 
 def _not_created(
     name: str, expected: str, kind: str, text: str, *containers: Object, rule: tuple[Object, ...] = (), **spec: Any
 ) -> Fault:
     """A workload whose controller reports that the API server refuses its pods, with the object that refuses them."""
-    objects = (*rule, _workload(kind, *containers, **spec))
-    return Fault(name, expected, Asked(kind.lower(), "main"), objects, event("FailedCreate", text))
+    objects = (*rule, holding(kind, pod_spec(*containers, **spec)))
+    return Fault(name, expected, objects, event("FailedCreate", text), kind=kind.lower())
 
 
 def _guarded(name: str, expected: str, text: str, label: dict[str, str], *containers: Object) -> Fault:
     """A Deployment in a namespace in which an admission webhook or policy applies."""
     objects = (deployment("main", *containers),)
-    return Fault(name, expected, Asked("deployment", "main"), objects, event("FailedCreate", text), labels=label)
+    return Fault(name, expected, objects, event("FailedCreate", text), kind="deployment", labels=label)
 
 
 _QUOTA = {"kind": "ResourceQuota", "metadata": {"name": "gpus"}, "spec": {"hard": {f"requests.{GPU}": "0"}}}
@@ -60,10 +47,10 @@ FAULTS = (
     Fault(
         "pod-security",
         "pod-security",
-        Asked("deployment", "main"),
         (deployment("main", container(), hostIPC=True),),
         event("FailedCreate", "violates PodSecurity"),
         labels={"pod-security.kubernetes.io/enforce": "baseline"},
+        kind="deployment",
     ),
     _not_created(
         "runtime-class-missing", "runtime-class-missing", "StatefulSet", "RuntimeClass", runtimeClassName="nvidia-cdi"
@@ -82,15 +69,15 @@ FAULTS = (
     Fault(
         "scaled-to-zero",
         "scaled-to-zero",
-        Asked("deployment", "main"),
         (deployment("main", replicas=0),),
-        observed("Deployment", "main"),
+        observed,
+        kind="deployment",
     ),
     Fault(
         "paused",
         "paused",
-        Asked("deployment", "main"),
         ({**deployment("main"), "spec": {**deployment("main")["spec"], "paused": True}},),
-        observed("Deployment", "main"),
+        observed,
+        kind="deployment",
     ),
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.waiting import met
 from tests.cluster.harness.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -34,33 +35,21 @@ _GROUPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The object that `why` is asked about."""
-
-    kind: str
-    name: str
-    logs: bool = False
-
-    def arguments(self, namespace: str) -> list[str]:
-        """The arguments of the command line."""
-        return [f"{self.kind}/{self.name}", "-n", namespace, *(["--logs"] if self.logs else [])]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Fault:
     """A fault, and the cause that is expected first.
 
-    `state` names the state of the cluster in which it is produced. `labels` are those of its namespace. A `recorded`
-    fault needs a GPU or the pressure of other programs, so that it shows texts recorded elsewhere. `then` is
-    done when all objects are created.
+    `why` is asked about the object `main` of a `kind`, and with `logs` it reads the log. `state` names the state of the
+    cluster in which the fault is produced. `labels` are those of its namespace. A `recorded` fault needs a GPU or the
+    pressure of other programs, so that it shows texts recorded elsewhere. `then` is done when all objects are created.
     """
 
     name: str
     expected: str
-    asked: Asked
     objects: tuple[Object, ...]
     shows: Shows
+    kind: str = "pod"
+    logs: bool = False
     state: str = "usual"
     labels: Mapping[str, str] = field(default_factory=dict)
     recorded: bool = False
@@ -72,28 +61,22 @@ class Fault:
         cluster.api.create("/api/v1/namespaces", {"metadata": {"name": self.name, "labels": dict(self.labels)}})
         for usual in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
             cluster.api.wait_for(f"{path}/{usual}", "to be made", bool)
-        for one in self.objects:
-            create(cluster, self.name, one)
+        for manifest in self.objects:
+            cluster.api.create(_collection(manifest["kind"], self.name), manifest)
         space = Workspace(cluster, self.name)
         if self.then is not None:
             self.then(space)
         return space
 
 
-def create(cluster: Cluster, namespace: str, manifest: Object) -> Object:
-    """Create an object of one of the kinds that faults use."""
-    return cluster.api.create(collection(manifest["kind"], namespace), manifest)
-
-
-def collection(kind: str, namespace: str) -> str:
-    """The path of the objects of a kind in a namespace."""
+def _collection(kind: str, namespace: str) -> str:
     group, plural = _GROUPS[kind]
     return f"{group}/namespaces/{namespace}/{plural}"
 
 
 def of_pod(name: str, expected: str, shows: Shows, *containers: Object, **spec: Any) -> Fault:
     """A fault of one pod, `main`."""
-    return Fault(name, expected, Asked("pod", "main"), (pod("main", *containers, **spec),), shows)
+    return Fault(name, expected, (pod("main", *containers, **spec),), shows)
 
 
 def event(reason: str, text: str = "") -> Shows:
@@ -165,25 +148,15 @@ def running(space: Workspace) -> object:
     )
 
 
-def condition(kind: str, name: str, wanted: str) -> Shows:
-    """An object of the kind with a condition of this type that is true."""
-
-    def shows(space: Workspace) -> object:
-        found = space.api.get(f"{collection(kind, space.name)}/{name}")
-        conditions = found.get("status", {}).get("conditions") or ()
-        return any(one["type"] == wanted and one["status"] == "True" for one in conditions)
-
-    return shows
+def job_failed(space: Workspace) -> object:
+    """The Job `main` has failed."""
+    return met(space.api.get(f"{_collection('Job', space.name)}/main"), "Failed")
 
 
-def observed(kind: str, name: str) -> Shows:
-    """An object that its controller has seen."""
-
-    def shows(space: Workspace) -> object:
-        found = space.api.get(f"{collection(kind, space.name)}/{name}")
-        return found.get("status", {}).get("observedGeneration") == found["metadata"]["generation"]
-
-    return shows
+def observed(space: Workspace) -> object:
+    """The controller of the Deployment `main` has seen it."""
+    found = space.api.get(f"{_collection('Deployment', space.name)}/main")
+    return found.get("status", {}).get("observedGeneration") == found["metadata"]["generation"]
 
 
 def both(*conditions: Shows) -> Shows:

@@ -9,7 +9,7 @@ from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.hooks import MUTATING, local_webhook_process
 from tests.cluster.harness.manifests import container, pod
-from tests.cluster.harness.standin import Answer, deny, stand_in
+from tests.cluster.harness.standin import deny, stand_in
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ _NOBODY_LISTENS = 9
 @contextmanager
 def guards(cluster: Cluster) -> Iterator[None]:
     """Put all of them in force, and wait until each refuses pods."""
-    with local_webhook_process(cluster) as ours, stand_in(cluster.place, _deny) as other:
+    with (
+        local_webhook_process(cluster) as ours,
+        stand_in(cluster.place, lambda review: deny(review, "the pod names no cost centre")) as other,
+    ):
         entries = product.mutating(b"")["webhooks"]
         _configure(
             cluster, product.NAME, [{**one, "clientConfig": ours.client_config(one)} for one in entries], GUARDED
@@ -48,10 +51,6 @@ def guards(cluster: Cluster) -> Iterator[None]:
         for label in (GUARDED, CALLED, POLICED, ORPHANED):
             _wait_in_force(cluster, label)
         yield
-
-
-def _deny(review: Object) -> Answer:
-    return deny(review, "the pod names no cost centre")
 
 
 def _configure(cluster: Cluster, name: str, entries: list[Object], label: dict[str, str]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.cluster.faults.fault import Asked, Fault, of_pod, phase, unscheduled
+from tests.cluster.faults.fault import Fault, of_pod, phase, unscheduled
 from tests.cluster.faults.pools import HELD, pool
-from tests.cluster.faults.stack import STRATEGY
-from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod
+from tests.cluster.harness.manifests import GPU, STRATEGY, container, deployment, job, labelled, pod
 
 _INSUFFICIENT = unscheduled(f"Insufficient {GPU}")
 _HOSTNAME = "kubernetes.io/hostname"
@@ -31,14 +30,6 @@ _CLAIM = {
     "metadata": {"name": "data"},
     "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
 }
-_SUSPENDED = {
-    "kind": "Job",
-    "metadata": {"name": "main"},
-    "spec": {
-        "suspend": True,
-        "template": {"spec": {"restartPolicy": "Never", "containers": [container()]}},
-    },
-}
 _DEVICE = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
 _CLAIM_TEMPLATE = {
     "kind": "ResourceClaimTemplate",
@@ -56,16 +47,15 @@ FAULTS = (
     Fault(
         "replicas-held",
         "replicas-held",
-        Asked("pod", "main"),
         (*(pod(f"train-{number}", **pool("held")) for number in range(HELD)), pod("main", **pool("held"))),
         _INSUFFICIENT,
     ),
     Fault(
         "replicas-held-deployment",
         "replicas-held",
-        Asked("deployment", "main"),
         (deployment("main", container(), **pool("held")),),
         _INSUFFICIENT,
+        kind="deployment",
     ),
     of_pod("resource-misspelled", "resource-not-offered", unscheduled("gpus"), container(resource=f"{GPU}s")),
     of_pod(
@@ -85,7 +75,6 @@ FAULTS = (
     Fault(
         "too-many-pods",
         "other-resources",
-        Asked("pod", "main"),
         (pod("first", **pool("crowded")), pod("main", **pool("crowded"))),
         unscheduled("Too many pods"),
     ),
@@ -93,28 +82,24 @@ FAULTS = (
     Fault(
         "volume-unbound",
         "volume",
-        Asked("pod", "main"),
         (_CLAIM, pod("main", volumes=[_DATA])),
         unscheduled("unbound immediate PersistentVolumeClaims"),
     ),
     Fault(
         "anti-affinity",
         "pod-affinity",
-        Asked("pod", "main"),
         (labelled(pod("first", **pool("roomy")), app="train"), pod("main", affinity=_APART, **pool("roomy"))),
         unscheduled("anti-affinity"),
     ),
     Fault(
         "spread",
         "pod-affinity",
-        Asked("pod", "main"),
         (labelled(pod("main", topologySpreadConstraints=[_SPREAD]), app="train"),),
         unscheduled("topology spread"),
     ),
     Fault(
         "host-port",
         "host-port",
-        Asked("pod", "main"),
         tuple(
             pod(name, container(ports=[{"containerPort": 80, "hostPort": 8899}]), **pool("roomy"))
             for name in ("first", "main")
@@ -122,11 +107,10 @@ FAULTS = (
         unscheduled("free ports"),
     ),
     of_pod("gated", "gated", phase("Pending"), schedulingGates=[{"name": "example.com/quota"}]),
-    Fault("suspended", "queued", Asked("job", "main"), (_SUSPENDED,), lambda _: True),
+    Fault("suspended", "queued", (job("main", suspend=True),), lambda _: True, kind="job"),
     Fault(
         "queued-pod",
         "queued",
-        Asked("pod", "main"),
         (
             labelled(
                 pod("main", schedulingGates=[{"name": f"{_KUEUE}/admission"}]),
@@ -146,7 +130,6 @@ FAULTS = (
     Fault(
         "claim-without-device",
         "resource-claim",
-        Asked("pod", "main"),
         (
             _CLAIM_TEMPLATE,
             pod("main", container(gpus=0), resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}]),
@@ -156,7 +139,6 @@ FAULTS = (
     Fault(
         "resource-not-ready",
         "resource-not-ready",
-        Asked("pod", "main"),
         (pod("main", nodeSelector={STRATEGY: "mps"}),),
         _INSUFFICIENT,
         state="plugin-stopped",

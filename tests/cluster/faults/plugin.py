@@ -9,12 +9,12 @@ from tests.cluster.faults import stack
 from tests.cluster.faults.site import REPLICAS, Site, Trouble
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.hooks import namespace
-from tests.cluster.harness.manifests import GPU, container, host_path, pod
+from tests.cluster.harness.manifests import CAPABLE, CONFIG, GPU, container, host_path, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import mps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from tests.cluster.harness.api import Object
@@ -24,21 +24,15 @@ _CONFIG_MAP = f"{stack.CONFIG_MAPS}/{stack.CONFIGS}"
 _OPERATOR = "gpu-operator"
 
 
-@contextmanager
-def _labelled(site: Site, labels: dict[str, str | None]) -> Iterator[None]:
-    """Change labels of the node for a while."""
-    before = site.cluster.api.get(_NODE)["metadata"]["labels"]
-    site.cluster.api.patch(_NODE, {"metadata": {"labels": labels}})
-    try:
-        yield
-    finally:
-        site.cluster.api.patch(_NODE, {"metadata": {"labels": {key: before.get(key) for key in labels}}})
+def _labelled(labels: Mapping[str, str | None]) -> Callable[[Site], AbstractContextManager[None]]:
+    """Labels of the node are changed, or missing."""
+    return lambda site: site.cluster.api.patched(_NODE, {"metadata": {"labels": labels}})
 
 
 @contextmanager
 def _incapable(site: Site) -> Iterator[None]:
     """The label that the daemon's DaemonSet selects is missing, as without GPU feature discovery."""
-    with _labelled(site, {stack.CAPABLE: None}):
+    with _labelled({CAPABLE: None})(site):
         stack.wait_ready(site.cluster, stack.DAEMON, 0)
         yield
     stack.wait_ready(site.cluster, stack.DAEMON)
@@ -47,29 +41,10 @@ def _incapable(site: Site) -> Iterator[None]:
 @contextmanager
 def _by_hand(site: Site) -> Iterator[None]:
     """Discovery is not installed, and someone has set the label for the daemon by hand."""
-    site.cluster.api.delete(f"{stack.DAEMON_SETS}/{stack.DISCOVERY}")
-    kept = (stack.CAPABLE, stack.PRESENT)
-    try:
-        with _labelled(site, {key: None for key in stack.discovered(REPLICAS) if key not in kept}):
-            yield
-    finally:
-        site.cluster.api.create(stack.DAEMON_SETS, stack.discovery())
-        stack.wait_ready(site.cluster, stack.DISCOVERY)
-
-
-def _without(name: str, manifest: Callable[[], Object]) -> Callable[[Site], AbstractContextManager[None]]:
-    @contextmanager
-    def removed(site: Site) -> Iterator[None]:
-        """The DaemonSet is not installed."""
-        site.cluster.api.delete(f"{stack.DAEMON_SETS}/{name}")
-        stack.wait_gone(site.cluster, name)
-        try:
-            yield
-        finally:
-            site.cluster.api.create(stack.DAEMON_SETS, manifest())
-            stack.wait_ready(site.cluster, name)
-
-    return removed
+    kept = (CAPABLE, stack.PRESENT)
+    discovered = {key: None for key in stack.discovered(REPLICAS) if key not in kept}
+    with stack.without(site.cluster, stack.DISCOVERY), _labelled(discovered)(site):
+        yield
 
 
 def _unready(name: str) -> Callable[[Site], AbstractContextManager[None]]:
@@ -109,33 +84,14 @@ def _second(site: Site) -> Iterator[None]:
 
 
 def _configured(**configs: Object) -> Callable[[Site], AbstractContextManager[None]]:
-    @contextmanager
-    def configured(site: Site) -> Iterator[None]:
-        """The ConfigMap is edited, and the plugin still runs with what it read before."""
-        before = site.cluster.api.get(_CONFIG_MAP)["data"]
-        data = stack.config_map(**configs)["data"]
-        site.cluster.api.patch(_CONFIG_MAP, {"data": data})
-        try:
-            yield
-        finally:
-            site.cluster.api.patch(_CONFIG_MAP, {"data": {key: before.get(key) for key in data}})
-
-    return configured
+    """The ConfigMap is edited, and the plugin still runs with what it read before."""
+    return lambda site: site.cluster.api.patched(_CONFIG_MAP, {"data": stack.config_map(**configs)["data"]})
 
 
-@contextmanager
-def _unknown_label(site: Site) -> Iterator[None]:
-    """The node's label names a configuration that does not exist."""
-    with _labelled(site, {stack.CONFIG: "a100-mps"}):
-        yield
-
-
-@contextmanager
-def _tainted(site: Site) -> Iterator[None]:
+def _tainted(site: Site) -> AbstractContextManager[str]:
     """A GPU node has a taint that neither DaemonSet tolerates."""
     taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
-    with node_object(site.cluster, "dedicated", stack.discovered(REPLICAS), gpus=REPLICAS, taints=(taint,)):
-        yield
+    return node_object(site.cluster, "dedicated", stack.discovered(REPLICAS), gpus=REPLICAS, taints=(taint,))
 
 
 @contextmanager
@@ -156,16 +112,21 @@ _DAEMON = frozenset({"daemon-not-ready", "daemon-wants-no-pods"})
 
 TROUBLES = (
     Trouble("daemon-wants-no-pods", "unlabelled", _incapable),
-    Trouble("daemon-missing", "without-daemon", _without(stack.DAEMON, stack.daemon)),
+    Trouble("daemon-missing", "without-daemon", lambda site: stack.without(site.cluster, stack.DAEMON)),
     Trouble("daemon-not-ready", "unready", _unready(stack.DAEMON)),
     Trouble("plugin-not-ready", "unready", _unready(stack.PLUGIN)),
     Trouble("label-without-discovery", "by-hand", _by_hand),
-    Trouble("plugin-missing", "without-plugin", _without(stack.PLUGIN, stack.plugin)),
+    Trouble("plugin-missing", "without-plugin", lambda site: stack.without(site.cluster, stack.PLUGIN)),
     Trouble("two-plugins", "two-plugins", _second),
     Trouble("allocatable-differs", "configured", _configured(default=mps(4))),
     Trouble("GPS030", "configured", _configured(single=_ONE_REPLICA)),
     Trouble("GPS031", "configured", _configured(beside=_BESIDE)),
-    Trouble("config-label-unknown", "without-daemon", _unknown_label, frozenset({"GPS033"})),
+    Trouble(
+        "config-label-unknown",
+        "without-daemon",
+        _labelled({CONFIG: "a100-mps"}),
+        frozenset({"GPS033"}),
+    ),
     Trouble("taint-not-tolerated", "tainted", _tainted, _DAEMON | {"plugin-missing", "plugin-not-ready"}),
     Trouble("pipe-joins-all", "tainted", _joined),
 )

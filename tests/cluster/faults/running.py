@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tests.cluster.faults.fault import Asked, Fault, of_pod, phase, running
-from tests.cluster.faults.stack import STRATEGY
+from tests.cluster.faults.fault import Fault, of_pod, phase, running
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.manifests import container, deployment, host_path, pod, pod_spec
+from tests.cluster.harness.manifests import PIPE, STRATEGY, container, deployment, host_path, job, pod
 
-PIPE = "/mps/nvidia.com/gpu/pipe"
 SHM = "/dev/shm"  # noqa: S108
 _CLIENT = [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}]
 _MPS = {"nodeSelector": {STRATEGY: "mps"}, "runtimeClassName": "nvidia"}
@@ -35,9 +33,9 @@ FAULTS = (
     Fault(
         "healthy-deployment",
         "nothing-wrong",
-        Asked("deployment", "main"),
         (deployment("main", container(), replicas=2, **_MPS),),
         running,
+        kind="deployment",
     ),
     of_pod("healthy-injected", "nothing-wrong", running, _MOUNTED, nodeSelector={STRATEGY: "mps"}, **_INJECTED),
     of_pod("pipe-hidden", "pipe-hidden", running, _OVER_PIPE, volumes=[_EMPTY], **_MPS),
@@ -59,16 +57,14 @@ FAULTS = (
     Fault(
         "other-user",
         "other-user",
-        Asked("pod", "main"),
         (_user("first", 1000), _user("main", 2000)),
         running,
         state="two-users",
     ),
-    Fault("no-daemon", "no-daemon", Asked("pod", "main"), (pod("main", **_MPS),), running, state="no-daemon"),
+    Fault("no-daemon", "no-daemon", (pod("main", **_MPS),), running, state="no-daemon"),
     Fault(
         "node-not-mps",
         "node-not-mps",
-        Asked("pod", "main"),
         (pod("main", _MOUNTED, nodeName=NODE, **_INJECTED),),
         running,
         state="time-slicing",
@@ -76,7 +72,6 @@ FAULTS = (
     Fault(
         "healthy-time-slicing",
         "nothing-wrong",
-        Asked("pod", "main"),
         (pod("main", runtimeClassName="nvidia", nodeSelector={STRATEGY: "time-slicing"}),),
         running,
         state="time-slicing",
@@ -84,21 +79,14 @@ FAULTS = (
     Fault(
         "completed",
         "completed",
-        Asked("pod", "main"),
         (pod("main", container(command=["true"]), restartPolicy="Never"),),
         phase("Succeeded"),
     ),
     Fault(
         "completed-job",
         "completed",
-        Asked("job", "main"),
-        (
-            {
-                "kind": "Job",
-                "metadata": {"name": "main"},
-                "spec": {"template": {"spec": pod_spec(container(command=["true"]), restartPolicy="Never")}},
-            },
-        ),
+        (job("main", container(command=["true"])),),
         phase("Succeeded"),
+        kind="job",
     ),
 )

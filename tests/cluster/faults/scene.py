@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from tests.cluster.faults import stack
 from tests.cluster.faults.guards import guards
 from tests.cluster.faults.pools import GPUS, REPLICAS, pools
 from tests.cluster.faults.starting import ABSENT, BROKEN
-from tests.cluster.faults.states import STATES
 from tests.cluster.harness import cluster as clusters
-from tests.cluster.harness.options import ControlPlaneOptions, NodeOptions, mps
+from tests.cluster.harness.credentials import NODE
+from tests.cluster.harness.manifests import CLASSES
+from tests.cluster.harness.options import ControlPlaneOptions, NodeOptions, mps, time_slicing
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from tests.cluster.faults.fault import Fault
     from tests.cluster.harness.cluster import Cluster
@@ -44,7 +46,36 @@ def _break_handler(cluster: Cluster) -> None:
     """Let a handler's runtime fail, and add runtime classes for it and for one that the runtime does not know."""
     (cluster.place.folder / "containers" / f"runtime-{BROKEN}").write_text("#!/bin/sh\nexit 1\n")
     for name in (BROKEN, ABSENT):
-        cluster.api.create(stack.RUNTIME_CLASSES, {"metadata": {"name": name}, "handler": name})
+        cluster.api.create(CLASSES, {"metadata": {"name": name}, "handler": name})
+
+
+@contextmanager
+def _time_slicing(cluster: Cluster) -> Iterator[None]:
+    """The plugin shares its cards by time slicing, as its ConfigMap says, and discovery has labelled the node so."""
+    sharing = time_slicing(REPLICAS)
+    labels = {"metadata": {"labels": stack.discovered(GPUS * REPLICAS, GPUS, "time-slicing")}}
+    data = {"data": stack.config_map(default=sharing)["data"]}
+    with (
+        cluster.node.sharing(sharing),
+        cluster.api.patched(f"{stack.CONFIG_MAPS}/{stack.CONFIGS}", data),
+        cluster.api.patched(f"/api/v1/nodes/{NODE}", labels),
+    ):
+        stack.wait_ready(cluster, stack.DAEMON, 0)
+        yield
+
+
+STATES: dict[str, Callable[[Cluster], AbstractContextManager[None]]] = {
+    "usual": lambda _: nullcontext(),
+    "two-users": lambda _: nullcontext(),
+    "no-daemon": lambda cluster: stack.without(cluster, stack.DAEMON),
+    # The node names its resource, and offers none.
+    "plugin-stopped": lambda cluster: cluster.node.without_plugin(),
+    "time-slicing": _time_slicing,
+}
+"""The states of the cluster in which faults are produced, in this order.
+
+The users of pods matter to all MPS pods of a node, so that two of them come after the usual state.
+"""
 
 
 class Stage:

@@ -62,7 +62,7 @@ class Trouble:
 
     finding: str
     round: str
-    make: Callable[[Site], AbstractContextManager[None]]
+    make: Callable[[Site], AbstractContextManager[object]]
     also: frozenset[str] = frozenset()
 
 

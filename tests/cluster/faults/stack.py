@@ -7,12 +7,16 @@ daemonset-*.yml). The pods only wait: the real plugin of the cluster runs beside
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness import busybox
+from tests.cluster.harness.manifests import CAPABLE, CLASSES, CONFIG, STRATEGY
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
 
@@ -22,13 +26,9 @@ DAEMON = f"{PLUGIN}-mps-control-daemon"
 DISCOVERY = f"{PLUGIN}-gpu-feature-discovery"
 CONFIGS = f"{PLUGIN}-configs"
 IMAGE = "nvidia/k8s-device-plugin:v0.19.3"
-CAPABLE = "nvidia.com/mps.capable"
 PRESENT = "nvidia.com/gpu.present"
-CONFIG = "nvidia.com/device-plugin.config"
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
 DAEMON_SETS = f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
-RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 
 _LABELS = {"app.kubernetes.io/name": PLUGIN, "app.kubernetes.io/instance": PLUGIN}
 _GPU_NODES = {
@@ -126,8 +126,8 @@ def config_map(**configs: Object) -> Object:
 def install(cluster: Cluster, config: Object) -> None:
     """Install all three, and the runtime class, and wait until their pods are ready."""
     cluster.node.containers.tag(f"docker.io/{busybox.IMAGE}", f"docker.io/{IMAGE}")
-    if cluster.api.find(f"{RUNTIME_CLASSES}/nvidia") is None:
-        cluster.api.create(RUNTIME_CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+    if cluster.api.find(f"{CLASSES}/nvidia") is None:
+        cluster.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
     cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     cluster.api.wait_for(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default", "to be made", bool)
     cluster.api.create(CONFIG_MAPS, config_map(default=config))
@@ -154,6 +154,10 @@ def pods(cluster: Cluster, name: str) -> list[Object]:
     return [one for one in found if one["metadata"].get("ownerReferences", [{}])[0].get("name") == name]
 
 
-def wait_gone(cluster: Cluster, name: str) -> None:
-    """Wait until no pod of a DaemonSet is left."""
-    wait_for(f"the pods of {name} to be gone", lambda: not pods(cluster, name), seconds=60)
+@contextmanager
+def without(cluster: Cluster, name: str) -> Iterator[None]:
+    """A DaemonSet is gone for a while, with its pods."""
+    with cluster.api.deleted(f"{DAEMON_SETS}/{name}"):
+        wait_for(f"the pods of {name} to be gone", lambda: not pods(cluster, name), seconds=60)
+        yield
+    wait_ready(cluster, name)

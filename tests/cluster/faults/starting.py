@@ -19,10 +19,7 @@ ABSENT = "nvidia-legacy"
 """A runtime class whose handler the runtime does not know."""
 
 
-def _from(source: str, **fields: Any) -> dict[str, Any]:
-    return {"name": "TOKEN", "valueFrom": {source: {"name": "settings", "key": "token", **fields}}}
-
-
+_TOKEN = {"name": "TOKEN", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "token"}}}
 _MISSING_MAP = {"name": "settings", "configMap": {"name": "settings"}}
 
 
@@ -64,7 +61,7 @@ FAULTS = (
         "variable-missing",
         "container-config",
         waiting("CreateContainerConfigError"),
-        container(env=[_from("configMapKeyRef")]),
+        container(env=[_TOKEN]),
     ),
     _fault(
         "root-forbidden",

@@ -12,68 +12,37 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from tests.cluster.faults.cluster_side import space_of
 from tests.cluster.faults.site import SERVING, Site, Trouble
 from tests.cluster.harness import webhook_image
-from tests.cluster.harness.conditions import met
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
 from tests.cluster.harness.manifests import pod
 from tests.cluster.harness.release import CORE, HOST, NAME, NAMESPACE
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.waiting import met, wait_for
 from tests.cluster.harness.webhook_manifests import secret
-from tests.cluster.policies.release import set_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from cryptography import x509
+    from contextlib import AbstractContextManager
 
     from tests.cluster.harness.api import Object
 
 _CONFIG_MAP = f"{CORE}/configmaps/{NAME}"
+_ACCOUNT = f"{CORE}/serviceaccounts/{NAME}-mode"
 _DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
 _SKIP = "gpushare-skip"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
 NEXT = "gpushare-webhook:next"
 
 
-@contextmanager
-def _configuration_missing(site: Site) -> Iterator[None]:
-    """Someone has deleted the validating configuration."""
-    found = _portable(site.cluster.api.get(f"{VALIDATING}/{NAME}"))
-    site.cluster.api.delete(f"{VALIDATING}/{NAME}")
-    try:
-        yield
-    finally:
-        site.cluster.api.create(VALIDATING, found)
-
-
-def _portable(found: Object) -> Object:
-    """An object without what only the API server sets."""
-    own = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
-    return {**found, "metadata": {key: value for key, value in found["metadata"].items() if key not in own}}
-
-
-@contextmanager
-def _edited(site: Site, path: str, edit: Callable[[Object], None]) -> Iterator[None]:
+def _edited(site: Site, path: str, edit: Callable[[Object], object]) -> AbstractContextManager[None]:
     """Edit each entry of a webhook configuration for a while."""
-    before = site.cluster.api.get(f"{path}/{NAME}")["webhooks"]
-    after = site.cluster.api.get(f"{path}/{NAME}")["webhooks"]
-    for entry in after:
+    entries = site.cluster.api.get(f"{path}/{NAME}")["webhooks"]
+    for entry in entries:
         edit(entry)
-    site.cluster.api.patch(f"{path}/{NAME}", {"webhooks": after})
-    try:
-        yield
-    finally:
-        site.cluster.api.patch(f"{path}/{NAME}", {"webhooks": before})
+    return site.cluster.api.patched(f"{path}/{NAME}", {"webhooks": entries})
 
 
-@contextmanager
-def _bundle_empty(site: Site) -> Iterator[None]:
+def _bundle_empty(site: Site) -> AbstractContextManager[None]:
     """The mutating configuration has lost its authority, as after an apply of a manifest without it."""
-
-    def empty(entry: Object) -> None:
-        del entry["clientConfig"]["caBundle"]
-
-    with _edited(site, MUTATING, empty):
-        yield
+    return _edited(site, MUTATING, lambda entry: entry["clientConfig"].pop("caBundle"))
 
 
 @contextmanager
@@ -97,61 +66,40 @@ def _skipping(site: Site) -> Iterator[None]:
 def _ends_soon(site: Site) -> Iterator[None]:
     """The certificate that the replicas serve ends within the hour, and nothing renews it."""
     now = datetime.now(UTC)
-    before = site.cluster.api.get(SERVING)["data"]
     leaf = site.authority.sign([HOST], now, timedelta(hours=1))
-    (old, *_) = site.release.servers()
-    served = old.leaf()
-    site.cluster.api.patch(SERVING, {"data": secret(leaf.certificate, leaf.key)["data"]})
-    site.release.wait_served(leaf.certificate)
-    try:
+    served = site.release.servers()[0].leaf()
+    with site.cluster.api.patched(SERVING, {"data": secret(leaf.certificate, leaf.key)["data"]}):
+        site.release.wait_served(leaf.certificate)
         yield
-    finally:
-        site.cluster.api.patch(SERVING, {"data": before})
-        site.release.wait_served(_pem(served))
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(Encoding.PEM)
+    site.release.wait_served(served.public_bytes(Encoding.PEM))
 
 
 @contextmanager
 def _no_endpoints(site: Site) -> Iterator[None]:
     """The Service selects no pod, as after a change of labels."""
-    service, key = f"{CORE}/services/{NAME}", "track"
     slices = f"{_SLICES}?labelSelector=kubernetes.io/service-name={NAME}"
 
     def addresses() -> int:
         return sum(len(one.get("endpoints") or ()) for one in site.cluster.api.items(slices))
 
     before = addresses()
-    site.cluster.api.patch(service, {"spec": {"selector": {key: "canary"}}})
-    try:
+    with site.cluster.api.patched(f"{CORE}/services/{NAME}", {"spec": {"selector": {"track": "canary"}}}):
         wait_for("no endpoints", lambda: addresses() == 0)
         yield
-    finally:
-        site.cluster.api.patch(service, {"spec": {"selector": {key: None}}})
-        wait_for("the endpoints", lambda: addresses() == before)
+    wait_for("the endpoints", lambda: addresses() == before)
 
 
 @contextmanager
 def _third_replica(site: Site) -> Iterator[None]:
     """A quota of the namespace keeps a third replica from being created."""
     quota = {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "2"}}}
-    site.cluster.api.create(f"{CORE}/resourcequotas", quota)
-    try:
+    api = site.cluster.api
+    with api.created(f"{CORE}/resourcequotas", quota):
         used = lambda found: found.get("status", {}).get("used", {}).get("pods") == "2"  # noqa: E731
-        site.cluster.api.wait_for(f"{CORE}/resourcequotas/pods", "to be counted", used)
-        site.cluster.api.patch(_DEPLOYMENT, {"spec": {"replicas": 3}})
-        site.cluster.api.wait_for(_DEPLOYMENT, "to lack a replica", _lacks_replica)
-        yield
-    finally:
-        site.cluster.api.patch(_DEPLOYMENT, {"spec": {"replicas": 2}})
-        site.cluster.api.delete(f"{CORE}/resourcequotas/pods")
-
-
-def _lacks_replica(found: Object) -> bool:
-    conditions = found["status"].get("conditions", ())
-    return any(one["type"] == "ReplicaFailure" and one["status"] == "True" for one in conditions)
+        api.wait_for(f"{CORE}/resourcequotas/pods", "to be counted", used)
+        with api.patched(_DEPLOYMENT, {"spec": {"replicas": 3}}):
+            api.wait_for(_DEPLOYMENT, "to lack a replica", lambda found: met(found, "ReplicaFailure"))
+            yield
 
 
 @contextmanager
@@ -184,31 +132,20 @@ def _ready_of(site: Site, image: str) -> int:
     return sum(met(one, "Ready") for one in pods)
 
 
-@contextmanager
-def _capped(site: Site) -> Iterator[None]:
+def _capped(site: Site) -> AbstractContextManager[None]:
     """The mode is capped, as in an emergency."""
-    set_mode(site.cluster, _CONFIG_MAP, "warn")
-    try:
-        yield
-    finally:
-        set_mode(site.cluster, _CONFIG_MAP, None)
+    return site.cluster.api.patched(_ACCOUNT, {"metadata": {"annotations": {"gpushare-webhook/mode": "warn"}}})
 
 
-@contextmanager
-def _without_effect(site: Site) -> Iterator[None]:
+def _without_effect(site: Site) -> AbstractContextManager[None]:
     """The settings name a namespace that does not exist."""
-    text = site.cluster.api.get(_CONFIG_MAP)["data"]["settings.yaml"]
-    settings = yaml.safe_load(text)
+    settings = yaml.safe_load(site.cluster.api.get(_CONFIG_MAP)["data"]["settings.yaml"])
     settings["namespaces"].append({"names": ["reserach"], "mode": "audit"})
-    site.cluster.api.patch(_CONFIG_MAP, {"data": {"settings.yaml": yaml.safe_dump(settings)}})
-    try:
-        yield
-    finally:
-        site.cluster.api.patch(_CONFIG_MAP, {"data": {"settings.yaml": text}})
+    return site.cluster.api.patched(_CONFIG_MAP, {"data": {"settings.yaml": yaml.safe_dump(settings)}})
 
 
 TROUBLES = (
-    Trouble("configuration-missing", "without-daemon", _configuration_missing),
+    Trouble("configuration-missing", "without-daemon", lambda site: site.cluster.api.deleted(f"{VALIDATING}/{NAME}")),
     Trouble("ca-bundle-empty", "by-hand", _bundle_empty),
     Trouble("certificate", "configured", _ends_soon),
     Trouble("no-endpoints", "without-plugin", _no_endpoints),

@@ -7,12 +7,13 @@ import json
 import socket
 import ssl
 import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from tests.cluster.harness.place import Place
@@ -143,6 +144,37 @@ class Api:
         """Delete an object or a collection."""
         return self.call("DELETE", path)
 
+    @contextmanager
+    def created(self, collection: str, body: Object) -> Iterator[Object]:
+        """A new object, deleted at the end."""
+        stored = self.create(collection, body)
+        try:
+            yield stored
+        finally:
+            self.delete(f"{collection}/{body['metadata']['name']}")
+
+    @contextmanager
+    def patched(self, path: str, change: Object) -> Iterator[None]:
+        """A merge patch, whose fields get their former values back at the end."""
+        former = _former(self.get(path), change)
+        self.patch(path, change)
+        try:
+            yield
+        finally:
+            self.patch(path, former)
+
+    @contextmanager
+    def deleted(self, path: str) -> Iterator[None]:
+        """Delete an object, and create it again at the end."""
+        stored = self.get(path)
+        self.delete(path)
+        try:
+            yield
+        finally:
+            own = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
+            metadata = {key: value for key, value in stored["metadata"].items() if key not in own}
+            self.create(path.rpartition("/")[0], {**stored, "metadata": metadata})
+
     def ready(self) -> bool:
         """Whether the API server answers and says that it is ready."""
         try:
@@ -163,6 +195,14 @@ class Api:
             return wait_for(f"{path} {what}", look, seconds=seconds)
         except TimeoutError as late:
             raise TimeoutError(f"{late}; last seen:\n{json.dumps(last, indent=1)}") from None
+
+
+def _former(stored: Object, change: Object) -> Object:
+    """The merge patch that undoes another one."""
+    return {
+        key: _former(stored.get(key) or {}, value) if isinstance(value, dict) else stored.get(key)
+        for key, value in change.items()
+    }
 
 
 class Kubectl:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from tests.cluster.harness import credentials, gobuild
-from tests.cluster.harness.conditions import met
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness import gobuild
+from tests.cluster.harness.rights import RBAC, create_caller
+from tests.cluster.harness.waiting import met, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,6 @@ NAMESPACE = "cert-manager"
 GROUP = "cert-manager.io"
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _READ = ["get", "list", "watch"]
 _WRITE = ["create", "update", "patch", "delete"]
 _KINDS = ["certificates", "certificaterequests", "issuers", "clusterissuers"]
@@ -99,17 +98,7 @@ def _account(running: ControlPlaneOnly, role: str, rights: list[tuple[str, list[
     """A service account with these rights alone; returns a kubeconfig for it."""
     name = f"cert-manager-{role}"
     rules = [{"apiGroups": [group], "resources": resources, "verbs": verbs} for group, resources, verbs in rights]
-    subject = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
-    metadata = {"metadata": {"name": name}}
-    accounts = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
-    running.api.create(accounts, metadata)
-    running.api.create(f"{_RBAC}/clusterroles", {**metadata, "rules": rules})
-    running.api.create(f"{_RBAC}/clusterrolebindings", {**metadata, "roleRef": reference, "subjects": [subject]})
-    token = running.api.create(f"{accounts}/{name}/token", {"spec": {"expirationSeconds": 24 * 3600}})
-    control = running.control
-    file = running.place.folder / f"{name}.kubeconfig"
-    return credentials.write_kubeconfig(file, control.server, control.authority, token["status"]["token"])
+    return running.control.write_kubeconfig(name, create_caller(running, name, rules, NAMESPACE))
 
 
 def _wait_issuing(running: ControlPlaneOnly, controller: Process) -> None:
@@ -122,7 +111,7 @@ def _wait_issuing(running: ControlPlaneOnly, controller: Process) -> None:
 
 def _remove(running: ControlPlaneOnly, definitions: list[Object]) -> None:
     kinds = ("clusterrolebindings", "clusterroles")
-    roles = [f"{_RBAC}/{kind}/cert-manager-{role}" for kind in kinds for role in RIGHTS]
+    roles = [f"{RBAC}/{kind}/cert-manager-{role}" for kind in kinds for role in RIGHTS]
     defined = [f"{_DEFINITIONS}/{one['metadata']['name']}" for one in definitions]
     paths = [*roles, *defined, f"/api/v1/namespaces/{NAMESPACE}"]
     for path in paths:

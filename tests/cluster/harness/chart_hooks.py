@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tests.chart.render import FULLNAME, only
 from tests.cluster.harness.cluster import control_plane
 from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, is_mutated, local_webhook_process, rejection
-from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.manifests import CLASSES, container, pod
 from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.webhook_manifests import NO_GUARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ TWO = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"'
 def gpu_control_plane() -> Iterator[ControlPlaneOnly]:
     """A control plane without hooks that has the runtime class `nvidia`. Raises `ToolsMissingError`."""
     with control_plane() as running:
-        running.api.create("/apis/node.k8s.io/v1/runtimeclasses", {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+        running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
         yield running
 
 
@@ -38,7 +39,7 @@ def chart_hooks(
 
     `settings` are those of the process and of the chart's `config`, `webhooks` is that section of the chart's values.
     """
-    values = {"config": settings or {}, "webhooks": webhooks or {}}
+    values = {"config": settings or {}, "webhooks": webhooks or {}, "guard": NO_GUARD}
     with local_webhook_process(running, settings=settings or {}) as beside:
         try:
             for path, kind in CONFIGURATIONS.items():

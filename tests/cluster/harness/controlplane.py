@@ -34,22 +34,30 @@ class ControlPlane:
         self.authority = self._folder / "certificates" / "apiserver.crt"
         self._tokens = credentials.write_tokens(self._folder / "tokens.csv")
         self._signing_key = credentials.write_signing_key(self._folder / "service-accounts.key")
-        self.kubeconfigs = {
-            role: credentials.write_kubeconfig(self._folder / f"{role}.kubeconfig", self.server, self.authority, token)
-            for role, token in self._tokens.items()
-        }
+        self.kubeconfigs = {role: self.write_kubeconfig(role, token) for role, token in self._tokens.items()}
         self.api = self.api_as(self._tokens["admin"])
         self.kubectl = Kubectl(place, tools.kubectl, self.kubeconfigs["admin"])
         self.processes: dict[str, Process] = {}
+        self._store = ""
 
     def api_as(self, token: str) -> Api:
         """The API server as the holder of a token."""
         return Api(self._place, self.port, token, self.authority)
 
+    def write_kubeconfig(self, name: str, token: str) -> Path:
+        """A kubeconfig with a token, in a file of this name."""
+        return credentials.write_kubeconfig(self._folder / f"{name}.kubeconfig", self.server, self.authority, token)
+
     def launch(self) -> None:
         """Start all four components; each waits for what it needs."""
-        store = self._start_etcd()
-        self._start_api_server(store)
+        self._store = self._start_etcd()
+        self._start_api_server(self._store)
+
+    def restart_api_server(self) -> None:
+        """End the API server, start it again over the same store, and wait until it is ready."""
+        self.processes["api-server"].stop()
+        self._start_api_server(self._store)
+        self.processes["api-server"].wait_until("the API server is ready", self.api.ready)
 
     def wait_ready(self) -> None:
         """Wait for the API server, then start and await those that need its certificate."""

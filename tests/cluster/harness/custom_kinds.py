@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from tests.cluster.harness.waiting import wait_for
 from tests.crds.published import definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tests.cluster.harness.api import Api, Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
@@ -67,16 +67,6 @@ class CustomKinds:
         below = "namespaces/default/" if spec["scope"] == "Namespaced" else ""
         return f"/apis/{group}/{version}/{below}{spec['names']['plural']}"
 
-    def serves(self, manifest: Object) -> bool:
-        """Whether a definition serves the kind of an object in its version."""
-        group, _, name = manifest["apiVersion"].partition("/")
-        versions = self.specs.get((group, manifest["kind"]), {}).get("versions", ())
-        return any(one["served"] and one["name"] == name for one in versions)
-
-    def is_namespaced(self, manifest: Object) -> bool:
-        """Whether an object lives in a namespace."""
-        return bool(self._of(manifest)[2]["scope"] == "Namespaced")
-
     def subresources(self, manifest: Object) -> set[str]:
         """The subresources of an object: `status`, `scale`."""
         _, name, spec = self._of(manifest)
@@ -127,6 +117,22 @@ def install(running: ControlPlaneOnly, kinds: Iterable[tuple[str, str]]) -> Cust
                 path = f"/apis/{group}/{version['name']}/{spec['names']['plural']}"
                 wait_for(f"{path} to be served", partial(_is_served, running.api, path), seconds=120)
     return CustomKinds(running, specs)
+
+
+@contextmanager
+def open_kind(api: Api, api_version: str, kind: str, namespace: str) -> Iterator[str]:
+    """A kind whose objects may have any content; yields the path of its objects in a Kubernetes namespace."""
+    group, _, version = api_version.partition("/")
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": plural}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [served]}
+    path = f"/apis/{group}/{version}/namespaces/{namespace}/{plural}"
+    with api.created(_DEFINITIONS, {"metadata": {"name": f"{plural}.{group}"}, "spec": spec}):
+        wait_for("the kind to be served", lambda: _is_served(api, path))
+        yield path
+    wait_for("the kind to be gone", lambda: not _is_served(api, path))
 
 
 def _is_served(api: Api, path: str) -> bool:

@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from tests.cluster.harness.health import total
 
+if TYPE_CHECKING:
     from tests.cluster.harness.controlplane import ControlPlane
 
-_OPEN = "apiserver_admission_webhook_fail_open_count{"
-_REJECTED = "apiserver_admission_webhook_rejection_count{"
-_CALL_FAILED = 'error_type="calling_webhook_error"'
+_COUNTS = "apiserver_admission_webhook_"
 # client-go's words are the API server's own; what precedes them is the name of the hook.
 _LOGGED = re.compile(r"Failed calling webhook, failing open (.*)")
 
@@ -41,14 +39,10 @@ NONE = Failures(0, 0, ())
 def failures(control: ControlPlane) -> Failures:
     """The failures since the API server started."""
     _, _, text = control.api.request("GET", "/metrics")
-    lines = text.decode().splitlines()
     log = control.processes["api-server"].log.read_text(errors="replace")
+    rejected = total(text.decode(), f"{_COUNTS}rejection_count", error_type="calling_webhook_error")
     return Failures(
-        failed_open=_sum(line for line in lines if line.startswith(_OPEN)),
-        rejected=_sum(line for line in lines if line.startswith(_REJECTED) and _CALL_FAILED in line),
+        failed_open=int(total(text.decode(), f"{_COUNTS}fail_open_count")),
+        rejected=int(rejected),
         logged=tuple(_LOGGED.findall(log)),
     )
-
-
-def _sum(lines: Iterable[str]) -> int:
-    return sum(int(float(line.rpartition(" ")[2])) for line in lines)

@@ -33,46 +33,40 @@ def kubernetes(version: str) -> Recipe:
     )
 
 
+def _program(name: str, module: str, *flags: str, binary: str = "", package: str = ".", cgo: bool = False) -> Recipe:
+    """One program, of the version in the go.mod of a module below `GO_MODULES`."""
+    source = GO_MODULES / module
+    return Recipe(
+        name,
+        key_of(source, *flags, *FLAGS),
+        lambda folder: build(source, folder / (binary or name), *flags, cgo=cgo, package=package),
+    )
+
+
 def etcd() -> Recipe:
-    """etcd, of the version in its go.mod."""
-    source = GO_MODULES / "etcd"
-    return Recipe("etcd", key_of(source, *FLAGS), lambda folder: build(source, folder / "etcd"))
+    """The store of the API server."""
+    return _program("etcd", "etcd")
 
 
 def device_plugin() -> Recipe:
-    """NVIDIA's device plugin, of the version in its go.mod, over a mock of the driver library (needs a C compiler)."""
-    source = GO_MODULES / "deviceplugin"
-    return Recipe(
-        "device-plugin",
-        key_of(source, *FLAGS),
-        lambda folder: build(source, folder / "nvidia-device-plugin", cgo=True),
-    )
+    """NVIDIA's device plugin over a mock of the driver library (needs a C compiler)."""
+    return _program("device-plugin", "deviceplugin", binary="nvidia-device-plugin", cgo=True)
+
+
+def prometheus() -> Recipe:
+    """Prometheus with the service discovery for Kubernetes and no other."""
+    return _program("prometheus", "prometheus", "-tags=remove_all_sd,enable_kubernetes_sd", package=PROMETHEUS)
+
+
+def kube_state_metrics() -> Recipe:
+    """The states of objects as metrics."""
+    return _program("kube-state-metrics", "kubestatemetrics", package=KUBE_STATE_METRICS)
 
 
 def cert_manager() -> Recipe:
     """cert-manager of the version in its go.mod: `controller`, `cainjector`, and its resource definitions in `crds`."""
     source = GO_MODULES / "certmanager"
     return Recipe("cert-manager", key_of(source, *FLAGS), lambda folder: _build_cert_manager(source, folder))
-
-
-def prometheus() -> Recipe:
-    """Prometheus, of the version in its go.mod, with the service discovery for Kubernetes and no other."""
-    source, tags = GO_MODULES / "prometheus", "-tags=remove_all_sd,enable_kubernetes_sd"
-    return Recipe(
-        "prometheus",
-        key_of(source, tags, *FLAGS),
-        lambda folder: build(source, folder / "prometheus", tags, package=PROMETHEUS),
-    )
-
-
-def kube_state_metrics() -> Recipe:
-    """kube-state-metrics, of the version in its go.mod."""
-    source = GO_MODULES / "kubestatemetrics"
-    return Recipe(
-        "kube-state-metrics",
-        key_of(source, *FLAGS),
-        lambda folder: build(source, folder / "kube-state-metrics", package=KUBE_STATE_METRICS),
-    )
 
 
 def _build_cert_manager(source: Path, folder: Path) -> None:

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
 
 
-GPU = "nvidia.com/gpu"
+GPU, SHARED = "nvidia.com/gpu", "nvidia.com/gpu.shared"
+STRATEGY, CAPABLE = "nvidia.com/gpu.sharing-strategy", "nvidia.com/mps.capable"
+CONFIG = "nvidia.com/device-plugin.config"
+PIPE = "/mps/nvidia.com/gpu/pipe"
+PODS = "/api/v1/namespaces/default/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 
 
 def container(name: str = "main", *, gpus: int = 1, resource: str = GPU, **fields: Any) -> Object:
@@ -45,6 +51,13 @@ def deployment(name: str, *containers: Object, replicas: int = 1, **spec: Any) -
     template = {"metadata": {"labels": labels}, "spec": pod_spec(*containers, **spec)}
     body = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": body}
+
+
+def job(name: str, *containers: Object, **spec: Any) -> Object:
+    """A Job of one pod that does not restart; further fields of the Job's spec by name."""
+    template = {"spec": pod_spec(*containers, restartPolicy="Never")}
+    metadata = {"name": name}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template, **spec}}
 
 
 def host_path(name: str, path: str, kind: str = "DirectoryOrCreate") -> Object:

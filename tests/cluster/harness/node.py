@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness import debian
-from tests.cluster.harness.conditions import met
 from tests.cluster.harness.containers import PODS, SOCKET, Containers
 from tests.cluster.harness.controlplane import QUICK_CLIENT
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.options import offers
+from tests.cluster.harness.waiting import met
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

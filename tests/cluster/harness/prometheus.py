@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.harness.place import Place
 
+
 SPEEDUP = 60  # minutes of the rules pass as seconds here
 _INTERVAL = "1s"  # of scrapes and evaluations; 60 s in the real time of the rules
 _LOOKBACK = "5m"  # how old the newest sample of a series may be: the default of Prometheus
@@ -185,3 +186,29 @@ def _config(running: ControlPlaneOnly, namespace: str, state_metrics: str) -> Ob
         "rule_files": [str(running.place.folder / "prometheus/rules.json")],
         "scrape_configs": jobs,
     }
+
+
+@contextmanager
+def state_metrics(running: ControlPlaneOnly, namespace: str) -> Iterator[str]:
+    """kube-state-metrics for one namespace and the time of the context; yields its address as `HOST:PORT`.
+
+    It reads the API server as administrator. Raises `ToolsMissingError`.
+    """
+    place = running.place
+    program = gobuild.kube_state_metrics().find() / "kube-state-metrics"
+    port = place.port(8085)
+    command = [
+        str(program),
+        f"--kubeconfig={running.control.kubeconfigs['admin']}",
+        f"--namespaces={namespace}",
+        "--resources=deployments,pods,namespaces",
+        f"--host={place.address}",
+        f"--port={port}",
+        f"--telemetry-host={place.address}",
+        f"--telemetry-port={place.port(8086)}",
+    ]
+    process = place.start("kube-state-metrics", command)
+    try:
+        yield f"{place.address}:{port}"
+    finally:
+        process.stop()

@@ -21,6 +21,7 @@ _NAMES = {
     "helm rollback gpushare-webhook": f"helm rollback {RELEASE}",
     "helm get values gpushare-webhook": f"helm get values {RELEASE}",
     "configmap gpushare-webhook": f"configmap {NAME}",
+    "serviceaccount gpushare-webhook": f"serviceaccount {NAME}",
     "/namespaces/gpushare-webhook/": f"/namespaces/{NAMESPACE}/",
     "configuration gpushare-webhook": f"configuration {NAME}",
     "deployment gpushare-webhook": f"deployment {NAME}",

@@ -41,9 +41,13 @@ The API server checks the fields of each object. Fetching its definitions as wel
 """
 SELECTOR = f"app.kubernetes.io/name=gpushare-webhook,app.kubernetes.io/instance={RELEASE}"
 
-# Differences to the chart's defaults: the image that the node has, and a shorter shutdown.
+# Differences to the chart's defaults: the image that the node has, and a shorter shutdown. containerd completes a name
+# without a registry by docker.io/library (distribution/reference, normalize.go).
+_REPOSITORY, _, _TAG = webhook_image.IMAGE.partition(":")
 _COMMON = {
-    "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
+    # Its tests install it themselves. The others are about the hooks, whose failure policy is `Fail` without it.
+    "guard": product.NO_GUARD,
+    "image": {"registry": "docker.io", "repository": f"library/{_REPOSITORY}", "tag": _TAG},
     "config": {"server": {"shutdownDelay": "2s"}},
 }
 
@@ -60,15 +64,11 @@ def _existing_secret(cluster: Cluster) -> Iterator[Object]:
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
     leaf = authority.sign([HOST], now, lifetime)
-    data = {"tls.crt": leaf.certificate, "tls.key": leaf.key}
-    encoded = {name: base64.b64encode(content).decode() for name, content in data.items()}
-    secret = {"metadata": {"name": "serving"}, "type": "kubernetes.io/tls", "data": encoded}
-    cluster.api.create(f"{CORE}/secrets", secret)
-    try:
+    data = product.secret(leaf.certificate, leaf.key)["data"]
+    stored = {"metadata": {"name": "serving"}, "type": "kubernetes.io/tls", "data": data}
+    with cluster.api.created(f"{CORE}/secrets", stored):
         given = {"name": "serving", "caBundle": authority.bundle().decode()}
         yield {"tls": {"mode": "existing-secret", "existingSecret": given}}
-    finally:
-        cluster.api.delete(f"{CORE}/secrets/serving")
 
 
 @contextmanager
@@ -104,9 +104,9 @@ class Release:
         made: Object = yaml.safe_load(self.helm(*command, values=(*self._values, *values)))
         return made
 
-    def manifests(self) -> str:
-        """All objects of the chart, as `helm template` prints them for other tools."""
-        return self.helm("template", RELEASE, str(CHART), "--skip-tests", values=self._values)
+    def manifests(self, *values: Object) -> str:
+        """All objects of the chart, with more values, as `helm template` prints them for other tools."""
+        return self.helm("template", RELEASE, str(CHART), "--skip-tests", values=(*self._values, *values))
 
     def uninstall(self) -> None:
         """Remove it and wait until its pods are gone; Helm itself does not wait."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import http.client
 import json
+import socket
 import ssl
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.cluster.harness import health
 from tests.cluster.harness.api import HttpsConnection
 from tests.cluster.harness.hooks import local_webhook_process
 from tests.contract.answers import Answered, by_hook
@@ -54,13 +55,15 @@ class Reviewer:
 
     def health(self, path: str) -> tuple[int, str]:
         """Status and body of a page of the health port."""
+        return health.page(self._connect, path)
+
+    def metrics(self) -> str:
+        """The metrics as they are now."""
+        return health.metrics(self._connect)
+
+    def _connect(self) -> socket.socket:
         place = self.webhook.place
-        with closing(place.connect(place.address, self.webhook.health_port, 10)) as connected:
-            connection = http.client.HTTPConnection(place.address)
-            connection.sock = connected
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
+        return place.connect(place.address, self.webhook.health_port, 10)
 
 
 def pod_review(manifest: Object, namespace: str) -> Object:

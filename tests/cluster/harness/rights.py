@@ -5,8 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from tests.cluster.harness.credentials import write_kubeconfig
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -16,9 +14,9 @@ if TYPE_CHECKING:
 
 ACCOUNT = "webhook"
 PLUGIN_NAMESPACE, PLUGIN = "nvidia-device-plugin", "plugin"
-_RBAC = "/apis/rbac.authorization.k8s.io/v1"
-_ROLES = f"{_RBAC}/namespaces/{PLUGIN_NAMESPACE}/roles"
-_CLUSTER_ROLES = f"{_RBAC}/clusterroles"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_ROLES = f"{RBAC}/namespaces/{PLUGIN_NAMESPACE}/roles"
+_CLUSTER_ROLES = f"{RBAC}/clusterroles"
 
 CLUSTER_RULES: Mapping[str, Object] = {
     "nodes": {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]},
@@ -43,25 +41,31 @@ NAMESPACE_RULES: Mapping[str, Object] = {
 RULES: Mapping[str, Object] = {**CLUSTER_RULES, **NAMESPACE_RULES}
 
 
+def create_caller(running: ControlPlaneOnly, name: str, rules: list[Object], namespace: str = "default") -> str:
+    """Create a service account, and a ClusterRole of its name with these rules; returns a token of the account."""
+    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    metadata = {"metadata": {"name": name}}
+    running.api.create(accounts, metadata)
+    running.api.create(_CLUSTER_ROLES, {**metadata, "rules": rules})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    running.api.create(f"{RBAC}/clusterrolebindings", {**metadata, "roleRef": role, "subjects": [subject]})
+    asked = running.api.create(f"{accounts}/{name}/token", {"spec": {"expirationSeconds": 24 * 3600}})
+    return str(asked["status"]["token"])
+
+
 def create_account(running: ControlPlaneOnly) -> Path:
     """Create the account, the device plugin's namespace and all rights. Returns the account's kubeconfig."""
     api = running.api
     api.create("/api/v1/namespaces", {"metadata": {"name": PLUGIN_NAMESPACE}})
-    api.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": ACCOUNT}})
-    api.create(_CLUSTER_ROLES, {"metadata": {"name": ACCOUNT}})
+    token = create_caller(running, ACCOUNT, [])
     api.create(_ROLES, {"metadata": {"name": ACCOUNT}})
-    subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"}]
-    for kind, bindings in (
-        ("ClusterRole", f"{_RBAC}/clusterrolebindings"),
-        ("Role", f"{_RBAC}/namespaces/{PLUGIN_NAMESPACE}/rolebindings"),
-    ):
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": ACCOUNT}
-        api.create(bindings, {"metadata": {"name": ACCOUNT}, "roleRef": role, "subjects": subjects})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": ACCOUNT}
+    subject = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "default"}
+    binding = {"metadata": {"name": ACCOUNT}, "roleRef": role, "subjects": [subject]}
+    api.create(f"{RBAC}/namespaces/{PLUGIN_NAMESPACE}/rolebindings", binding)
     grant(running)
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    token = api.create(f"/api/v1/namespaces/default/serviceaccounts/{ACCOUNT}/token", asked)["status"]["token"]
-    control = running.control
-    return write_kubeconfig(control.folder / "account.kubeconfig", control.server, control.authority, token)
+    return running.control.write_kubeconfig("account", token)
 
 
 def grant(running: ControlPlaneOnly, *, without: tuple[str, str] | None = None) -> None:

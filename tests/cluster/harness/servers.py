@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
 import os
-import re
+import socket
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from cryptography import x509
 
-from tests.cluster.harness import cgroups
+from tests.cluster.harness import cgroups, health
 from tests.cluster.harness import webhook_manifests as product
-from tests.cluster.harness.conditions import met
-from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.waiting import met, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,19 +41,14 @@ class ServerPod:
 
     def health(self, path: str) -> str:
         """The answer of the health port. Raises `OSError` if nothing listens."""
-        connection = http.client.HTTPConnection(self.address, _HEALTH_PORT)
-        connection.sock = self.cluster.place.connect(self.address, _HEALTH_PORT, 5)
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().read().decode()
-        finally:
-            connection.close()
+        return health.page(self._connect, path)[1]
+
+    def _connect(self) -> socket.socket:
+        return self.cluster.place.connect(self.address, _HEALTH_PORT, 5)
 
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that carry these labels; 0 when there is none."""
-        wanted = [f'{key}="{value}"' for key, value in labels.items()]
-        lines = [line for line in self.health("/metrics").splitlines() if re.match(rf"{name}(\{{| )", line)]
-        return sum(float(line.rpartition(" ")[2]) for line in lines if all(label in line for label in wanted))
+        return health.total(health.metrics(self._connect), name, **labels)
 
     def leaf(self) -> x509.Certificate:
         """The certificate that it serves on a new connection."""
@@ -111,8 +104,11 @@ def _read(group: Path, names: Iterable[str]) -> str:
 
 def server_pods(cluster: Cluster) -> list[ServerPod]:
     """The webhook's pods that are ready and not being deleted, by name."""
-    found = [(pod["metadata"], pod["status"]) for pod in _pods(cluster) if _serves(pod)]
-    return [ServerPod(cluster, names["name"], names["uid"], status["podIP"]) for names, status in found]
+    return [
+        ServerPod(cluster, pod["metadata"]["name"], pod["metadata"]["uid"], pod["status"]["podIP"])
+        for pod in _pods(cluster)
+        if met(pod, "Ready") and "deletionTimestamp" not in pod["metadata"]
+    ]
 
 
 def wait_servers(cluster: Cluster, count: int, holds: Callable[[ServerPod], bool] = lambda _: True) -> list[ServerPod]:
@@ -127,7 +123,3 @@ def wait_servers(cluster: Cluster, count: int, holds: Callable[[ServerPod], bool
 
 def _pods(cluster: Cluster) -> list[Object]:
     return cluster.api.items(f"{PODS}?labelSelector=app={product.NAME}")
-
-
-def _serves(pod: Object) -> bool:
-    return met(pod, "Ready") and "deletionTimestamp" not in pod["metadata"]

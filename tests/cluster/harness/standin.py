@@ -126,12 +126,9 @@ def registered(running: ControlPlaneOnly, webhook: StandIn, name: str, **fields:
         "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
         **fields,
     }
-    running.api.create(MUTATING, {"metadata": {"name": name}, "webhooks": [entry]})
-    try:
+    with running.api.created(MUTATING, {"metadata": {"name": name}, "webhooks": [entry]}):
         yield
-    finally:
-        running.api.delete(f"{MUTATING}/{name}")
-        wait_for("the configuration to be forgotten", lambda: not is_called(running, webhook))
+    wait_for("the configuration to be forgotten", lambda: not is_called(running, webhook))
 
 
 def is_called(running: ControlPlaneOnly, webhook: StandIn) -> bool:

@@ -1,4 +1,4 @@
-"""Wait for a condition, with a deadline."""
+"""Conditions in the status of objects, and the wait for what holds, with a deadline."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.cluster.harness.api import Object
 
 T = TypeVar("T")
 
@@ -24,3 +26,13 @@ def wait_for(what: str, condition: Callable[[], T | None], *, seconds: float = 3
             raise TimeoutError(f"waited {seconds:g} s for {what}; the last answer was {answer!r}")
         pause.wait(every)
     return answer
+
+
+def met(found: Object, kind: str) -> bool:
+    """Whether the object's condition of this type is met: its status is `True`.
+
+    A new object may have no status, no conditions or `conditions: null`: Go writes a nil slice as null,
+    and a CustomResourceDefinition is read that way until the API server takes it up.
+    """
+    conditions = found.get("status", {}).get("conditions") or ()
+    return any(one["type"] == kind and one["status"] == "True" for one in conditions)

@@ -22,6 +22,9 @@ RUNTIME_CLASS = {
     "metadata": {"name": "nvidia"},
     "handler": "nvidia",
 }
+NO_GUARD = {"enabled": False}
+"""Values without the guard, so that the failure policy of the validating hook is `Fail`."""
+
 _MOUNT = "/etc/gpushare-webhook"
 
 
@@ -102,7 +105,7 @@ def validating(authority: bytes) -> Object:
 
 
 def _configuration(kind: str, authority: bytes) -> Object:
-    rendered = only(kind, {"fullnameOverride": NAME}, namespace=NAME)
+    rendered = only(kind, {"fullnameOverride": NAME, "guard": NO_GUARD}, namespace=NAME)
     bundle = {"caBundle": base64.b64encode(authority).decode()}
     entries = [entry | {"clientConfig": entry["clientConfig"] | bundle} for entry in rendered["webhooks"]]
     return {**rendered, "metadata": {"name": NAME}, "webhooks": entries}

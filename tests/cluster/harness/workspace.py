@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
     from tests.cluster.harness.api import Object
@@ -40,6 +41,10 @@ class Workspace:
         """kubectl in this namespace. Raises `RuntimeError` when it fails."""
         return self.cluster.kubectl("--namespace", self.name, *arguments, manifest=manifest)
 
+    def run(self, *arguments: str, manifest: Object | str = "") -> subprocess.CompletedProcess[str]:
+        """The result of kubectl in this namespace, whatever the exit status."""
+        return self.cluster.kubectl.run("--namespace", self.name, *arguments, manifest=manifest)
+
     def create(self, manifest: Object) -> Object:
         """Create an object of any kind with kubectl; returns it as stored."""
         self.kubectl("create", "-f", "-", manifest=manifest)
@@ -64,6 +69,18 @@ class Workspace:
             return pod["status"].get("phase") == "Running" and all(state.get("started") for state in states)
 
         return self.wait_pod(name, "to run", running)
+
+    def wait_bound(self, name: str) -> Object:
+        """Wait until the scheduler has bound a pod."""
+        return self.wait_pod(name, "to be bound", lambda pod: pod["spec"].get("nodeName"))
+
+    def wait_failed(self, name: str) -> Object:
+        """Wait until a pod has failed."""
+        return self.wait_pod(name, "to fail", lambda pod: pod["status"].get("phase") == "Failed")
+
+    def failed(self) -> list[Object]:
+        """The pods that have failed."""
+        return self.api.items(f"{self.pods}?fieldSelector=status.phase=Failed")
 
     def wait_pod(self, name: str, what: str, condition: Any, *, seconds: float = 60) -> Object:
         """Wait until a pod fulfils a condition."""

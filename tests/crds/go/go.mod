@@ -13,7 +13,6 @@ require (
 	github.com/kubeflow/spark-operator/v2 v2.5.2
 	github.com/kubeflow/trainer/v2 v2.3.0
 	github.com/kubeflow/training-operator v1.9.3
-	github.com/openreports/reports-api v0.2.1
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	github.com/tektoncd/pipeline v1.15.0
 	github.com/vllm-project/aibrix v0.6.0

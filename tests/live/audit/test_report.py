@@ -1,11 +1,10 @@
-"""The text and the Report objects of an audit."""
+"""The text of an audit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from webhook.live.audit.census import Audited
-from webhook.live.audit.openreports import MOST_RESULTS, reports
 from webhook.live.audit.outcome import ALLOWED, Outcome
 from webhook.live.audit.report import Audit
 from webhook.policy.verdict import DECISIONS, Decision, Finding, Severity
@@ -53,17 +52,16 @@ def test_text_groups_by_namespace() -> None:
     ]
 
 
-def test_text_says_what_is_exempt_suppressed_omitted_and_unreadable() -> None:
+def test_text_says_what_is_exempt_omitted_and_unreadable() -> None:
     exempt = Outcome(Decision.ALLOWED, reason="exempt: why")
     shown = lines(
         *(row("a", exempt, f"n{number:02}") for number in range(12)),
-        row("b", outcome(finding(), omitted=(("GPS001", 7),), suppressed=2)),
+        row("b", outcome(finding(), omitted=(("GPS001", 7),))),
         row("c", Outcome(Decision.ALLOWED, problem="spec: expected a mapping")),
     )
     assert "    and 7 more findings of GPS001" in shown
     assert "    cannot be checked: spec: expected a mapping" in shown
     assert "12 objects exempt: why (n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more)" in shown
-    assert "2 findings suppressed by annotations of pods" in shown
     assert shown[-1] == "14 objects with 14 pods: 12 allowed, 1 denied, 1 error"
 
 
@@ -75,24 +73,3 @@ def test_lines_fit_the_terminal_and_hide_control_characters() -> None:
     shown = lines(row("\x1b[31mred", outcome(finding(message="word " * 60))), width=80)
     assert max(map(len, shown)) <= 80
     assert "\x1b" not in "".join(shown)
-
-
-def test_report_counts_objects_without_findings() -> None:
-    exempt = Outcome(Decision.ALLOWED, reason="exempt: why")
-    unread = Outcome(Decision.ALLOWED, problem="odd")
-    (report,) = reports(Audit((row("a", outcome(finding())), row("b", ALLOWED), row("c", exempt), row("d", unread))))
-    assert report["summary"] == {"pass": 1, "fail": 1, "warn": 0, "error": 1, "skip": 1}
-    assert [(one["policy"], one["result"], one["severity"]) for one in report["results"]] == [
-        ("GPS001", "fail", "high"),
-        ("unreadable", "error", "info"),
-    ]
-
-
-def test_reports_are_split_and_object_without_namespace_has_cluster_report() -> None:
-    many = [row(f"a{number}", outcome(finding())) for number in range(MOST_RESULTS + 1)]
-    cluster, *found = reports(Audit((row("runtime", outcome(finding(severity=Severity.WARN)), ""), *many)))
-    assert (cluster["kind"], "namespace" in cluster["metadata"]) == ("ClusterReport", False)
-    assert [(one["metadata"]["name"], one["metadata"]["namespace"], len(one["results"])) for one in found] == [
-        ("gpushare-webhook", "team-a", MOST_RESULTS),
-        ("gpushare-webhook-2", "team-a", 1),
-    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
 from webhook.cluster.objects import Kind
+from webhook.cluster.pages import NotFoundError
 from webhook.pki import Authority
 
 Object = dict[str, Any]
@@ -34,7 +36,8 @@ MUTATING_POLICY = Kind(
 def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
     """Add an object to the lists that hold it, and return it."""
     namespace, name = found["metadata"].get("namespace"), found["metadata"]["name"]
-    cluster.objects[kind.path(namespace, name)] = found
+    with suppress(NotFoundError):  # only a list can show a name that is not legal
+        cluster.objects[kind.path(namespace, name)] = found
     for where in {None, namespace}:
         cluster.lists.setdefault(kind.path(where), []).append(found)
     return found
@@ -45,6 +48,45 @@ def remove(cluster: FakeCluster, kind: Kind, name: str, namespace: str | None = 
     found = cluster.objects.pop(kind.path(namespace, name))
     for where in {None, namespace}:
         cluster.lists[kind.path(where)].remove(found)
+
+
+def remove_daemon_set(cluster: FakeCluster, name: str) -> None:
+    """Remove a DaemonSet of the stack, and its pods."""
+    remove(cluster, kinds.DAEMON_SET, name, STACK)
+    for on in ("gpu-1", "gpu-2"):
+        remove(cluster, kinds.POD, f"{name}-{on}", STACK)
+
+
+def label(cluster: FakeCluster, name: str, key: str, value: str | None) -> None:
+    """Set or remove a label of a node."""
+    labels = cluster.objects[kinds.NODE.path(None, name)]["metadata"]["labels"]
+    labels.pop(key, None)
+    labels |= {} if value is None else {key: value}
+
+
+def configure(cluster: FakeCluster, **texts: str) -> None:
+    """Add configurations of the plugin."""
+    cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]["data"].update(texts)
+
+
+def put_settings(cluster: FakeCluster, text: str) -> None:
+    """Replace the settings of our webhook."""
+    cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["data"]["settings.yaml"] = text
+
+
+def put_event(
+    cluster: FakeCluster, reason: str, message: str, name: str, kind: str = "Pod", namespace: str = TEAM
+) -> None:
+    """Add an event about an object, from a kubelet of its own."""
+    number = len(cluster.lists.get(kinds.EVENT.path(), ()))
+    event = {
+        "metadata": {"name": f"e-{number}", "namespace": namespace},
+        "reason": reason,
+        "involvedObject": {"kind": kind, "name": name, "namespace": namespace},
+        "message": message,
+        "source": {"component": "kubelet", "host": f"host-{number}"},
+    }
+    put(cluster, kinds.EVENT, event)
 
 
 def serve(cluster: FakeCluster, kind: Kind) -> None:
@@ -168,6 +210,7 @@ def report(cluster: FakeCluster, name: str, seconds: int, digest: str = "1.87649
 SETTINGS = f"""\
 facts: {{nodes: true, namespaces: true, devicePlugin: {{configMaps: [{STACK}/{CONFIGS}], daemonSet: {STACK}/{PLUGIN}}}}}
 namespaces: [{{names: [{TEAM}], mode: warn}}]
+guard: {{enabled: true}}
 """
 
 
@@ -212,8 +255,10 @@ def _install(cluster: FakeCluster) -> None:
     for name in ("webhook-1", "webhook-2"):
         put(cluster, kinds.POD, replica(name))
         report(cluster, name, 3600 * 24 * 7)
-    held = {"name": OURS, "namespace": OURS, "annotations": {}}
-    put(cluster, kinds.CONFIG_MAP, {"metadata": held, "data": {"settings.yaml": SETTINGS}})
+    put(cluster, kinds.SERVICE_ACCOUNT, {"metadata": {"name": f"{OURS}-mode", "namespace": OURS, "annotations": {}}})
+    for kind in (kinds.POLICY, kinds.POLICY_BINDING):
+        put(cluster, kind, {"metadata": {"name": f"{OURS}-guard"}})
+    put(cluster, kinds.CONFIG_MAP, {"metadata": {"name": OURS, "namespace": OURS}, "data": {"settings.yaml": SETTINGS}})
     ends = [{"conditions": {"ready": True}}, {"conditions": {"ready": True}}]
     service = {"name": f"{OURS}-1", "namespace": OURS, "labels": {"kubernetes.io/service-name": OURS}}
     put(cluster, kinds.ENDPOINT_SLICE, {"metadata": service, "endpoints": ends})

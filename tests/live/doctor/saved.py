@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Iterable
 
 from tests.cli.cluster import FakeCluster
+from tests.live.objects import StoredObjects
 from webhook.cluster import objects as kinds
-from webhook.cluster.api_server import Rule
-from webhook.cluster.objects import Kind, LeftOut, Object
+from webhook.cluster.objects import POD, Kind, Object
 from webhook.live.doctor.answer import Doctor, examine
 from webhook.live.doctor.finding import Finding
 from webhook.live.doctor.gathering import gather
@@ -18,49 +17,25 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 
 
-class Saved:
+class Saved(StoredObjects):
     """The objects of a cluster, all of which may be read."""
 
-    is_live: ClassVar[bool] = True
-
     def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(cluster.lists, page=1000)
         self._cluster = cluster
-        self.left_out: list[LeftOut] = []
-
-    async def pages(
-        self,
-        kind: Kind,
-        namespace: str | None = None,
-        query: Mapping[str, str] | None = None,  # noqa: ARG002
-    ) -> AsyncGenerator[list[Object], None]:
-        yield self._cluster.lists.get(kind.path(namespace), [])
-
-    async def listed(
-        self,
-        kind: Kind,
-        namespace: str | None = None,
-        query: Mapping[str, str] | None = None,  # noqa: ARG002
-    ) -> list[Object] | None:
-        return self._cluster.lists.get(kind.path(namespace), [])
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         return self._cluster.objects.get(kind.path(namespace, name))
 
-    async def text(self, what: str, path: str, rule: Rule) -> str | None:  # noqa: ARG002
-        return self._cluster.texts.get(path)
+    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
+        return self._cluster.texts.get(f"{POD.path(namespace, pod)}:{port}/proxy/metrics")
 
     async def served(self, wanted: Iterable[Kind]) -> Kind | None:
         return next((kind for kind in wanted if kind.root in self._cluster.objects), None)
 
-    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002
-        return False
 
-    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:  # noqa: ARG002
-        return False
-
-
-def examined(cluster: FakeCluster) -> Doctor:
-    """The answer about a cluster."""
+def examined(cluster: FakeCluster, plugin: str | None = None) -> Doctor:
+    """The answer about a cluster, in which the caller may name the DaemonSet of the plugin."""
     namespaces = [
         Namespace(one["metadata"]["name"], one["metadata"]["labels"])
         for one in cluster.lists.get(kinds.NAMESPACE.path(), [])
@@ -70,7 +45,7 @@ def examined(cluster: FakeCluster) -> Doctor:
         for one in cluster.lists.get(kinds.RUNTIME_CLASS.path(), [])
     ]
     facts = Facts(namespaces=tuple(namespaces), runtime_classes=tuple(classes))
-    return examine(asyncio.run(gather(Saved(cluster), Settings(), facts, None, None)))
+    return examine(asyncio.run(gather(Saved(cluster), Settings(), facts, None, None, plugin)))
 
 
 def found(cluster: FakeCluster) -> list[str]:

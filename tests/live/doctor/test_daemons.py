@@ -15,21 +15,17 @@ from tests.live.doctor.healthy import (
     PLUGIN,
     STACK,
     TEAM,
-    healthy,
+    configure,
+    label,
     mps,
     node,
     put,
     remove,
+    remove_daemon_set,
     serve,
 )
 from tests.live.doctor.saved import examined, found, only
-from tests.live.doctor.test_plugin import configure, label
 from webhook.cluster import objects as kinds
-
-
-@pytest.fixture
-def cluster() -> FakeCluster:
-    return healthy()
 
 
 def amounts(cluster: FakeCluster, name: str, **units: int) -> None:
@@ -44,9 +40,8 @@ def status(cluster: FakeCluster, name: str, **numbers: int) -> None:
 
 
 def test_daemon_is_missing(cluster: FakeCluster) -> None:
-    remove(cluster, kinds.DAEMON_SET, DAEMON, STACK)
+    remove_daemon_set(cluster, DAEMON)
     for name in ("gpu-1", "gpu-2"):
-        remove(cluster, kinds.POD, f"{DAEMON}-{name}", STACK)
         amounts(cluster, name, allocatable=0)
     finding = only(cluster)
     assert (finding.finding, finding.severity, finding.subject) == ("daemon-missing", "error", "gpu-1 and 1 more")
@@ -60,7 +55,7 @@ def test_daemon_wants_no_pods_without_discovery(cluster: FakeCluster) -> None:
     finding = only(cluster)
     assert (finding.finding, finding.subject) == ("daemon-wants-no-pods", f"{STACK}/{DAEMON}")
     assert finding.cause == f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
-    assert "gfd.enabled: true" in finding.remedy
+    assert "gfd.enabled: true" in str(finding.remedy)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +92,8 @@ def test_label_by_hand(cluster: FakeCluster) -> None:
 
 def test_configurations_that_share_nothing_need_no_daemon(cluster: FakeCluster) -> None:
     configure(cluster, **{"mps-4": "version: v1"})
-    remove(cluster, kinds.DAEMON_SET, DAEMON, STACK)
+    remove_daemon_set(cluster, DAEMON)
     for name in ("gpu-1", "gpu-2"):
-        remove(cluster, kinds.POD, f"{DAEMON}-{name}", STACK)
         amounts(cluster, name, allocatable=1, capacity=1)
         label(cluster, name, CAPABLE, "false")
     assert found(cluster) == []
@@ -134,7 +128,7 @@ def test_plugin_that_registers_nothing(cluster: FakeCluster) -> None:
     amounts(cluster, "gpu-1", allocatable=0, capacity=0)
     finding = only(cluster)
     assert finding.cause.startswith("config mps-4, allocatable 0: the plugin and the daemon run")
-    assert finding.remedy == f"kubectl -n {STACK} logs daemonset/{PLUGIN}"
+    assert str(finding.remedy) == f"kubectl -n {STACK} logs daemonset/{PLUGIN}"
 
 
 def test_multiple_of_replicas_is_right_without_the_number_of_cards(cluster: FakeCluster) -> None:

@@ -15,10 +15,10 @@ from tests.live.doctor.healthy import (
     TEAM,
     asking,
     bundle,
-    healthy,
     hook,
     pod,
     put,
+    put_settings,
     remove,
     replica,
     report,
@@ -27,11 +27,6 @@ from tests.live.doctor.healthy import (
 from tests.live.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
 from webhook.live.doctor import installed
-
-
-@pytest.fixture
-def cluster() -> FakeCluster:
-    return healthy()
 
 
 def entries(cluster: FakeCluster) -> list[dict[str, Any]]:
@@ -43,10 +38,6 @@ def entries(cluster: FakeCluster) -> list[dict[str, Any]]:
 def deployment(cluster: FakeCluster) -> dict[str, Any]:
     found: dict[str, Any] = cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]
     return found
-
-
-def settings(cluster: FakeCluster, text: str) -> None:
-    cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["data"]["settings.yaml"] = text
 
 
 def test_webhook_is_not_installed(cluster: FakeCluster) -> None:
@@ -152,14 +143,6 @@ def test_certificate_that_cannot_be_read_is_not_found_well(cluster: FakeCluster)
     assert "certificate authorities" in answer.sound
 
 
-def test_deployment_that_no_configuration_calls_is_no_installation(cluster: FakeCluster) -> None:
-    metadata = {"name": "fake", "namespace": "a-tenant", "labels": {"app.kubernetes.io/name": OURS}}
-    put(cluster, kinds.DEPLOYMENT, {"metadata": metadata, "spec": {"replicas": 2}, "status": {}})
-    put(cluster, kinds.CONFIG_MAP, {"metadata": metadata, "data": {"settings.yaml": "namespaces: [{names: [no]}]"}})
-    put(cluster, kinds.POD, pod("fake", "a-tenant", containers=asking()))
-    assert found(cluster) == []
-
-
 def test_certificates_are_not_checked_without_the_library(cluster: FakeCluster) -> None:
     cluster.texts.clear()
     with mock.patch.object(installed, "find_spec", return_value=None):
@@ -178,21 +161,21 @@ def test_service_has_no_endpoints(cluster: FakeCluster, endpoints: Any) -> None:
 
 
 def test_service_selects_no_replica(cluster: FakeCluster) -> None:
-    cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)].clear()
-    assert only(cluster).remedy.endswith(f"kubectl -n {OURS} describe service/{OURS}")
+    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    assert str(only(cluster).remedy).endswith(f"kubectl -n {OURS} describe service/{OURS}")
 
 
 def test_configurations_outlive_the_deployment(cluster: FakeCluster) -> None:
     remove(cluster, kinds.DEPLOYMENT, OURS, OURS)
-    cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)].clear()
+    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
     finding = only(cluster)
     assert (finding.finding, finding.evidence[0]) == ("no-endpoints", "no Deployment")
 
 
 def test_deployment_is_scaled_to_zero(cluster: FakeCluster) -> None:
     deployment(cluster)["spec"]["replicas"] = 0
-    cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)].clear()
-    assert only(cluster).remedy == f"kubectl -n {OURS} scale deployment/{OURS} --replicas=2"
+    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    assert str(only(cluster).remedy) == f"kubectl -n {OURS} scale deployment/{OURS} --replicas=2"
 
 
 def test_replica_is_not_ready(cluster: FakeCluster) -> None:
@@ -213,12 +196,39 @@ def test_replicas_run_different_images(cluster: FakeCluster) -> None:
     assert found(cluster) == []
 
 
+def test_account_with_cap_is_missing(cluster: FakeCluster) -> None:
+    remove(cluster, kinds.SERVICE_ACCOUNT, f"{OURS}-mode", OURS)
+    finding = only(cluster)
+    assert (finding.finding, finding.evidence) == ("mode-account-missing", (f"not found: ServiceAccount {OURS}-mode",))
+
+
+@pytest.mark.parametrize("kind", [kinds.POLICY, kinds.POLICY_BINDING])
+def test_guard_is_missing(cluster: FakeCluster, kind: kinds.Kind) -> None:
+    remove(cluster, kind, f"{OURS}-guard")
+    finding = only(cluster)
+    assert finding.finding == "guard-missing"
+    assert finding.evidence[0].lower() == f"not found: {kind.name} {OURS}-guard"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("facts: {nodes: true}", "there is none, because facts.nodes is set"),
+        ("mode: audit", "there is none, because mode is audit"),
+        ("severities: {}", "there is none, because its settings have no guard.enabled"),
+    ],
+)
+def test_why_there_is_no_guard(cluster: FakeCluster, text: str, why: str) -> None:
+    put_settings(cluster, text)
+    assert dict(examined(cluster).unchecked)["guard in the API server"] == why
+
+
 @pytest.mark.parametrize(
     ("mode", "cause"),
     [("audit", "an annotation caps its mode to audit, whatever"), ("of", 'its mode to "of", which is no mode')],
 )
 def test_mode_is_capped(cluster: FakeCluster, mode: str, cause: str) -> None:
-    annotations = cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["metadata"]["annotations"]
+    annotations = cluster.objects[kinds.SERVICE_ACCOUNT.path(OURS, f"{OURS}-mode")]["metadata"]["annotations"]
     annotations["gpushare-webhook/mode"] = mode
     finding = only(cluster)
     assert finding.finding == "mode-capped"
@@ -279,23 +289,27 @@ def test_selector_by_labels(cluster: FakeCluster) -> None:
     ],
 )
 def test_settings_without_effect(cluster: FakeCluster, text: str, expected: str | None) -> None:
-    settings(cluster, text)
+    put_settings(cluster, text)
     findings = [one for one in examined(cluster).findings if one.finding == "setting-without-effect"]
     assert [one.evidence for one in findings] == ([] if expected is None else [(expected,)])
 
 
 def test_node_groups_of_the_settings_count_replicas(cluster: FakeCluster) -> None:
-    settings(cluster, "placement: {nodeGroups: [{name: spot, resources: {nvidia.com/gpu: 1}}]}")
+    put_settings(cluster, "placement: {nodeGroups: [{name: spot, resources: {nvidia.com/gpu: 1}}]}")
     finding = only(cluster)
     assert finding.finding == "template-counts-cards"
     assert finding.subject == f"node group spot in the settings of {OURS}/{OURS}"
 
 
 def test_settings_that_cannot_be_loaded_are_not_checked(cluster: FakeCluster) -> None:
-    settings(cluster, "modes: audit")
+    put_settings(cluster, "modes: audit")
     answer = examined(cluster)
     assert answer.findings == ()
-    assert [what for what, _ in answer.unchecked] == ["cap on the mode", "settings of the webhook"]
+    assert [what for what, _ in answer.unchecked] == [
+        "cap on the mode",
+        "guard in the API server",
+        "settings of the webhook",
+    ]
     assert STACK not in answer.unchecked[0][1]
 
 

@@ -18,34 +18,19 @@ from tests.live.doctor.healthy import (
     PLUGIN,
     PRESENT,
     STACK,
+    configure,
     daemon_set,
-    healthy,
+    label,
     mps,
     node,
     pod,
     put,
     remove,
+    remove_daemon_set,
     serve,
 )
 from tests.live.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
-
-
-@pytest.fixture
-def cluster() -> FakeCluster:
-    return healthy()
-
-
-def configure(cluster: FakeCluster, **texts: str) -> None:
-    """Add configurations."""
-    cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]["data"].update(texts)
-
-
-def label(cluster: FakeCluster, name: str, key: str, value: str | None) -> None:
-    """Set or remove a label of a node."""
-    labels = cluster.objects[kinds.NODE.path(None, name)]["metadata"]["labels"]
-    labels.pop(key, None)
-    labels |= {} if value is None else {key: value}
 
 
 def program(cluster: FakeCluster, name: str) -> dict[str, object]:
@@ -81,16 +66,13 @@ def test_unready_plugin_shows_words_of_kubelet(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize(("units", "expected"), [(0, ["plugin-missing"]), (4, [])])
 def test_plugin_is_missing_where_nothing_offers_gpus(units: int, expected: list[str]) -> None:
     cluster = FakeCluster()
-    put(cluster, kinds.NODE, node("gpu-1", units, labels={"nvidia.com/mps.capable": "false"}))
-    for one in cluster.lists[kinds.NODE.path()]:
-        one["metadata"]["labels"]["nvidia.com/gpu.sharing-strategy"] = "none"
+    labels = {"nvidia.com/mps.capable": "false", "nvidia.com/gpu.sharing-strategy": "none"}
+    put(cluster, kinds.NODE, node("gpu-1", units, labels=labels))
     assert found(cluster) == [*expected, "webhook-not-installed"]
 
 
 def test_plugin_is_missing_beside_its_daemon(cluster: FakeCluster) -> None:
-    remove(cluster, kinds.DAEMON_SET, PLUGIN, STACK)
-    for name in ("gpu-1", "gpu-2"):
-        remove(cluster, kinds.POD, f"{PLUGIN}-{name}", STACK)
+    remove_daemon_set(cluster, PLUGIN)
     finding = only(cluster)
     assert (finding.finding, finding.subject) == ("plugin-missing", "gpu-1 and 1 more")
 
@@ -120,7 +102,7 @@ def test_two_plugins_on_a_node(cluster: FakeCluster) -> None:
     finding = only(cluster)
     assert (finding.finding, finding.subject) == ("two-plugins", "gpu-2")
     assert finding.evidence[0] == f"plugins: gpu-operator/second, {STACK}/{PLUGIN}"
-    assert "kubectl" not in finding.remedy  # neither is known to be wrong
+    assert "kubectl" not in str(finding.remedy)  # neither is known to be wrong
 
 
 def test_finished_pod_of_a_second_plugin_is_well(cluster: FakeCluster) -> None:
@@ -168,7 +150,7 @@ def test_refused_configuration_is_an_error_where_a_node_uses_it(cluster: FakeClu
         first.evidence[0]
         == "sharing.mps.resources[0].replicas: the device plugin refuses this: must be at least 2, not 1"
     )
-    assert first.remedy.endswith(f": kubectl -n {STACK} edit configmap {CONFIGS}")
+    assert str(first.remedy).endswith(f": kubectl -n {STACK} edit configmap {CONFIGS}")
 
 
 def test_part_of_configuration_without_effect(cluster: FakeCluster) -> None:

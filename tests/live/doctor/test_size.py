@@ -10,7 +10,7 @@ from tests.cli.cluster import FakeCluster
 from tests.live.doctor.healthy import CONFIGS, IMAGE, PLUGIN, STACK, TEAM, healthy, mps, node, pod, put
 from tests.live.doctor.saved import examined
 from webhook.cluster import objects as kinds
-from webhook.live.doctor.seen import Program
+from webhook.cluster.stack import Program
 
 
 def large(nodes: int) -> FakeCluster:

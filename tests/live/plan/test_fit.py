@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from webhook.diagnostics import Diagnostic, InputError
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.live.plan.fit import Fit, Fitter
 from webhook.manifests import Manifest, Source, objects
-from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -40,7 +40,7 @@ def deployment(name: str = "llm", replicas: int = 3, gpus: int = 1, selector: st
 
 
 def fits(text: str, held: Mapping[tuple[str, str], int] | None = None, namespace: str = "") -> list[Fit]:
-    fitter = Fitter(Evaluator.of(Settings(), Facts(nodes=NODES)), held or {}, namespace)
+    fitter = Fitter(OfflineEvaluator.of(Settings(), Facts(nodes=NODES)), held or {}, namespace)
     found = [one for one in objects(Source("m.yaml", text.encode())) if isinstance(one, Manifest | Diagnostic)]
     return list(fitter.fits(found))
 

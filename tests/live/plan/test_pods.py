@@ -15,7 +15,7 @@ from webhook.policy.settings.settings import Settings
 
 CARD = "nvidia.com/gpu"
 LOOKUP = GpuResources(Settings().resources).find
-MEMORY, PINNED = "gpushare-webhook/memory", "gpushare-webhook/pinned-device-memory-limit"
+PINNED = "gpushare-webhook/pinned-device-memory-limit"
 
 
 def read(*found: Any) -> list[GpuPod]:
@@ -61,11 +61,10 @@ def variable(value: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "counting",
     [
-        pod("annotated", metadata={"annotations": {MEMORY: "3Gi"}}),
         pod("pinned", metadata={"annotations": {PINNED: "3G"}}),
         variable("0=3G"),
     ],
-    ids=["memory annotation", "limit annotation", "variable"],
+    ids=["annotation", "variable"],
 )
 def test_pod_that_counts_on_more_memory_than_smaller_share(counting: dict[str, Any]) -> None:
     smaller, larger = change(8, 16, 1, (3840, 1920)), change(8, 4, 1, (3840, 7680))
@@ -77,8 +76,8 @@ def test_pod_that_counts_on_more_memory_than_smaller_share(counting: dict[str, A
 
 @pytest.mark.parametrize("value", ["3", "many", ""])
 def test_malformed_memory_counts_on_nothing(value: str) -> None:
-    (found,) = read(pod("a", metadata={"annotations": {MEMORY: value + "\n", PINNED: value}}))
-    assert (found.asked, found.limit) == (0, 0)
+    (found,) = read(pod("a", metadata={"annotations": {PINNED: value}}))
+    assert found.limit == 0
 
 
 def test_capacity_is_short_where_all_pods_fitted_before() -> None:

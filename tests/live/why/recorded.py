@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import Any, ClassVar
+from typing import Any
 
-from tests.live.cluster_objects import GPU, Object, container, mps_node, pod
+from tests.live.cluster_objects import GPU, Object, container, pod
 from webhook.cluster.objects import Kind
 from webhook.live.saved import SavedObjects
 from webhook.live.why.cause import Why
@@ -23,8 +23,6 @@ NAMESPACE = "team-a"
 class Recorded(SavedObjects):
     """All objects of a cluster. `logs` by container; `asked` are the kinds that were read."""
 
-    is_live: ClassVar[bool] = True
-
     def __init__(self, *found: Object, logs: dict[str, str] | None = None) -> None:
         super().__init__(found)
         self.logs = logs or {}
@@ -36,6 +34,9 @@ class Recorded(SavedObjects):
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002
         return False
+
+    def has_all(self, kind: Kind) -> bool:  # noqa: ARG002
+        return True
 
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:  # noqa: ARG002
         return False
@@ -118,19 +119,3 @@ def daemon(*, ready: bool = True, at: str = "mps-1") -> Object:
     status = {"conditions": [{"type": "Ready", "status": str(ready)}]}
     clients = container("mps-control-daemon-ctr", 0)
     return pod("mps-daemon", clients, namespace="gpu", node=at, status=status, owner=("DaemonSet", "mps-daemon"))
-
-
-__all__ = [
-    "Recorded",
-    "ask",
-    "bound",
-    "causes",
-    "container",
-    "daemon",
-    "event",
-    "mps_node",
-    "node",
-    "pod",
-    "state",
-    "unscheduled",
-]

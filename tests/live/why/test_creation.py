@@ -132,7 +132,7 @@ def test_queue_of_suspended_job_is_named() -> None:
     job = workload("Job", spec={"suspend": True})
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
     (cause,) = ask(Recorded(job), "Job").causes
-    assert (cause.cause, cause.remedy) == ("queued", "kubectl describe localqueue team -n team-a")
+    assert (cause.cause, str(cause.remedy)) == ("queued", "kubectl describe localqueue team -n team-a")
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet", "Job"])
@@ -151,7 +151,7 @@ def test_pod_that_waits_precedes_pod_that_failed_earlier() -> None:
     made = replica_set(status={"replicas": 1})
     found = ask(Recorded(workload("Deployment"), made, evicted, waiting), "Deployment", nodes=[mps_node("a")])
     assert found.causes[0].cause == "other-resources"
-    assert "kubectl edit deployment/main -n team-a" in found.causes[0].remedy
+    assert "kubectl edit deployment/main -n team-a" in str(found.causes[0].remedy)
 
 
 def test_storm_of_rejected_pods_is_seen_behind_pod_that_is_new() -> None:

@@ -137,6 +137,7 @@ def test_probe_that_fails(code: int) -> None:
 LOGS = {
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB": "cuda-out-of-memory",
     "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable": "cuda-busy",
+    "(error code all CUDA-capable devices are busy or unavailable)!": "cuda-busy",
     "error code=46(cudaErrorDevicesUnavailable)": "cuda-busy",
     "CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server": "cuda-mps-connection",
     "cudaSetDevice failed: 806 (cudaErrorMpsRpcFailure)": "cuda-mps-connection",
@@ -144,6 +145,7 @@ LOGS = {
     "CUDA_ERROR_MPS_SERVER_NOT_READY: MPS server is not ready to accept new MPS client requests": "cuda-mps-not-ready",
     "the hardware resources required to create MPS client have been exhausted": "cuda-mps-clients",
     "CUDA error 809: the hardware resources required to support device connections": "cuda-mps-clients",
+    "RuntimeError: CUDA error: no CUDA-capable device is detected": "cuda-no-device",
     "RuntimeError: No CUDA GPUs are available": "cuda-no-device",
     "CUDA driver version is insufficient for CUDA runtime version": "cuda-driver",
     "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory": "cuda-driver",
@@ -184,7 +186,7 @@ def test_succeeded_pod_has_completed() -> None:
 def test_pod_that_is_not_ready_is_not_said_to_be_well() -> None:
     unready = bound(states=[state(state={"running": {}}, ready=False)])
     (cause,) = ask(Recorded(unready, node(), daemon(), event("Unhealthy", "Readiness probe failed"))).causes
-    assert cause.summary == "the pod runs, and is not ready"
+    assert cause.summary == "the readiness probe of container main fails, so that the pod is not ready"
     assert "event Unhealthy: Readiness probe failed" in cause.evidence
 
 

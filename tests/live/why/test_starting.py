@@ -79,7 +79,7 @@ def test_waiting_container_has_reason(reason: str, message: str, expected: str) 
 def test_missing_object_is_to_create() -> None:
     waiting = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "key" not found'}}
     (cause,) = ask(Recorded(bound(phase="Pending", states=[state(state=waiting)]), node())).causes
-    assert cause.remedy.startswith("create secret key in namespace team-a")
+    assert str(cause.remedy).startswith("create secret key in namespace team-a")
 
 
 def test_start_error_in_crash_loop_is_no_exit_code() -> None:
@@ -120,7 +120,7 @@ def test_event_before_first_container(reason: str, message: str, expected: str, 
     starting = bound(phase="Pending", states=[state(state=creating, ready=False)])
     (cause,) = ask(Recorded(starting, node(), event(reason, message))).causes
     assert cause.cause == expected
-    assert remedy in cause.remedy
+    assert remedy in str(cause.remedy)
 
 
 def test_reason_of_mount_precedes_repeated_wait() -> None:
@@ -156,4 +156,4 @@ def test_driver_that_is_too_old_is_not_a_missing_runtime_class() -> None:
     waiting = state(state={"waiting": {"reason": "CreateContainerError", "message": said}}, ready=False)
     (cause,) = ask(Recorded(bound(phase="Pending", states=[waiting]), node())).causes
     assert cause.cause == "cuda-driver"
-    assert "runtimeClassName" not in cause.remedy
+    assert "runtimeClassName" not in str(cause.remedy)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.recorded import body
 from webhook.admission import Hook, respond
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Severity
 
@@ -55,9 +55,9 @@ def pod(marker: Json, *amounts: int) -> Json:
 
 
 def found(manifest: Json, *, trusts: bool) -> dict[str, tuple[Severity, str, str]]:
-    evaluator = Evaluator.of(Settings())
-    evaluator.ruleset.trusts_markers = trusts
-    findings = evaluator.evaluate(manifest, "", "Pod", Origin("default")).findings
+    evaluator = OfflineEvaluator.of(Settings())
+    evaluator = evaluator.trusting_markers() if trusts else evaluator
+    findings = evaluator.evaluate(manifest, "", "Pod", RequestContext("default")).findings
     return {one.code: (one.severity, one.message, one.remedy) for one in findings if one.code in ("GPS001", "GPS002")}
 
 
@@ -87,7 +87,7 @@ def test_server_denies_pod_with_marker(hook: Hook, amounts: tuple[int, ...], nam
     given = review["request"]["object"]
     given["metadata"]["annotations"] = marker.get("annotations", {})
     given["spec"] |= spec(marker, *amounts)
-    assert not respond(json.dumps(review).encode(), hook, Evaluator.of(Settings())).allowed
+    assert not respond(json.dumps(review).encode(), hook, OfflineEvaluator.of(Settings())).allowed
 
 
 def test_pod_without_marker_is_denied_where_nothing_names_the_cluster() -> None:
@@ -122,7 +122,10 @@ def test_runtime_class_of_marked_pod_without_request_is_left_alone(name: str, ma
 
 
 def codes(manifest: Json) -> set[str]:
-    return {one.code for one in Evaluator.of(Settings()).evaluate(manifest, "", "Pod", Origin("default")).findings}
+    return {
+        one.code
+        for one in OfflineEvaluator.of(Settings()).evaluate(manifest, "", "Pod", RequestContext("default")).findings
+    }
 
 
 def test_remedy_names_scheduler_of_marker_only_where_nothing_describes_the_cluster() -> None:
@@ -132,10 +135,9 @@ def test_remedy_names_scheduler_of_marker_only_where_nothing_describes_the_clust
 
 
 def test_finding_of_marked_pod_has_no_fix() -> None:
-    evaluator = Evaluator.of(Settings())
-    evaluator.ruleset.trusts_markers = True
+    evaluator = OfflineEvaluator.of(Settings()).trusting_markers()
     for amounts in ((2,), (1, 1)):
         for finding in evaluator.evaluate(
-            pod({"schedulerName": "kai-scheduler"}, *amounts), "", "Pod", Origin("")
+            pod({"schedulerName": "kai-scheduler"}, *amounts), "", "Pod", RequestContext("")
         ).findings:
             assert finding.fix == ()

@@ -13,13 +13,11 @@ import yaml
 from tests.cases import every_case
 from tests.fixture import Fixture, evaluator_of, load_all, origin_of
 from webhook.policy.placement.selector import AFFINITY
-from webhook.policy.pods.custom import CountedGpus
 from webhook.policy.pods.pod import Pod
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.verdict import Finding, Path, Verdict
-from webhook.policy.workloads.extracted import ExtractedPod
-from webhook.policy.workloads.kinds import extract, group_of
-from webhook.policy.workloads.paths import Assembly, repeats
+from webhook.policy.workloads.kinds import ExtractedPod, extract, group_of
+from webhook.policy.workloads.paths import Assembly, repeats, steps
 from webhook.policy.workloads.presets import kinds_with
 
 Json = dict[str, Any]
@@ -72,11 +70,8 @@ def one(root: Json, finding: Finding, _: re.Match[str]) -> None:
 
 def set_amount(root: Json, finding: Finding, value: int) -> None:
     """Set the quantity under limits and requests; for a form of its own, the only one."""
-    if finding.path[-2:] == ("gpu", "quantity"):
-        at(root, finding.path[:-1])["quantity"] = value
-        return
-    if finding.path[-1] == "gpu":
-        at(root, finding.path[:-1])["gpu"] = value
+    if finding.path[-2:] == ("gpu", "quantity") or finding.path[-1] == "gpu":
+        at(root, finding.path[:-1])[finding.path[-1]] = value
         return
     resources = at(root, finding.path[:-2])
     for field in ("limits", "requests"):
@@ -100,36 +95,42 @@ def assembled(root: Json) -> list[tuple[ExtractedPod, Assembly]]:
 def places(root: Json) -> Iterator[Json]:
     """The mappings that hold fields of an object's pod specs, or could; of an assembled pod, the last one is last."""
     for extracted, assembly in assembled(root):
-        for steps in assembly.around:
-            yield made(root, extracted.path, steps)
+        for around in assembly.around:
+            yield made(root, extracted.path, steps(around))
     yield from whole_specs(root)
 
 
 def specs(root: Json) -> Iterator[Json]:
     """The mappings in which the fields of an object's pod specs can be set."""
     for extracted, assembly in assembled(root):
-        for steps in assembly.around[-1:]:
-            yield made(root, extracted.path, steps)
+        for around in assembly.around[-1:]:
+            yield made(root, extracted.path, steps(around))
     yield from whole_specs(root)
 
 
-def made(root: Json, path: Path, steps: tuple[str, ...]) -> Json:
+def made(root: Json, path: Path, pattern: tuple[str, ...]) -> Json:
     """The mapping to which steps lead, made if it is missing. They pass through the elements of a path."""
     node: Any = root
-    for depth, step in enumerate(steps):
+    for depth, step in enumerate(pattern):
         node = node[path[depth]] if repeats(step) else node.setdefault(step, {})
     return cast("Json", node)
+
+
+NO_DEVICES = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
 
 
 def void_everywhere(root: Json, _: Finding, __: re.Match[str]) -> None:
     for spec in specs(root):
         for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
-            container.setdefault("env", []).append({"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"})
+            container.setdefault("env", []).append(NO_DEVICES)
 
 
 def request_gpu(root: Json, _: Finding, __: re.Match[str]) -> None:
+    """Request it in the first container that does not set the variable, which the message names."""
     for spec in specs(root):
-        spec["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+        containers = (*(spec.get("initContainers") or ()), *spec["containers"])
+        exposed = next(one for one in containers if NO_DEVICES not in one.get("env", ()))
+        exposed["resources"] = {"limits": {"nvidia.com/gpu": 1}}
 
 
 def whole_specs(root: Json) -> Iterator[Json]:
@@ -178,8 +179,7 @@ def leave(root: Json, pod: Pod, finding: Finding) -> None:
         for path in container.bare_amounts:
             if path[-2] in at(root, path[:-2]):
                 at(root, path[:-1]).pop(path[-1], None)
-        if not isinstance(container, CountedGpus):
-            del at(root, container.path[:-1])[container.path[-1]]
+        del at(root, container.path[:-1])[container.path[-1]]
 
 
 def equal(root: Json, finding: Finding, _: re.Match[str]) -> None:
@@ -319,11 +319,6 @@ def set_fraction(root: Json, finding: Finding, found: re.Match[str]) -> None:
                 container[words].extend([option, value])
 
 
-def rename_amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    held = at(root, finding.path[:-1])
-    held[found[1]] = held.pop(finding.path[-1])
-
-
 def add_amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path[:-1])[found[1]] = "4"
 
@@ -397,9 +392,6 @@ def let_ray_use(root: Json, finding: Finding, found: re.Match[str]) -> None:
     delete(root, finding, found)
 
 
-CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
-
-
 def append_suffix(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path[:-1])[finding.path[-1]] += found[1]
 
@@ -415,7 +407,7 @@ def require_value(root: Json, finding: Finding, found: re.Match[str]) -> None:
     if isinstance(expression, dict):
         expression.update(operator="In", values=[found[1]])
     else:
-        at(root, finding.path[:-1])[finding.path[-1]] = found[1]
+        named(root, finding, found)
 
 
 def add_member(root: Json, finding: Finding, found: re.Match[str]) -> None:
@@ -469,19 +461,19 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS006", r"use limits such as (0=4G)", (matched,)),
     ("GPS006", r"limit only devices that it gets, counted from 0", (assign("0=1G"),)),
     ("GPS007", r"omit it, or set it to (void)", (delete, matched)),
-    ("GPS007", r"(?:omit it|remove the mount|remove privileged); .*", (delete,)),
+    ("GPS007", r"remove (?:the mount|privileged|\w+_VISIBLE_DEVICES); .*", (delete,)),
     ("GPS007", r"replace privileged with .*", (delete,)),
     ("GPS007", r"request a GPU, or omit runtimeClassName, or .*", (delete, void_everywhere, request_gpu)),
     ("GPS008", r"set runAsUser: (\d+)", (same_user,)),
     ("GPS008", r"set the same runAsUser in all of them", (same_user,)),
     ("GPS009", r"omit (\w+)", (field(None),)),
     ("GPS009", r"set (hostIPC): true", (field(True),)),
-    ("GPS010", r"ask for one of them, or use two pods", (first_only,)),
+    ("GPS010", r"ask for one of them, or use two (?:pods|containers)", (first_only,)),
     ("GPS011", r"make the pod's nodeSelector agree with the class", (without_selectors,)),
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class that selects nodes with the resource, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),
-    ("GPS013", r"ask for (\S+?)(?:, or .*)?", (rename,)),
+    ("GPS013", r"ask for (\S+?)(?:, or .*|, which nodes offer)?", (rename,)),
     ("GPS014", r"ask for at most (\d+)", (amount,)),
     ("GPS014", r"ask for at most (\d+) in all containers together", (shrink_together,)),
     ("GPS014", r"if the node is meant for such pods, tolerate (.*)", (tolerate,)),
@@ -497,27 +489,11 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS014", r"remove the selector, or ask for a shared GPU", (without_selectors, instead)),
     ("GPS014", r"remove the selectors that exclude these nodes", (without_selectors,)),
     ("GPS014", r"remove the selectors that exclude these nodes, or ask for (.*)", (without_selectors, instead)),
-    ("GPS015", r"omit it, or set it to a few seconds or more", (delete, assign(5))),
-    ("GPS016", r"request the GPU in only one of them", (delete,)),
     ("GPS017", r"mount it elsewhere, .*", (assign("/elsewhere"),)),
     ("GPS018", r"use 0 \(normal\) or 1 \(below normal\), in quotes", (assign("0"), assign("1"))),
     ("GPS018", r"use a percentage above 0 and up to 100, in quotes", (assign("30"),)),
     ("GPS018", r"use limits such as (0=4G), in quotes", (matched,)),
     ("GPS018", r"use one of (\S+), .*", (delete,)),
-    ("GPS018", r"use a memory size such as (6Gi), above 0 and up to 512Ti, in quotes", (matched,)),
-    ("GPS018", r"use fewer or shorter terms in the required node affinity", (without_selectors,)),
-    ("GPS018", r"ask for at most (\w+), or ask the administrator for larger shares", (matched,)),
-    ("GPS018", r"ask for at most (\w+), or share cards among fewer pods", (matched,)),
-    (
-        "GPS018",
-        r"ask for at most (\w+), or remove the selectors that exclude larger shares",
-        (matched, without_selectors),
-    ),
-    ("GPS018", r"ask for at most (\w+), or omit nodeName", (matched, without_selectors)),
-    ("GPS018", r"list the codes of checks, such as .*", (assign("GPS001,GPS009"),)),
-    ("GPS018", r"omit it, or request a shared resource", (delete, instead)),
-    ("GPS018", r"omit it", (delete,)),
-    ("GPS018", r"omit it, or ask the administrator to turn the injection on", (delete,)),
     ("GPS020", r"require podAntiAffinity on kubernetes\.io/hostname(?:;.*|, or\b.*)?", (keep_apart,)),
     ("GPS020", r".* by node affinity: (.*)", (require,)),
     ("GPS020", r"lower (\S+) to (1), or set NCCL_MULTI_RANK_GPU_ENABLE=1 .*", (lower, enable_multi_rank)),
@@ -526,10 +502,9 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS021", r"ask for (\d+), or lower .*", (grant,)),
     ("GPS021", r"lower .* by node affinity: (.*), and ask for (\d+)", (grant,)),
     ("GPS024", r"set (\S+) to at most ([\d.]+)\b.*", (set_fraction,)),
-    ("GPS024", r"lower (\S+), so that weights and cache take at most ([\d.]+) of the card\b.*", (set_fraction,)),
     ("GPS024", r".* by node affinity: (.*)", (require,)),
     ("GPS025", r"ask the administrator .* by node affinity: (.*)", (require,)),
-    ("GPS032", r"use (requests\.\S+)", (rename_amount,)),
+    ("GPS032", r"use (requests\.\S+)", (rename_member,)),
     ("GPS032", r"add (requests\.\S+)", (add_amount,)),
     ("GPS032", r"remove it, and name the amount in the pods that need a GPU", (delete,)),
     ("GPS032", r"remove it and (\w+), and name the amount in the pods that need a GPU", (delete_both,)),
@@ -570,6 +545,10 @@ NOT_IN_THE_MANIFEST = [
     ("GPS012", r"none needed .*"),
     ("GPS013", r"correct the name, or find out why .*"),
     ("GPS014", r"none needed if the state passes; .*"),
+    ("GPS011", r"set runtimeClassName: \S+, unless the runtime of the nodes needs no class"),
+    ("GPS014", r"if it has GPUs, its device plugin does not run, .*"),
+    ("GPS014", r"ask for it in another pod, or find out why .*"),
+    ("GPS014", r"ask for \S+, which it offers"),
     ("GPS014", r"check selectors, affinity and taints against the nodes"),
     ("GPS018", r"ask the administrator .*"),
     ("GPS019", r"recreate the pod .*"),
@@ -600,10 +579,14 @@ CHANGES_OF = {
     code: [(pattern, changed) for known, pattern, several in CHANGES if known == code for changed in several]
     for code, _, _ in CHANGES
 }
+NO_WHOLE_CARDS = ("steering/every-configuration-shares", "GPS001")
+"""The remedy holds only if the cluster has whole cards, and the known configurations of the plugin make none."""
+
 CASES = [
     (fixture, code)
     for fixture in CREATED
     for code in sorted({finding["code"] for finding in fixture.expect.findings} & CHANGES_OF.keys())
+    if (fixture.name, code) != NO_WHOLE_CARDS
 ]
 
 
@@ -636,6 +619,17 @@ def test_applied_remedy_is_not_given_again(case: tuple[Fixture, str]) -> None:
         assert left == [], (number, fixture.object, manifest)
 
 
+def test_remedy_of_devices_hides_no_gpu() -> None:
+    """A container that asks for a GPU and sets the variable to no device would get none."""
+    for fixture, code in CASES:
+        for number in range(len(CHANGES_OF[code]) if code == "GPS007" else 0):
+            for spec in whole_specs(applied(fixture, code, number) or {}):
+                for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+                    limits = container.get("resources", {}).get("limits", {})
+                    hides = NO_DEVICES in container.get("env", ())
+                    assert not (hides and limits.get("nvidia.com/gpu")), (fixture.name, container)
+
+
 def test_every_remedy_is_applied_or_not_in_the_manifest() -> None:
     for fixture in CREATED:
         for finding in given(fixture):
@@ -649,8 +643,3 @@ def test_every_change_is_tried() -> None:
     for fixture, code in CASES:
         left -= {(one, number) for one, number in left if one == code and applied(fixture, code, number) is not None}
     assert left == set()
-
-
-def test_specs_finds_the_pod_of_a_template() -> None:
-    assert list(specs({"spec": {"template": {"spec": {"containers": []}}}})) == [{"containers": []}]
-    assert Pod.of_template({"spec": {"containers": []}}).containers == ()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.settings.settings import Settings
 
 Json = dict[str, Any]
@@ -29,10 +29,10 @@ def codes(placed: Json, *, trusts: bool) -> set[str]:
         "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108 - a path in the container
     }
     spec = {"containers": [container], "volumes": [{"name": "shm", "emptyDir": {}}], **placed}
-    evaluator = Evaluator.of(Settings())
-    evaluator.ruleset.trusts_markers = trusts
+    evaluator = OfflineEvaluator.of(Settings())
+    evaluator = evaluator.trusting_markers() if trusts else evaluator
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
-    return {one.code for one in evaluator.evaluate(pod, "", "Pod", Origin("default")).findings}
+    return {one.code for one in evaluator.evaluate(pod, "", "Pod", RequestContext("default")).findings}
 
 
 GKE = [

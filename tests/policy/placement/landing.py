@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.cluster_nodes import ClusterNodes
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import indexing
-from webhook.policy.placement.reachability import Placement
+from webhook.policy.placement.reachability import ClusterNodes, Placement
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import PlacementSettings, Settings
@@ -36,7 +35,7 @@ def placement(
 ) -> Placement:
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
-    requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
+    requests = GpuRequests(view, OfflineEvaluator.of(Settings()).snapshot.of("default").resource)
     index = finished(indexing(nodes or (), node_classes, groups))
     return Placement(view, requests, ClusterNodes(Settings(), Facts(nodes), node_classes, index), (), {})
 
@@ -44,4 +43,5 @@ def placement(
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:
     """The nodes that admit a pod."""
     placed = placement(pod, nodes)
-    return list(placed.cluster.index.nodes(placed.admitted))
+    lasting, _, passing = placed.kept_off()
+    return list(placed.cluster.index.nodes(placed.selected & ~(lasting | passing)))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement import node_index
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas
 from webhook.policy.placement.facts import RESTRICTED, Facts
@@ -17,7 +17,6 @@ from webhook.policy.settings.elements import NodeGroup
 from webhook.policy.settings.settings import PlacementSettings, Settings
 from webhook.policy.verdict import Decision, Verdict
 
-Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"
 POOL = RESTRICTED + "pool"
@@ -40,8 +39,8 @@ def reviewed(
 ) -> Verdict:
     containers = [{"name": "c", "image": "i", "resources": {"limits": {GPU: 8}}}]
     pod = {"metadata": {"name": "p"}, "spec": {"containers": containers, "nodeSelector": selector}}
-    evaluator = Evaluator.of(settings or Settings(), Facts(nodes, **facts))
-    return evaluator.evaluate(pod, "", "Pod", Origin("team-a", groups=()))
+    evaluator = OfflineEvaluator.of(settings or Settings(), Facts(nodes, **facts))
+    return evaluator.evaluate(pod, "", "Pod", RequestContext("team-a", groups=()))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +140,7 @@ def test_bound_over_all_nodes_keeps_decisive_labels(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(node_index, "SLICE", 1)
     own = {POOL: "other", STRATEGY: "none", "example.com/own": "x"}
     nodes = (WHOLE, *(node(f"n{number}", own | {"example.com/own": f"{number}"}) for number in range(9)))
-    index = Evaluator.of(Settings(), Facts(nodes)).ruleset.of("team-a").nodes.index
+    index = OfflineEvaluator.of(Settings(), Facts(nodes)).snapshot.of("team-a").nodes.index
     last = list(index.nodes(index.incomplete))[-1]
     assert last.labels == {HOSTNAME: "n8", POOL: "other", STRATEGY: "none"}
     assert reviewed(nodes, {POOL: "train"}).decision is Decision.ALLOWED

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from tests.hostile import GPU, container, each, pod, required
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Namespace, Node, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.memory import ANNOTATION
+from webhook.policy.placement.selector import MOST_LISTED, MOST_LISTED_TERMS
 from webhook.policy.settings.settings import (
     Injections,
-    MemoryInjection,
     Settings,
     SteeringInjection,
     TolerationInjection,
@@ -28,11 +27,10 @@ Json = dict[str, Any]
 
 SETTINGS = {
     "nodes out of reach": Settings(
-        injections=Injections(memory=MemoryInjection(True), steering=SteeringInjection(True)),
+        injections=Injections(steering=SteeringInjection(True)),
     ),
     "taints tolerated": Settings(
         injections=Injections(
-            memory=MemoryInjection(True),
             steering=SteeringInjection(True),
             tolerations=TolerationInjection(from_nodes=("taint-*",)),
         )
@@ -73,6 +71,9 @@ PODS: dict[str, Callable[[int], Json]] = {
     "expressions": lambda count: pod(
         affinity=required([{"matchExpressions": each(count, lambda n: expression(n, "DoesNotExist"))}])
     ),
+    "expressions that are compared with each node": lambda _: pod(
+        affinity=required([{"matchExpressions": each(MOST_LISTED, expression)}] * MOST_LISTED_TERMS)
+    ),
     "numbers": lambda count: pod(
         affinity=required(
             each(
@@ -97,10 +98,6 @@ PODS: dict[str, Callable[[int], Json]] = {
     "memory limit": lambda _: pod(
         containers=[container(env=[{"name": "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "value": "0=1G"}])]
     ),
-    "memory size": lambda count: pod(
-        metadata={"annotations": {ANNOTATION: "1Gi"}},
-        affinity=required(each(min(count, 16), lambda _: {"matchExpressions": each(count // 16, expression)})),
-    ),
     "tolerations of one key": lambda count: pod(
         tolerations=each(count, lambda n: {"key": "taint-of-team", "operator": "Equal", "value": f"team-{n}"})
     ),
@@ -111,7 +108,7 @@ PODS: dict[str, Callable[[int], Json]] = {
 
 FEW, TIMES = 400, 4
 EVALUATORS = {
-    (name, count): Evaluator.of(settings, cluster(count))
+    (name, count): OfflineEvaluator.of(settings, cluster(count))
     for name, settings in SETTINGS.items()
     for count in (FEW, FEW * TIMES)
 }
@@ -121,7 +118,7 @@ def seconds(settings: str, build: Callable[[int], Json], count: int) -> float:
     """The CPU time for a pod with `count` elements in a cluster with `count` nodes."""
     manifest, evaluator = build(count), EVALUATORS[settings, count]
     start = time.process_time()
-    evaluator.evaluate(manifest, "", "Pod", Origin("team-a", groups=()))
+    evaluator.evaluate(manifest, "", "Pod", RequestContext("team-a", groups=()))
     return time.process_time() - start
 
 
@@ -138,10 +135,10 @@ def test_cpu_time_of_pod_does_not_multiply_with_nodes(shape: str, settings: str)
 
 def test_cpu_time_of_namespace_does_not_multiply_with_known_ones() -> None:
     def rules(count: int) -> float:
-        evaluator = Evaluator.of(Settings(), Facts(namespaces=cluster(count).namespaces))
+        evaluator = OfflineEvaluator.of(Settings(), Facts(namespaces=cluster(count).namespaces))
         start = time.process_time()
         for number in range(count):
-            evaluator.ruleset.of(f"namespace-{number}")
+            evaluator.snapshot.of(f"namespace-{number}")
         return time.process_time() - start
 
     for _ in range(5):

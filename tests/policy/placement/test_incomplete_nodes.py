@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import scheduler
-from tests.policy.placement.landing import admitted, placement
+from tests.policy.placement.landing import admitted
 from tests.strategies.selecting import clusters, selecting, selecting_pods
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.selector import Requirement
@@ -69,12 +69,6 @@ def test_name_of_incomplete_node_is_known() -> None:
         assert admitted(pod, (node,)) == expected
 
 
-def test_index_names_incomplete_nodes() -> None:
-    nodes = (Node("a"), Node("b", {}, (), {}, ("taints",)), Node("c", {}, (), {}, ("labels", "resources")))
-    index = placement(selecting(), nodes).cluster.index
-    assert [node.name for node in index.nodes(index.incomplete)] == ["b", "c"]
-
-
 MOST_IN_ALL = 100_000
 
 
@@ -88,7 +82,7 @@ def with_labels(number: int, own: int) -> Node:
 def test_different_labels_of_all_nodes_are_bounded() -> None:
     """Nodes beyond the sum keep what earlier nodes have too, and their GPUs; they are incomplete."""
     nodes = tuple(with_labels(number, 250) for number in range(450))
-    index = Evaluator.of(Settings(), Facts(nodes=nodes)).ruleset.of("team").nodes.index
+    index = OfflineEvaluator.of(Settings(), Facts(nodes=nodes)).snapshot.of("team").nodes.index
     found = list(index.nodes(index.all))
     incomplete = list(index.nodes(index.incomplete))
     assert [node.name for node in found] == [node.name for node in nodes]
@@ -108,6 +102,6 @@ def test_nodes_of_an_honest_cluster_stay_complete() -> None:
         Node(f"n{number}", shared | {f"own-{each}": f"{number}" for each in range(10)}, (), {GPU: 4})
         for number in range(5000)
     )
-    index = Evaluator.of(Settings(), Facts(nodes=nodes)).ruleset.of("team").nodes.index
+    index = OfflineEvaluator.of(Settings(), Facts(nodes=nodes)).snapshot.of("team").nodes.index
     assert index.incomplete == 0
     assert index.selected(Requirement({"own-9": "4999"}, None)) == 1 << 4999

@@ -8,7 +8,7 @@ import pytest
 
 from tests import scheduler
 from tests.policy.placement.landing import Json, admitted
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -61,11 +61,11 @@ def test_numbers_of_all_slices_are_compared(count: int) -> None:
 
 def test_evaluator_is_built_in_slices_of_nodes() -> None:
     facts = Facts(nodes=cluster(640))
-    assert sum(1 for _ in Evaluator.building(Settings(), facts)) >= 10
+    assert sum(1 for _ in OfflineEvaluator.building(Settings(), facts)) >= 10
 
 
 def test_steps_that_are_finished_at_once_give_their_result() -> None:
-    assert finished(Evaluator.building(Settings(), Facts())).ruleset.facts == Facts()
+    assert finished(OfflineEvaluator.building(Settings(), Facts())).snapshot.facts == Facts()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_value_of_each_node_adds_steps(node: Callable[[int], Node]) -> None:
     """What all nodes have in different form is not indexed in one step at the end."""
 
     def steps(count: int, make: Callable[[int], Node]) -> int:
-        return sum(1 for _ in Evaluator.building(Settings(), Facts(nodes=tuple(map(make, range(count))))))
+        return sum(1 for _ in OfflineEvaluator.building(Settings(), Facts(nodes=tuple(map(make, range(count))))))
 
     plain = steps(4096, lambda number: Node(f"n{number}"))
     assert steps(4096, node) >= plain + 4

@@ -20,13 +20,12 @@ from tests.strategies.selecting import (
     selecting_pods,
     tolerations,
 )
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.cluster_nodes import WholeCards
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CAPABLE, STRATEGY
-from webhook.policy.placement.reachability import Reachability
+from webhook.policy.placement.reachability import Reachability, WholeCards
 from webhook.policy.settings.settings import PlacementSettings, Settings
 from webhook.policy.verdict import Decision
 
@@ -147,15 +146,9 @@ TWO = {"spec": {"containers": [{"name": "c", "resources": {"limits": {GPU.name: 
 
 
 def decision(*nodes: Node) -> Decision:
-    return Evaluator.of(Settings(), Facts(nodes=nodes)).evaluate(TWO, "", "Pod", Origin("team-a")).decision
-
-
-def test_ruleset_shows_the_nodes_of_its_facts() -> None:
-    whole = Node("whole", WHOLE, (), {GPU.name: 4})
-    assert not Evaluator.of(Settings()).ruleset.nodes.known
-    nodes = Evaluator.of(Settings(), Facts(nodes=(whole,))).ruleset.nodes
-    assert nodes.known
-    assert nodes.index.unknown == 0
+    return (
+        OfflineEvaluator.of(Settings(), Facts(nodes=nodes)).evaluate(TWO, "", "Pod", RequestContext("team-a")).decision
+    )
 
 
 def test_node_without_labels_lifts_no_limit() -> None:
@@ -170,30 +163,11 @@ def test_label_of_an_mps_node_imposes_the_limit() -> None:
     assert decision(whole, Node("other", {**WHOLE, CAPABLE: "true"}, (), {GPU.name: 4})) is Decision.DENIED
     reserved = Settings(placement=PlacementSettings(mps_labels={"node-restriction.kubernetes.io/mps": "true"}))
     facts = Facts(nodes=(whole, Node("other", {**WHOLE, CAPABLE: "true"}, (), {GPU.name: 4})))
-    verdict = Evaluator.of(reserved, facts).evaluate(TWO, "", "Pod", Origin("team-a"))
+    verdict = OfflineEvaluator.of(reserved, facts).evaluate(TWO, "", "Pod", RequestContext("team-a"))
     assert verdict.decision is not Decision.DENIED
 
 
 POOLS = (Node("a", {POOL: "a"}), Node("one", {POOL: "1"}), Node("three", {POOL: "3"}), Node("none"))
-
-
-@pytest.mark.parametrize(
-    ("operator", "values", "names"),
-    [
-        ("In", ["a", "3", "b"], ["a", "three"]),
-        ("In", [], []),
-        ("NotIn", ["a"], ["one", "three", "none"]),
-        ("Exists", [], ["a", "one", "three"]),
-        ("DoesNotExist", [], ["none"]),
-        ("Gt", ["1"], ["three"]),
-        ("Gt", ["0"], ["one", "three"]),
-        ("Lt", ["3"], ["one"]),
-        ("Lt", ["4"], ["one", "three"]),
-    ],
-)
-def test_operator_selects_nodes(operator: str, values: list[str], names: list[str]) -> None:
-    pod = selecting({"key": POOL, "operator": operator, "values": values})
-    assert [node.name for node in admitted(pod, POOLS)] == names
 
 
 def test_label_named_metadata_name_is_not_the_node_name() -> None:
@@ -207,8 +181,8 @@ def test_label_named_metadata_name_is_not_the_node_name() -> None:
 def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
     limits = {GPU.name: 1, "nvidia.com/mig-1g.5gb": 1}
     pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}], "nodeSelector": {STRATEGY: "mps"}}}
-    evaluator = Evaluator.of(Settings())
-    verdict = evaluator.evaluate(pod, "", "Pod", Origin("team-a"))
+    evaluator = OfflineEvaluator.of(Settings())
+    verdict = evaluator.evaluate(pod, "", "Pod", RequestContext("team-a"))
     assert [found.message for found in verdict.findings if found.code == "GPS014"] == [
         'MPS nodes never offer "nvidia.com/mig-1g.5gb", but the selectors require them'
     ]

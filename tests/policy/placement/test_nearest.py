@@ -12,23 +12,22 @@ import pytest
 from hypothesis import assume, event, given, settings
 
 from tests import scheduler
-from tests.linear import assert_linear
 from tests.policy.placement.landing import placement
 from tests.strategies.selecting import GPU, POOL, nearly_placed_pods, offering_clusters
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.nearest import (
-    Elsewhere,
     Failure,
     NearestNode,
-    Passing,
+    PluginDown,
     Shortfall,
-    Stopped,
-    Unclear,
+    TooManyTerms,
+    TransientTaint,
     Unmet,
     Untolerated,
+    WrongNodeName,
 )
 from webhook.policy.placement.selector import MOST_LISTED, MOST_LISTED_TERMS
 from webhook.policy.settings.elements import WorkloadPath
@@ -127,10 +126,10 @@ def expected(pod: Json, nodes: tuple[Node, ...]) -> tuple[type[Failure] | None, 
     if any(not on_node.passing and not on_node.is_short for _, on_node in later):
         return None, True, []
     for node, on_node in later:
-        return Passing if on_node.passing else Stopped, True, [node.name]
+        return TransientTaint if on_node.passing else PluginDown, True, [node.name]
     offering = [node for node in named if node.resources[GPU.name]]
     if not offering:
-        return Elsewhere, True, []
+        return WrongNodeName, True, []
     for kind in (Shortfall, Untolerated, Unmet):
         of_kind = [node for node in offering if OnNode(pod, node).kind is kind]
         if kind is Shortfall and of_kind:
@@ -156,25 +155,25 @@ def test_nearest_node_agrees_with_naive_model(pod: Json, nodes: tuple[Node, ...]
     kind, alone, names = expected(pod, nodes)
     event(f"{type(found).__name__}, alone: {alone}")
     if kind is Unmet and not alone:
-        assert isinstance(found, (Unmet, Untolerated, Unclear))
+        assert isinstance(found, (Unmet, Untolerated, TooManyTerms))
         assert not getattr(found, "alone", False)
-        assert isinstance(found, Unclear) == (not alternatives(pod) and not isinstance(found, Untolerated))
+        assert isinstance(found, TooManyTerms) == (not alternatives(pod) and not isinstance(found, Untolerated))
     else:
         assert type(found) is (kind or type(None))
         assert getattr(found, "alone", True) is True
-    if isinstance(found, (Passing, Stopped, Shortfall, Untolerated, Unmet)):
+    if isinstance(found, (TransientTaint, PluginDown, Shortfall, Untolerated, Unmet)):
         assert found.node.name in names
         fails_as_said(pod, found)
-    if isinstance(found, (Passing, Shortfall, Untolerated, Unmet)):
+    if isinstance(found, (TransientTaint, Shortfall, Untolerated, Unmet)):
         remedied_pod_passes_there(pod, found)
 
 
-def fails_as_said(pod: Json, found: Passing | Stopped | Shortfall | Untolerated | Unmet) -> None:
+def fails_as_said(pod: Json, found: TransientTaint | PluginDown | Shortfall | Untolerated | Unmet) -> None:
     on_node = OnNode(pod, found.node)
     match found:
-        case Passing(_, taint):
+        case TransientTaint(_, taint):
             assert taint in on_node.passing
-        case Stopped(node, resource):
+        case PluginDown(node, resource):
             assert (resource, node.resources[GPU.name]) == (GPU.name, 0)
         case Shortfall(node, _, offered):
             assert offered == node.resources[GPU.name] < asked(pod)
@@ -184,11 +183,11 @@ def fails_as_said(pod: Json, found: Passing | Stopped | Shortfall | Untolerated 
             assert expression.path in {("spec", *one.path) for one in chain(*on_node.unmet)}
 
 
-def remedied_pod_passes_there(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -> None:
+def remedied_pod_passes_there(pod: Json, found: TransientTaint | Shortfall | Untolerated | Unmet) -> None:
     """Apply the remedy: the node takes the pod, except for passing taints, where this was the only failure."""
     remedied = copy.deepcopy(pod)
     match found:
-        case Passing():
+        case TransientTaint():
             pass
         case Shortfall(_, _, offered):
             remedied["spec"]["containers"][0]["resources"]["limits"][GPU.name] = offered
@@ -211,7 +210,7 @@ def remedied_pod_passes_there(pod: Json, found: Passing | Shortfall | Untolerate
     if getattr(found, "alone", True):
         assert after.is_selected
         assert not after.lasting
-        assert not after.is_short or (isinstance(found, Passing) and not any(found.node.resources.values()))
+        assert not after.is_short or (isinstance(found, TransientTaint) and not any(found.node.resources.values()))
         assert scheduler.admits(remedied, scheduler.without_passing_states(found.node))
     else:
         before = OnNode(pod, found.node)
@@ -235,8 +234,8 @@ def required(*terms: list[Json]) -> Json:
 
 
 def findings(pod: Json, *nodes: Node) -> list[Finding]:
-    evaluator = Evaluator.of(Settings(), Facts(nodes))
-    verdict = evaluator.evaluate(pod, "", "Pod", Origin("team-a"))
+    evaluator = OfflineEvaluator.of(Settings(), Facts(nodes))
+    verdict = evaluator.evaluate(pod, "", "Pod", RequestContext("team-a"))
     return [found for found in verdict.findings if found.code == "GPS014"]
 
 
@@ -334,41 +333,7 @@ def test_bare_container_reports_only_amount(amount: int, others: tuple[Node, ...
     """Tolerations and selectors of its pod are not known."""
     tainted = Node("tainted", {}, (Taint("team", "NoSchedule"),), {GPU.name: 8})
     settings = Settings(workloads=Workloads(paths=(WorkloadPath("Predictor", "spec.model", holds="container"),)))
-    evaluator = Evaluator.of(settings, Facts((tainted, *others)))
+    evaluator = OfflineEvaluator.of(settings, Facts((tainted, *others)))
     predictor = {"spec": {"model": {"resources": {"limits": {GPU.name: amount}}}}}
-    verdict = evaluator.evaluate(predictor, "", "Predictor", Origin("team-a"))
+    verdict = evaluator.evaluate(predictor, "", "Predictor", RequestContext("team-a"))
     assert [found.code for found in verdict.findings].count("GPS014") == count
-
-
-def cluster(count: int) -> tuple[Node, ...]:
-    """Nodes, each with a label and a taint of its own."""
-    return tuple(
-        Node(
-            f"n{number}",
-            {f"label-{number}": "x"},
-            (Taint(f"taint-{number}", "NoSchedule"),),
-            {GPU.name: number % 8 + 1},
-        )
-        for number in range(count)
-    )
-
-
-@pytest.mark.slow
-def test_cpu_time_is_linear_in_expressions() -> None:
-    evaluator = Evaluator.of(Settings(), Facts(cluster(5000)))
-
-    def prepared(count: int) -> Any:
-        pod = pod_of(affinity=required(expressions(count)))
-        return lambda: evaluator.evaluate(pod, "", "Pod", Origin("team-a", groups=()))
-
-    assert_linear(prepared, 64, 2048)
-
-
-@pytest.mark.slow
-def test_cpu_time_is_linear_in_nodes() -> None:
-    def prepared(count: int) -> Any:
-        evaluator = Evaluator.of(Settings(), Facts(cluster(count)))
-        pod = pod_of(affinity=required(*[expressions(MOST_LISTED)] * MOST_LISTED_TERMS))
-        return lambda: evaluator.evaluate(pod, "", "Pod", Origin("team-a", groups=()))
-
-    assert_linear(prepared, 64, 640)

@@ -10,8 +10,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests import scheduler
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
@@ -89,8 +89,8 @@ def pod_of(amount: int, **spec: Any) -> Json:
 
 
 def verdict(pod: Json, nodes: tuple[Node, ...], settings: Settings) -> Verdict:
-    evaluator = Evaluator.of(settings, Facts(nodes, device_plugin=PLUGIN))
-    return evaluator.evaluate(pod, "", "Pod", Origin("team-a"))
+    evaluator = OfflineEvaluator.of(settings, Facts(nodes, device_plugin=PLUGIN))
+    return evaluator.evaluate(pod, "", "Pod", RequestContext("team-a"))
 
 
 def others_than_gps014(found: Verdict) -> list[Finding]:

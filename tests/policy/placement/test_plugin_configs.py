@@ -6,8 +6,8 @@ import pytest
 
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
 from webhook.policy.placement.node_classes import CONFIG_LABEL, PluginConfigs
-from webhook.policy.rules import ContainerLimits
 from webhook.policy.settings.settings import Limits
+from webhook.policy.snapshot import ContainerLimits
 
 SHARED, WHOLE = PluginConfig("shared", "mps"), PluginConfig("whole")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import (
     DeviceClass,
     DevicePlugin,
@@ -38,7 +38,7 @@ def node(strategy: str, gpus: int = 4, pool: str = "a") -> Node:
 def verdict(shown: Shown, *, settings: Settings | None = None, facts: Facts = UNKNOWN, **spec: Any) -> Verdict:
     container = {"name": "c", "resources": {"limits": {GPU: spec.pop("gpus", 2)}}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}
-    return Evaluator.of(settings or Settings(), facts, shown).evaluate(pod, "", "Pod", Origin("default"))
+    return OfflineEvaluator.of(settings or Settings(), facts, shown).evaluate(pod, "", "Pod", RequestContext("default"))
 
 
 def codes(found: Verdict) -> list[str]:

@@ -58,20 +58,6 @@ def test_untolerated_taints_agree_with_naive_model(
     assert [int(node.name[1:]) for node in found.nodes(once)] == [at for at, count in enumerate(counts) if count == 1]
 
 
-@pytest.mark.parametrize(
-    "also",
-    [
-        {"key": "a", "operator": "Exists"},
-        {"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"},
-        {"key": "a", "operator": "Exists", "effect": "NoSchedule"},
-    ],
-)
-def test_taint_that_is_tolerated_twice_counts_once(also: Json) -> None:
-    found = index([[Taint("a", "NoSchedule", "x"), Taint("b", "NoSchedule")]])
-    tolerations = tolerating([{"key": "a", "operator": "Equal", "value": "x"}, also], {"a", "b"})
-    assert found.taints.untolerated(tolerations, SCHEDULED, passing=False) == (1, 1)
-
-
 @pytest.mark.slow
 def test_taints_of_other_nodes_cost_a_pod_nothing() -> None:
     """A pod with one toleration, among nodes with a taint of their own each. A comparison with each would cost 16."""

@@ -82,11 +82,6 @@ def test_toleration_covers_another(held: Json, mine: Toleration) -> None:
     assert tolerations_of([held]).cover(wanted) is everywhere
 
 
-@given(st.lists(tolerations(), max_size=3), st.sampled_from(TAINTS))
-def test_taint_is_tolerated_by_any_of_several_tolerations(held: list[Json], taint: Taint) -> None:
-    assert tolerations_of(held).tolerate(taint) is any(naive(one, taint) for one in held)
-
-
 @given(st.lists(tolerations(), max_size=3))
 def test_toleration_of_another_key_is_not_kept(held: list[Json]) -> None:
     tolerations = Tolerations({"gpu"})

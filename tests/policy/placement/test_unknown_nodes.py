@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.policy.placement.landing import placement
 from tests.strategies.selecting import GPU, POOL, nearly_placed_pods, offering_clusters
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.cluster_objects import DevicePlugin, Node, NodePart, PluginConfig, Replicas
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
+from webhook.policy.placement.cluster_objects import DevicePlugin, Node, NodePart
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
+from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.settings.elements import NodeGroup
-from webhook.policy.settings.settings import Injections, Limits, PlacementSettings, Settings, SteeringInjection
+from webhook.policy.settings.settings import PlacementSettings, Settings
 from webhook.policy.verdict import Decision, Verdict
 
 Json = dict[str, Any]
@@ -90,8 +90,8 @@ def pod_of(amount: int = 2, **spec: Any) -> Json:
 
 
 def verdict(nodes: tuple[Node, ...], settings: Settings | None = None, plugin: DevicePlugin | None = None) -> Verdict:
-    evaluator = Evaluator.of(settings or Settings(), Facts(nodes, device_plugin=plugin))
-    return evaluator.evaluate(pod_of(), "", "Pod", Origin("team-a"))
+    evaluator = OfflineEvaluator.of(settings or Settings(), Facts(nodes, device_plugin=plugin))
+    return evaluator.evaluate(pod_of(), "", "Pod", RequestContext("team-a"))
 
 
 def test_kubelet_that_drops_its_labels_lifts_no_limit() -> None:
@@ -110,30 +110,6 @@ def test_remedy_names_what_hides_the_class_of_a_node() -> None:
     assert 'node "full" may share its cards, because it has more labels' in verdict((full,)).findings[0].remedy
     both = verdict((full, LOST)).findings[0].remedy
     assert 'node "lost" (and 1 other) may share its cards, because no label shows its class' in both
-
-
-def test_outage_of_discovery_lifts_no_limit() -> None:
-    assert verdict((replace(MPS, labels={}), replace(WHOLE, labels={}))).decision is Decision.DENIED
-
-
-CONFIGS = (PluginConfig("whole"), PluginConfig("mps", "mps", resources=(Replicas(GPU.name, 4),)))
-
-
-@pytest.mark.parametrize(
-    ("labels", "default", "decision"),
-    [
-        ({}, "whole", Decision.ALLOWED),
-        ({}, "", Decision.ALLOWED),
-        ({}, "mps", Decision.DENIED),
-        ({}, None, Decision.DENIED),
-        ({}, "gone", Decision.DENIED),
-        ({CONFIG_LABEL: "whole"}, None, Decision.ALLOWED),
-        ({CONFIG_LABEL: "gone"}, "whole", Decision.DENIED),
-    ],
-)
-def test_plugin_configuration_tells_class(labels: dict[str, str], default: str | None, decision: Decision) -> None:
-    plugin = DevicePlugin(configs=CONFIGS, default_config=default)
-    assert verdict((replace(LOST, labels=labels),), plugin=plugin).decision is decision
 
 
 @pytest.mark.parametrize(
@@ -155,18 +131,6 @@ def test_declared_group_itself_is_known() -> None:
     group = NodeGroup("a", resources={GPU.name: 4})
     complete = Settings(placement=PlacementSettings(node_groups=(group,), groups_are_complete=True))
     assert verdict((), complete).decision is Decision.ALLOWED
-
-
-def test_steered_pod_cannot_land_on_node_without_labels() -> None:
-    steering = Settings(limits=Limits(per_pod=None), injections=Injections(steering=SteeringInjection(enabled=True)))
-    found = verdict((LOST, WHOLE), steering)
-    assert found.decision is Decision.ALLOWED
-    required = next(edit.value for edit in found.edits if edit.path[-1] == "nodeSelectorTerms")
-    steered = pod_of(
-        affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [required]}}}
-    )
-    placed = placement(steered, (LOST, WHOLE, MPS))
-    assert names(placed, placed.possible) == {"whole"}
 
 
 @pytest.mark.parametrize(

@@ -8,42 +8,41 @@ from typing import Any
 import pytest
 
 from tests.linear import Work, assert_linear
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Injections, Settings, SteeringInjection, Users
-from webhook.policy.verdict import Path, Replacement, Severity
-from webhook.policy.workloads.extracted import Deferral
-from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError
+from webhook.policy.verdict import Path, Severity
+from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, Deferral, TooManyPodsError
 from webhook.policy.workloads.paths import Assembly, Containers
 
 Json = dict[str, Any]
 
 GPU = "nvidia.com/gpu"
-EVALUATOR = Evaluator.of(Settings())
+EVALUATOR = OfflineEvaluator.of(Settings())
 ARGO, KSERVE, SPARK, TEKTON = "argoproj.io", "serving.kserve.io", "sparkoperator.k8s.io", "tekton.dev"
-LLMKUBE, TRAINER = "inference.llmkube.dev", "trainer.kubeflow.org"
+DYNAMO, TRAINER = "nvidia.com", "trainer.kubeflow.org"
 
 
 def limits(amount: object = 1) -> Json:
     return {"limits": {GPU: amount}}
 
 
-def paths(group: str, kind: str, spec: Json, evaluator: Evaluator = EVALUATOR) -> list[tuple[str, Path]]:
+def paths(group: str, kind: str, spec: Json, evaluator: OfflineEvaluator = EVALUATOR) -> list[tuple[str, Path]]:
     """The codes and paths of the findings on the server."""
-    verdict = evaluator.evaluate({"spec": spec}, group, kind, Origin("team-a", hostpath=True, groups=()))
+    verdict = evaluator.evaluate({"spec": spec}, group, kind, RequestContext("team-a", hostpath=True, groups=()))
     return [(found.code, found.path) for found in verdict.findings]
 
 
 def test_requests_of_assembly_lead_to_parts_then_templates() -> None:
-    parts = (Containers(("driver",), "resources"), Containers(("executor",), template=("executor", "template")))
-    assert Assembly(parts).requests == (
-        (("driver",), "resources"),
-        (("executor",), "container"),
-        (("executor", "template"), "container"),
-    )
+    parts = (Containers("driver", "resources"), Containers("executor", template="executor.template"))
+    assert [*Assembly(parts).requests] == [
+        ("driver", "resources"),
+        ("executor", "container"),
+        ("executor.template", "container"),
+    ]
 
 
 MALFORMED: list[tuple[str, str, Json, Path, str]] = [
@@ -117,7 +116,6 @@ FIELDS: list[tuple[Json, str, Path]] = [
     ({"hostPID": True}, "GPS009", ("hostPID",)),
     ({"hostIPC": True}, "GPS009", ("hostIPC",)),
     ({"hostUsers": False}, "GPS009", ("hostUsers",)),
-    ({"terminationGracePeriodSeconds": 0}, "GPS015", ("terminationGracePeriodSeconds",)),
     ({"runtimeClassName": "gvisor"}, "GPS011", ("runtimeClassName",)),
 ]
 
@@ -141,7 +139,7 @@ def test_users_of_the_pod_are_read_where_they_stand() -> None:
 
 
 def test_missing_host_ipc_is_reported_only_where_the_object_can_set_it() -> None:
-    evaluator = Evaluator.of(Settings(users=Users(host_ipc="required")))
+    evaluator = OfflineEvaluator.of(Settings(users=Users(host_ipc="required")))
     predictor = {"predictor": {"model": {"resources": limits()}}}
     assert paths(KSERVE, "InferenceService", predictor, evaluator) == [("GPS009", ("spec", "predictor"))]
     assert paths(ARGO, "Workflow", {"templates": [{"container": {"resources": limits()}}]}, evaluator) == []
@@ -149,7 +147,7 @@ def test_missing_host_ipc_is_reported_only_where_the_object_can_set_it() -> None
 
 def test_unmet_selector_is_reported_where_it_stands() -> None:
     facts = Facts(nodes=(Node("a", {"pool": "b"}, (), {GPU: 1}),))
-    evaluator = Evaluator.of(Settings(), facts)
+    evaluator = OfflineEvaluator.of(Settings(), facts)
     spec = {"nodeSelector": {"pool": "a"}, "templates": [{"tolerations": [], "container": {"resources": limits()}}]}
     assert paths(ARGO, "Workflow", spec, evaluator) == [("GPS014", ("spec", "nodeSelector", "pool"))]
 
@@ -238,18 +236,14 @@ def test_executors_are_counted_by_their_instances(spec: Json, expected: list[int
         (ARGO, "WorkflowTemplate", {}, None),
         (ARGO, "WorkflowTemplate", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
         (ARGO, "ClusterWorkflowTemplate", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
-        (KSERVE, "ServingRuntime", {}, None),
-        (KSERVE, "InferenceService", {"suspend": True}, None),
         (KSERVE, "InferenceService", {"predictor": {"model": {}}}, None),
         (KSERVE, "LLMInferenceService", {"baseRefs": [{"name": "base"}]}, None),
-        (TRAINER, "TrainJob", {}, None),
         (TRAINER, "TrainJob", {"runtimePatches": []}, None),
         (TRAINER, "TrainJob", {"runtimePatches": [{}]}, Deferral.OPEN),
         (TRAINER, "TrainJob", {"podTemplateOverrides": [{}]}, Deferral.OPEN),
         (TRAINER, "TrainJob", {"podSpecOverrides": [{}]}, Deferral.OPEN),
         (TRAINER, "TrainJob", {"suspend": True}, Deferral.SUSPENDED),
         (TRAINER, "TrainingRuntime", {"suspend": True}, None),
-        (TRAINER, "ClusterTrainingRuntime", {}, None),
         (ARGO, "Workflow", {"templates": [None, {"podSpecPatch": ""}], "templateDefaults": {}}, None),
         (ARGO, "Workflow", {"templates": "all"}, None),
         (ARGO, "Workflow", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
@@ -315,21 +309,23 @@ def test_fields_that_pods_share_are_bounded() -> None:
 def test_restart_policy_makes_only_an_init_container_a_sidecar() -> None:
     held = {"name": "a", "restartPolicy": "Always", "resources": limits(2)}
     template = {"initContainers": [held], "sidecars": [held]}
-    verdict = EVALUATOR.evaluate({"spec": {"templates": [template]}}, ARGO, "Workflow", Origin("team-a", groups=()))
+    verdict = EVALUATOR.evaluate(
+        {"spec": {"templates": [template]}}, ARGO, "Workflow", RequestContext("team-a", groups=())
+    )
     found = [one.message.partition(" asks")[0] for one in verdict.findings if one.code == "GPS001"]
     assert found == ['sidecar "a"', 'container "a"']
 
 
 @pytest.mark.parametrize(("name", "expected"), [("$(params.class)", []), ("absent", ["GPS011"])])
 def test_runtime_class_with_a_placeholder_is_unknown(name: str, expected: list[str]) -> None:
-    evaluator = Evaluator.of(Settings(), Facts(runtime_classes=()))
+    evaluator = OfflineEvaluator.of(Settings(), Facts(runtime_classes=()))
     run = {"podTemplate": {"runtimeClassName": name}, "taskSpec": {"steps": [STEP]}}
     assert [code for code, _ in paths(TEKTON, "TaskRun", run, evaluator)] == expected
 
 
 def test_steps_that_inherit_are_bounded() -> None:
     task = {"stepTemplate": {"computeResources": limits(2)}, "steps": [{}] * 1025}
-    verdict = EVALUATOR.evaluate({"spec": {"taskSpec": task}}, TEKTON, "TaskRun", Origin("team-a", groups=()))
+    verdict = EVALUATOR.evaluate({"spec": {"taskSpec": task}}, TEKTON, "TaskRun", RequestContext("team-a", groups=()))
     assert verdict.counts["GPS001", Severity.DENY] == 1024
 
 
@@ -404,29 +400,26 @@ def test_cpu_time_is_linear_in_assembled_pods(shape: str) -> None:
 
 
 def test_steering_adds_affinity_only_where_the_object_holds_the_spec() -> None:
-    evaluator = Evaluator.of(Settings(injections=Injections(steering=SteeringInjection(True))))
+    evaluator = OfflineEvaluator.of(Settings(injections=Injections(steering=SteeringInjection(True))))
     held = {"metadata": {}, "spec": {"predictor": {"model": {"resources": limits(2)}}}}
-    (edit,) = evaluator.evaluate(held, KSERVE, "InferenceService", Origin("team-a")).edits
+    (edit,) = evaluator.evaluate(held, KSERVE, "InferenceService", RequestContext("team-a")).edits
     assert edit.path[:3] == ("spec", "predictor", "affinity")
     workflow = {"spec": {"nodeSelector": {"zone": "a"}, "templates": [{"script": {"resources": limits(2)}}]}}
-    verdict = evaluator.evaluate(workflow, ARGO, "Workflow", Origin("team-a"))
+    verdict = evaluator.evaluate(workflow, ARGO, "Workflow", RequestContext("team-a"))
     assert (verdict.edits, verdict.findings) == ((), ())
 
 
-@pytest.mark.parametrize(("amount", "fixed"), [("2", "1"), (2, 1)])
-def test_fix_of_bare_amount_keeps_its_type(amount: str | int, fixed: str | int) -> None:
-    """A VLLMRuntime demands text, and an InferenceService of LLMKube a number."""
-    manifest = {"spec": {"resources": {"gpu": amount}}}
-    verdict = EVALUATOR.evaluate(manifest, LLMKUBE, "InferenceService", Origin("default"))
-    (finding,) = verdict.findings
-    assert finding.fix == (Replacement(("spec", "resources", "gpu"), fixed),)
+def served(resources: Json) -> Json:
+    """The spec of a graph of Dynamo with a service that has these resources."""
+    return {"services": {"serve": {"resources": {"limits": resources}}}}
 
 
 @pytest.mark.parametrize("resources", [{}, {"gpu": ""}, {"gpu": None}, {"gpu": "2", "gpuType": "amd.com/gpu"}])
 def test_bare_amount_of_nothing_or_of_another_vendor_has_no_finding(resources: Json) -> None:
-    assert paths(LLMKUBE, "InferenceService", {"resources": resources}) == []
+    assert paths(DYNAMO, "DynamoGraphDeployment", served(resources)) == []
 
 
 def test_resource_of_bare_amount_has_a_name() -> None:
-    spec = {"resources": {"gpu": "1", "gpuType": "nvidia.com/gpus"}}
-    assert paths(LLMKUBE, "InferenceService", spec) == [("GPS013", ("spec", "resources", "gpuType"))]
+    spec = served({"gpu": "1", "gpuType": "nvidia.com/gpus"})
+    place = ("spec", "services", "serve", "resources", "limits", "gpuType")
+    assert paths(DYNAMO, "DynamoGraphDeployment", spec) == [("GPS013", place)]

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
@@ -18,7 +18,7 @@ MIG = "nvidia.com/mig-1g.5gb"
 
 Json = dict[str, Any]
 
-resource = Evaluator.of(Settings()).ruleset.of("default").resource
+resource = OfflineEvaluator.of(Settings()).snapshot.of("default").resource
 
 amounts = st.dictionaries(st.sampled_from([GPU, MIG, "cpu"]), st.integers(0, 5), max_size=2)
 containers = st.builds(lambda limits: {"name": "c", "resources": {"limits": limits}}, amounts)

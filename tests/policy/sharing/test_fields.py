@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from webhook.policy.sharing.fields import ignored, is_configuration, is_configuration_beside
+from webhook.policy.sharing.fields import (
+    ignored,
+    is_configuration,
+    is_configuration_beside,
+    may_be_configuration,
+    seems_to_share,
+)
 
 RESOURCES = [{"name": "nvidia.com/gpu", "replicas": 2}]
 
@@ -41,6 +48,10 @@ def test_configuration_is_found_by_its_content(value: object) -> None:
         {},
         {"sharing": {"namespaces": {}}},
         {"sharing": "mps"},
+        {"sharing": {"mps": True}},
+        {"sharing": {"mps": {"enabled": True}}},
+        {"sharing": {"mps": None, "time": 1}},
+        {"mps": "million pages per second"},
         {"mps": {"root": "/run", "resources": {"limits": {"cpu": 1}}}},
         {"mps": {"resources": [{"name": "a"}, 1]}},
         {"version": "v1"},
@@ -108,3 +119,54 @@ def test_known_fields_are_not_ignored() -> None:
 )
 def test_ignored_field_gets_its_place(value: object, expected: dict[str, str]) -> None:
     assert remedies(value) == expected
+
+
+TEXTS = [
+    "sharing:\n  mps: {}\n",
+    "Sharing:\n  MPS: {}\n",
+    "sharing : {mps: {}}\n",
+    "'sharing': {}\n",
+    '{"sharing" : {}}\n',
+    "a: 1\nmps: {resources: []}\n",
+    "TimeSlicing: {resources: []}\n",
+    "version: v1\nflags: {plugin: {deviceListStrategy: foo}}\n",
+    "Flags: {migStrategy: none}\nVersion: 'v2'\n",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("is_in_json", [False, True])
+def test_fields_are_found_in_any_case_also_in_texts_of_json(text: str, is_in_json: bool) -> None:
+    written = json.dumps({"a": text}) if is_in_json else text
+    assert may_be_configuration(written.encode())
+
+
+@pytest.mark.parametrize("text", TEXTS[:4])
+def test_fields_of_json_in_a_text_of_json_are_found(text: str) -> None:
+    name = text.partition(":")[0].strip(" '")
+    assert may_be_configuration(json.dumps({"a": json.dumps({name: {}})}).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "data: {notes: we share GPUs by mps and time slicing}\n",
+        "timestamps: []\n",
+        "flags: {verbose: true}\n",
+        "apiVersion: v1\nflags: {verbose: true}\n",
+        "version: 1\nflags: {new-page: true}\n",
+        "version: v1\nargs: [--flags]\n",
+        "file-sharing-enabled: true\n",
+    ],
+)
+def test_other_bytes_have_no_such_field(text: str) -> None:
+    assert not may_be_configuration(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("sharing:\n  mps: [", True), ("TIMESLICING : {", True), ("a: mps: [", False), ("comps: [", False)],
+)
+def test_line_that_opens_a_block_seems_to_share(text: str, expected: bool) -> None:
+    assert seems_to_share(text) is expected

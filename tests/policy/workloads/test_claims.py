@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.settings.settings import Settings
 
 Json = dict[str, Any]
@@ -41,7 +41,7 @@ DEVICES = [
 
 
 def reason(manifest: Json, group: str, kind: str) -> str:
-    return Evaluator.of(Settings()).evaluate(manifest, group, kind, Origin("default")).reason
+    return OfflineEvaluator.of(Settings()).evaluate(manifest, group, kind, RequestContext("default")).reason
 
 
 @pytest.mark.parametrize(("devices", "said"), DEVICES)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.settings.settings import Settings, Workloads
 from webhook.policy.verdict import Decision, Verdict
@@ -22,8 +22,8 @@ def verdict(
 ) -> Verdict:
     group = "apps" if kind == "Deployment" else "batch"
     manifest = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
-    evaluator = Evaluator.of(Settings(workloads=Workloads(default_queue=setting)), facts)
-    return evaluator.evaluate(manifest, group, kind, Origin("default", groups=None if offline else ()))
+    evaluator = OfflineEvaluator.of(Settings(workloads=Workloads(default_queue=setting)), facts)
+    return evaluator.evaluate(manifest, group, kind, RequestContext("default", groups=None if offline else ()))
 
 
 @pytest.mark.parametrize(("kind", "spec"), [("Job", JOB), ("CronJob", {"jobTemplate": {"spec": JOB}})])

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.settings.elements import WorkloadPath
 from webhook.policy.settings.settings import Workloads
-from webhook.policy.workloads.extracted import ExtractedPod
-from webhook.policy.workloads.kinds import extract, with_paths
+from webhook.policy.workloads.kinds import ExtractedPod, extract
 from webhook.policy.workloads.presets import kinds_with
 
 Json = dict[str, Any]
@@ -134,8 +132,6 @@ COUNTS: list[tuple[str, Json, list[int | None]]] = [
     ("batch.volcano.sh/CronJob", {"jobTemplate": {"spec": tasks({"replicas": 2})}}, [2]),
     ("flow.volcano.sh/JobTemplate", tasks({"replicas": 2}), [2]),
     ("flow.volcano.sh/JobFlow", {"flows": [{"patch": {"jobSpec": tasks({"replicas": 2})}}]}, [None]),
-    ("ome.io/InferenceService", {"engine": {"leader": {}, "worker": {"size": 3}}}, [1, 1, 3]),
-    ("ome.io/InferenceService", {"engine": {"leader": {}, "worker": {}}}, [1, 1, None]),
     (
         "orchestration.aibrix.ai/StormService",
         {"template": {"spec": {"roles": [template(podGroupSize=2), template(replicas=4)]}}},
@@ -234,12 +230,6 @@ def test_groups_of_pods(name: str, spec: Json, groups: list[set[int] | None]) ->
     pods = extracted(name, spec)
     held = [pod.group and {pods.index(other) for other in pod.group.pods} for pod in pods]
     assert held == groups
-
-
-def test_path_of_settings_has_unknown_count() -> None:
-    kinds = with_paths({}, [WorkloadPath("Set", "spec.template", "example.com")])
-    (pod,) = extract(kinds, {"spec": template(replicas=2)}, "example.com", "Set")
-    assert (pod.count, pod.group) == (None, None)
 
 
 VALUES = st.recursive(

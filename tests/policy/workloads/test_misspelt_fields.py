@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.fixture import Fixture, Json, evaluator_of, load_all
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.elements import WorkloadPath
@@ -41,19 +41,19 @@ def misspelt(manifest: Json, path: Path, name: str) -> Json | None:
     return copied
 
 
-def amounts(fixture: Fixture, manifest: Json, evaluator: Evaluator) -> list[Path]:
+def amounts(fixture: Fixture, manifest: Json, evaluator: OfflineEvaluator) -> list[Path]:
     """The paths to the amounts that the checks of the pods read. Raises MalformedError."""
     pods = evaluator.pods(manifest, fixture.group, fixture.object["kind"])
-    contexts = [evaluator.context(pod, Origin(fixture.namespace)) for pod in pods]
+    contexts = [evaluator.context(pod, RequestContext(fixture.namespace)) for pod in pods]
     return [one.path for context in contexts for one in context.requests.named if one.billionths]
 
 
-def evaluated(fixture: Fixture, manifest: Json, evaluator: Evaluator) -> Verdict:
-    return evaluator.evaluate(manifest, fixture.group, fixture.object["kind"], Origin(fixture.namespace))
+def evaluated(fixture: Fixture, manifest: Json, evaluator: OfflineEvaluator) -> Verdict:
+    return evaluator.evaluate(manifest, fixture.group, fixture.object["kind"], RequestContext(fixture.namespace))
 
 
 @cache
-def asking() -> list[tuple[Fixture, Evaluator, list[Path]]]:
+def asking() -> list[tuple[Fixture, OfflineEvaluator, list[Path]]]:
     """The fixtures that ask for GPUs and are checked, with the paths to the amounts."""
     found = []
     for fixture in load_all():
@@ -63,7 +63,7 @@ def asking() -> list[tuple[Fixture, Evaluator, list[Path]]]:
             reason = evaluated(fixture, fixture.object, evaluator).reason
         except MalformedError:
             continue
-        is_checked = {"GPS013", "GPS023"} <= evaluator.ruleset.of(fixture.namespace).active
+        is_checked = {"GPS013", "GPS023"} <= evaluator.snapshot.of(fixture.namespace).active
         if paths and is_checked and not reason.startswith("exempt"):
             found.append((fixture, evaluator, paths))
     return found
@@ -79,7 +79,7 @@ UNUSED = {("", "PodTemplate"), ("", "ReplicationController"), ("apps", "DaemonSe
 """Built-in kinds without a fixture that asks for GPUs; they have the paths of others."""
 
 
-def cases() -> Iterator[tuple[Fixture, Evaluator, list[Path], Path, str]]:
+def cases() -> Iterator[tuple[Fixture, OfflineEvaluator, list[Path], Path, str]]:
     """Each key on the way to an amount, with each edit, once for each kind."""
     seen: set[tuple[str, str, Path, str]] = set()
     for fixture, evaluator, paths in asking():
@@ -186,29 +186,32 @@ def test_no_place_is_named_that_is_far(kind: str, manifest: Json, remedy: str) -
 def reported(kind: str, manifest: Json) -> Finding:
     """The only finding of GPS023 about an object."""
     version, name = kind.split()
-    verdict = Evaluator.of(Settings()).evaluate(manifest, group_of(version), name, Origin("default"))
+    verdict = OfflineEvaluator.of(Settings()).evaluate(manifest, group_of(version), name, RequestContext("default"))
     (found,) = [finding for finding in verdict.findings if finding.code == "GPS023"]
     return found
 
 
 def test_place_of_a_setting_is_named() -> None:
     path = WorkloadPath(group="example.com", kind="Fleet", path="spec.pools[*].resources", holds="resources")
-    evaluator = Evaluator.of(Settings(workloads=Workloads(paths=(path,))))
+    evaluator = OfflineEvaluator.of(Settings(workloads=Workloads(paths=(path,))))
     manifest = {"spec": {"pools": [{"resource": LIMITS}]}}
-    (found,) = evaluator.evaluate(manifest, "example.com", "Fleet", Origin("default")).findings
+    (found,) = evaluator.evaluate(manifest, "example.com", "Fleet", RequestContext("default")).findings
     assert found.remedy == "move it to spec.pools[0].resources.limits"
 
 
 def test_kind_that_is_meant_is_named_for_field_and_amount() -> None:
     manifest = {"spec": {"template": {"spec": {"container": [TRAIN]}}}}
-    findings = Evaluator.of(Settings()).evaluate(manifest, "apps", "Deploymnet", Origin("default")).findings
+    findings = (
+        OfflineEvaluator.of(Settings()).evaluate(manifest, "apps", "Deploymnet", RequestContext("default")).findings
+    )
     assert [one.remedy for one in findings] == ["use apps/v1 Deployment"] * 2
 
 
 def test_many_amounts_keep_their_remedies_within_the_findings_that_are_kept() -> None:
     manifest = {"spec": {"containers": [{"name": f"c{number}", "resource": LIMITS} for number in range(100)]}}
-    verdict = Evaluator.of(Settings()).evaluate(manifest, "", "Pod", Origin("default"))
+    verdict = OfflineEvaluator.of(Settings()).evaluate(manifest, "", "Pod", RequestContext("default"))
     assert verdict.counts == {("GPS023", Severity.WARN): 100}
+    assert verdict.omitted_by_severity() == {("GPS023", Severity.WARN): 80}
     assert [one.remedy for one in verdict.findings] == [
         f"move it to spec.containers[{number}].resources.limits" for number in range(20)
     ]
@@ -216,19 +219,23 @@ def test_many_amounts_keep_their_remedies_within_the_findings_that_are_kept() ->
 
 def test_exempt_pod_is_left_alone_as_a_whole() -> None:
     template = {"spec": {"os": {"name": "windows"}, "containers": [{"name": "a", "resource": LIMITS}]}}
-    evaluator = Evaluator.of(Settings())
-    verdict = evaluator.evaluate({"spec": {"template": template}}, "apps", "Deployment", Origin("default"))
+    evaluator = OfflineEvaluator.of(Settings())
+    verdict = evaluator.evaluate({"spec": {"template": template}}, "apps", "Deployment", RequestContext("default"))
     assert (verdict.findings, verdict.reason) == ((), "exempt: the pod runs on Windows")
-    beside = evaluator.evaluate({"spec": {"template": template, **POD}}, "apps", "Deployment", Origin("default"))
+    beside = evaluator.evaluate(
+        {"spec": {"template": template, **POD}}, "apps", "Deployment", RequestContext("default")
+    )
     assert [one.path for one in beside.findings] == [("spec", "containers", 0, "resources", "limits", GPU)]
-    alone = evaluator.evaluate(template, "", "Pod", Origin("default"))
+    alone = evaluator.evaluate(template, "", "Pod", RequestContext("default"))
     assert (alone.findings, alone.reason) == ((), "exempt: the pod runs on Windows")
 
 
 def test_alias_that_is_read_at_one_place_is_reported_at_another() -> None:
     shared = {"limits": {GPU: 1}}
     container = {"name": "a", "resources": shared, "resource": shared}
-    verdict = Evaluator.of(Settings()).evaluate({"spec": {"containers": [container]}}, "", "Pod", Origin("default"))
+    verdict = OfflineEvaluator.of(Settings()).evaluate(
+        {"spec": {"containers": [container]}}, "", "Pod", RequestContext("default")
+    )
     assert [one.path for one in verdict.findings] == [("spec", "containers", 0, "resource", "limits", GPU)]
 
 
@@ -236,7 +243,7 @@ def test_amount_that_steps_inherit_hides_none() -> None:
     steps = [{"name": name, "image": "i"} for name in "ab"]
     template = {"computeResources": {"limits": {GPU: 1}}}
     spec = {"stepTemplate": template, "steps": steps, "resource": LIMITS}
-    verdict = Evaluator.of(Settings()).evaluate({"spec": spec}, "tekton.dev", "Task", Origin("default"))
+    verdict = OfflineEvaluator.of(Settings()).evaluate({"spec": spec}, "tekton.dev", "Task", RequestContext("default"))
     assert ("spec", "resource", "limits", GPU) in [one.path for one in verdict.findings if one.code == "GPS023"]
 
 
@@ -244,5 +251,5 @@ def test_deep_object_is_searched() -> None:
     manifest: Json = {GPU: 2}
     for _ in range(3_000):
         manifest = {"a": manifest}
-    (found,) = Evaluator.of(Settings()).evaluate(manifest, "", "Pod", Origin("default")).findings
+    (found,) = OfflineEvaluator.of(Settings()).evaluate(manifest, "", "Pod", RequestContext("default")).findings
     assert len(found.path) == 3_001

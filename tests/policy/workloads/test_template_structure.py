@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Path
 
-EVALUATOR = Evaluator.of(Settings())
+EVALUATOR = OfflineEvaluator.of(Settings())
 CONTAINER = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1}}}
 TEMPLATE: Path = ("spec", "template")
 
 
-@pytest.mark.parametrize("origin", [Origin("team-a"), Origin("team-a", is_final_hook=True, hostpath=True, groups=())])
+@pytest.mark.parametrize(
+    "origin", [RequestContext("team-a"), RequestContext("team-a", is_final_hook=True, hostpath=True, groups=())]
+)
 @pytest.mark.parametrize(
     ("metadata", "spec", "path"),
     [
@@ -28,7 +30,7 @@ TEMPLATE: Path = ("spec", "template")
     ],
 )
 def test_template_with_a_number_for_text_is_malformed(
-    metadata: dict[str, Any], spec: dict[str, Any], path: Path, origin: Origin
+    metadata: dict[str, Any], spec: dict[str, Any], path: Path, origin: RequestContext
 ) -> None:
     template = {"metadata": metadata, "spec": {"containers": [CONTAINER], **spec}}
     with pytest.raises(MalformedError, match="expected text, found a number") as malformed:

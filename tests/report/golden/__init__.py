@@ -29,11 +29,11 @@ def _pod(name: str, limits: str, *, namespace: str = "team-a", spec: str = "") -
 
 
 INPUTS: Mapping[str, str] = {
-    ".gpushare.yaml": "severities: {GPS015: audit}\n",
+    ".gpushare.yaml": "severities: {GPS011: audit}\n",
     "allowed.yaml": _pod("allowed", "nvidia.com/gpu: 1"),
     "denied.yaml": _pod("two", "nvidia.com/gpu: 2") + "---\n" + _pod("three", 'nvidia.com/gpu: "3"  # all of them'),
     "warned.yaml": _pod("warned", "nvidia.com/gpu: 1", spec="  hostPID: true\n"),
-    "audited.yaml": _pod("audited", "nvidia.com/gpu: 1", spec="  terminationGracePeriodSeconds: 0\n"),
+    "audited.yaml": _pod("audited", "nvidia.com/gpu: 1", spec="  runtimeClassName: gvisor\n"),
     "exempt.yaml": _pod("exempt", "nvidia.com/gpu: 2", namespace="kube-system"),
     "skipped.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: skipped}\n",
     "unreadable.yaml": "apiVersion: v1\nkind: [\n",
@@ -47,7 +47,6 @@ INPUTS: Mapping[str, str] = {
 
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     **{one.value: ("-o", one.value) for one in CheckFormat},
-    "name-with-warned": ("-o", "name", "--fail-on", "warn"),
     "quiet": ("-q",),
     "quiet-with-skipped": ("-q", "--fail-on", "skipped"),
 }

@@ -6,14 +6,14 @@ import asyncio
 import json
 import socket
 import time
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.server.certificates import Certificates
 from tests.server.client import Client, measured, request
-from tests.server.lines import PATIENCE, until
+from tests.server.lines import until
 from tests.server.load import Line, open_loop, quantile, unfinished
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
@@ -27,7 +27,7 @@ HALF_A_BODY = PATIENT[:-100]
 """The server waits for the rest for half of the timeout; what it refuses after that leaves nothing to evict."""
 
 STALLED = 1.0
-"""Seconds without a byte after which a body gives way to other connections."""
+"""Seconds without a request after which a proven connection gives way to another proven one."""
 
 BEARABLE = 0.02
 """Seconds within which 99 of 100 honest reviews are answered."""
@@ -63,19 +63,47 @@ async def test_unfinished_requests_do_not_slow_reviews(certificates: Certificate
     assert among < max(BEARABLE, 2 * alone)
 
 
-@pytest.mark.parametrize(
-    "sent", [b"", HALF_A_HEADER, HALF_A_BODY, HONEST], ids=["nothing", "half-a-header", "half-a-body", "a-review"]
-)
-async def test_connection_limit_evicts_unfinished_and_idle(
-    certificates: Certificates, tmp_path: Path, sent: bytes
-) -> None:
+@pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, HALF_A_BODY], ids=["nothing", "half-a-header", "half-a-body"])
+async def test_connection_limit_evicts_unfinished(certificates: Certificates, tmp_path: Path, sent: bytes) -> None:
     with serve(certificates, *limited(tmp_path, maxConnections=20)) as server:
         async with unfinished(server.client, 50, sent):
             assert measured(server.client, "connections") <= 20
-            line = await Line.open(server.client)
-            assert (await line.ask(HONEST)).status == 200
-            await line.close()
+            await is_served(server, HONEST)
         assert measured(server.client, 'closed_connections_total{reason="evicted"}') >= 30
+
+
+async def test_proven_connections_outlast_newcomers(certificates: Certificates, tmp_path: Path) -> None:
+    """A review proves a connection; where all slots for proven ones are in use, the answer of a newcomer closes it."""
+    with serve(certificates, *limited(tmp_path, maxConnections=20)) as server:
+        proven = [await Line.open(server.client) for _ in range(18)]
+        for line in proven:
+            assert (await line.ask(PATIENT)).status == 200
+        async with unfinished(server.client, 50, HALF_A_BODY):
+            newcomer = await Line.open(server.client)
+            for line in proven:
+                assert (await line.ask(PATIENT)).status == 200
+            answer = await newcomer.ask(PATIENT)
+            assert (answer.status, answer.headers["connection"]) == (200, "close")
+            for line in proven:
+                assert (await line.ask(PATIENT)).status == 200
+                await line.close()
+
+
+async def test_proven_connection_replaces_idle_proven_connection(certificates: Certificates, tmp_path: Path) -> None:
+    with serve(certificates, *limited(tmp_path, maxConnections=9)) as server:
+        idle = [await Line.open(server.client) for _ in range(8)]
+        for line in idle:
+            assert (await line.ask(PATIENT)).status == 200
+        since = time.monotonic()
+        await asyncio.to_thread(until, lambda: time.monotonic() - since > 2 * STALLED)
+        newcomer = await Line.open(server.client)
+        assert "connection" not in (await newcomer.ask(PATIENT)).headers
+        assert (await newcomer.ask(PATIENT)).status == 200
+        with suppress(ConnectionResetError):
+            assert await idle[0].reader.read() == b""
+        assert (await idle[1].ask(PATIENT)).status == 200
+        for line in [*idle, newcomer]:
+            await line.close()
 
 
 async def test_connections_in_use_survive_half_sent_reviews(certificates: Certificates, tmp_path: Path) -> None:
@@ -107,20 +135,6 @@ async def test_connections_in_use_survive_half_sent_reviews(certificates: Certif
         assert measured(server.client, 'closed_connections_total{reason="evicted"}') >= 290
 
 
-async def test_stalled_bodies_are_evicted_before_idle_connections(certificates: Certificates, tmp_path: Path) -> None:
-    with serve(certificates, *limited(tmp_path, maxConnections=20)) as server:
-        idle = [await Line.open(server.client) for _ in range(4)]
-        for line in idle:
-            assert (await line.ask(HONEST)).status == 200
-        async with unfinished(server.client, 16, HALF_A_BODY):
-            sent = time.monotonic()
-            await asyncio.to_thread(until, lambda: time.monotonic() - sent > 2 * STALLED)
-            async with unfinished(server.client, 12):
-                for line in idle:
-                    assert (await line.ask(HONEST)).status == 200
-                    await line.close()
-
-
 @pytest.mark.parametrize(("at_most", "count"), [(2048, 200), (100, 200)], ids=["with-room", "at-the-limit"])
 async def test_clients_without_tls_keep_no_review_out(
     certificates: Certificates, tmp_path: Path, at_most: int, count: int
@@ -132,17 +146,8 @@ async def test_clients_without_tls_keep_no_review_out(
             await is_served(server, HONEST)
 
 
-async def test_unfinished_handshakes_keep_no_review_out(certificates: Certificates, tmp_path: Path) -> None:
-    with serve(certificates, *limited(tmp_path)) as server, ExitStack() as stopped:
-        for _ in range(150):
-            plain = stopped.enter_context(socket.create_connection(("127.0.0.1", server.client.port), 5))
-            plain.sendall(b"\x16\x03\x01\x02\x00")
-        async with asyncio.timeout(3 * PATIENCE):  # it takes four seconds on an idle machine
-            await is_served(server, PATIENT)
-
-
-async def test_connection_beyond_the_limit_waits_in_the_backlog(certificates: Certificates, tmp_path: Path) -> None:
-    """Bodies that still arrive are not evicted: the client waits until a connection is free."""
+async def test_connection_beyond_the_limit_waits_for_a_slot(certificates: Certificates, tmp_path: Path) -> None:
+    """A client that has as many slots as others waits for a second before it evicts a body that still arrives."""
     with serve(certificates, *limited(tmp_path, maxConnections=5)) as server:
         async with unfinished(server.client, 5, HALF_A_BODY) as busy:
             until(lambda: measured(server.client, "connections") == 5)

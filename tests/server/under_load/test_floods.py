@@ -72,7 +72,7 @@ async def test_large_bodies_share_bounded_memory(certificates: Certificates, tmp
     """Clients that each send most of a large review: those for which there is no memory get 503."""
     settings = tmp_path / "settings.yaml"
     settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m, bodyLimit: 7Mi}\n")
-    large = request("POST", "/mutate", b" " * (7 * 2**20))
+    large = request("POST", "/mutate?timeout=30s", b" " * (7 * 2**20))
     with serve(certificates, "--config", str(settings)) as server:
         before = resident(server)
         async with unfinished(server.client, 2, large[:-1]):

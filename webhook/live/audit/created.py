@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 
 from webhook.cluster.objects import Object
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
-from webhook.policy.mark import INJECTED
+from webhook.policy.pods.client_limits import INJECTED
 from webhook.policy.pods.pod import PIPE_DIRECTORY
-from webhook.policy.rules import Ruleset
+from webhook.policy.snapshot import Snapshot
 
 _READ: Final = ("spec", "template", "inference")
 """The parts of an object that the hooks read, apart from its metadata (`webhook.admission.review`)."""
@@ -50,20 +50,21 @@ class OwnEdits:
     """What this webhook adds to pods by its settings, and how to take it out again.
 
     The annotation names the injections. A value that differs from the one that the webhook adds is the author's. The
-    affinity of steering and of memory sizes stays: without it, the pod would not be what the hooks admitted.
+    affinity of steering stays: without it, the pod would not be what the hooks admitted.
     """
 
-    __slots__ = ("_paths", "_runtime_class", "_sources", "_taints", "_tolerations")
+    __slots__ = ("_paths", "_runtime_classes", "_sources", "_taints", "_tolerations")
 
-    def __init__(self, ruleset: Ruleset) -> None:
-        settings = ruleset.settings
-        self._runtime_class = settings.injections.runtime_class.name
-        self._paths = frozenset(pipe.path for pipe in ruleset.pipes.values())
-        self._sources = [pipe.source for pipe in ruleset.pipes.values()]
+    def __init__(self, snapshot: Snapshot) -> None:
+        settings = snapshot.settings
+        plugin = snapshot.facts.device_plugin
+        self._runtime_classes = settings.injections.runtime_class.name, plugin and plugin.runtime_class
+        self._paths = frozenset(pipe.path for pipe in snapshot.pipes.values())
+        self._sources = [pipe.source for pipe in snapshot.pipes.values()]
         named = [
             {"key": one.name, "operator": "Exists", "effect": "NoSchedule"} for one in settings.resources if one.renamed
         ]
-        self._tolerations = [*ruleset.tolerations, *named]
+        self._tolerations = [*snapshot.tolerations, *named]
         self._taints = settings.injections.tolerations.from_nodes
 
     def created(self, pod: Object) -> Object:
@@ -77,7 +78,7 @@ class OwnEdits:
         injected = str(annotations.get(INJECTED, "")).split(",")
         are_ours = "tolerations" in injected
         _keep(spec, "tolerations", lambda one: not (one in _DEFAULT_TOLERATIONS or (are_ours and self._tolerates(one))))
-        if "runtimeClass" in injected and spec.get("runtimeClassName") == self._runtime_class:
+        if "runtimeClass" in injected and spec.get("runtimeClassName") in self._runtime_classes:
             del spec["runtimeClassName"]
         volumes = {name for one in _mappings(spec, "volumes") if (name := str(one.get("name"))) and self._adds(one)}
         removed = {
@@ -85,14 +86,15 @@ class OwnEdits:
             *(volumes if "pipeMount" in injected else ()),
         }
         self._clean_containers(spec, removed, has_variable="pipeDirectory" in injected)
-        if removed:
-            _keep(spec, "volumes", lambda one: one.get("name") not in removed)
+        _keep(spec, "volumes", lambda one: str(one.get("name")) not in removed)
         made["spec"] = spec
         if INJECTED in annotations:
-            kept = _annotations(annotations, removed)
-            made["metadata"] |= {"annotations": kept}
-            if not kept:
-                del made["metadata"]["annotations"]
+            del made["metadata"]["annotations"]
+            kept = {key: value for key, value in annotations.items() if key != INJECTED}
+            if SAFE_TO_EVICT in kept:  # which names each volume that the webhook added once
+                names = [name for name in str(kept.pop(SAFE_TO_EVICT)).split(",") if name.strip() not in removed]
+                kept |= {SAFE_TO_EVICT: ",".join(names)} if names else {}
+            made["metadata"] |= {"annotations": kept} if kept else {}
         return made
 
     def _tolerates(self, toleration: Object) -> bool:
@@ -112,7 +114,10 @@ class OwnEdits:
         if name.startswith(_TOKEN_VOLUME):
             return "projected" in volume
         source = volume.get("hostPath")
-        return name.startswith("gpushare-mps-") and isinstance(source, dict) and _filled(source) in self._sources
+        if not name.startswith("gpushare-mps-") or not isinstance(source, dict):
+            return False
+        # The API server adds an empty type.
+        return {key: value for key, value in source.items() if key != "type" or value} in self._sources
 
     def _clean_containers(self, spec: Object, removed: set[str], *, has_variable: bool) -> None:
         """Take mounts and variables out of all containers. A volume that is mounted elsewhere, too, stays."""
@@ -124,33 +129,14 @@ class OwnEdits:
                 for one in _mappings(container, "volumeMounts")
                 if str(one.get("mountPath")) not in places
             }
+        own = [{"name": PIPE_DIRECTORY, "value": path} for path in self._paths] if has_variable else []
         for part in lists:
-            cleaned = [self._cleaned(one, removed, has_variable) for one in _mappings(spec, part)]
+            cleaned = [dict(one) for one in _mappings(spec, part)]
+            for container in cleaned:
+                _keep(container, "volumeMounts", lambda one: str(one.get("name")) not in removed)
+                _keep(container, "env", lambda one: one not in own)
             if cleaned:
                 spec[part] = cleaned
-
-    def _cleaned(self, container: Object, removed: set[str], has_variable: bool) -> Object:
-        cleaned = dict(container)
-        if removed:
-            _keep(cleaned, "volumeMounts", lambda one: one.get("name") not in removed)
-        if has_variable:
-            own = [{"name": PIPE_DIRECTORY, "value": path} for path in self._paths]
-            _keep(cleaned, "env", lambda one: one not in own)
-        return cleaned
-
-
-def _annotations(annotations: Mapping[str, Any], removed: Iterable[str]) -> Object:
-    """The annotations without the mark, and without the volumes that are safe to evict because the webhook made them.
-
-    A volume that the webhook added is named once.
-    """
-    kept = {key: value for key, value in annotations.items() if key != INJECTED}
-    if SAFE_TO_EVICT in kept:
-        names = [name for name in str(kept[SAFE_TO_EVICT]).split(",") if name.strip() not in removed]
-        kept[SAFE_TO_EVICT] = ",".join(names)
-        if not names:
-            del kept[SAFE_TO_EVICT]
-    return kept
 
 
 def _keep(holder: Object, field: str, wanted: Callable[[Object], bool]) -> None:
@@ -167,8 +153,3 @@ def _mappings(holder: Object, field: str) -> list[Object]:
     """A list of mappings; empty for another value, which the API server does not store."""
     held = holder.get(field)
     return held if isinstance(held, list) and all(isinstance(one, dict) for one in held) else []
-
-
-def _filled(source: Object) -> Object:
-    """A hostPath without an empty type, which the API server adds."""
-    return {key: value for key, value in source.items() if key != "type" or value}

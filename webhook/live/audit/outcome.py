@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from webhook.cluster.objects import Object
 from webhook.diagnostics import dotted
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.live.audit.created import OwnEdits, created
-from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
+from webhook.policy.context import RequestContext
 from webhook.policy.messages import printable
 from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS, Decision, Finding, Verdict
 from webhook.policy.workloads.kinds import is_pod
 
@@ -22,14 +24,13 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 class Outcome(NamedTuple):
-    """The verdict about an object. `omitted` counts findings that are not listed, by code, and `suppressed` all that an
-    annotation suppresses. `reason` says why the object is exempt. `problem`: why it cannot be checked.
+    """The verdict about an object. `omitted` counts findings that are not listed, by code. `reason` says why the object
+    is exempt. `problem`: why it cannot be checked.
     """
 
     decision: Decision
     findings: tuple[Finding, ...] = ()
     omitted: tuple[tuple[str, int], ...] = ()
-    suppressed: int = 0
     reason: str = ""
     problem: str = ""
 
@@ -49,10 +50,15 @@ def outcome(verdict: Verdict) -> Outcome:
     decision = DECISIONS[max(severities)] if severities else Decision.ALLOWED
     findings = tuple(finding for finding in verdict.findings if finding.code != UNMUTATED)
     omitted = tuple((code, count) for code, count in verdict.omitted().items() if code != UNMUTATED)
-    suppressed = sum(verdict.suppressed.counts.values())
-    if not findings and not suppressed and not verdict.reason:
+    if not findings and not verdict.reason:
         return ALLOWED
-    return Outcome(decision, findings, omitted, suppressed, verdict.reason)
+    return Outcome(decision, findings, omitted, verdict.reason)
+
+
+def enforcing(settings: Settings) -> Settings:
+    """The settings in the mode `enforce`, and without the modes of namespaces, which could be lower."""
+    rules = tuple(replace(rule, mode=None) for rule in settings.namespaces)
+    return replace(settings, mode="enforce", namespaces=rules)
 
 
 class Auditor:
@@ -61,9 +67,10 @@ class Auditor:
     The edits of the webhook are those of the first world, which is the one that made them.
     """
 
-    def __init__(self, worlds: Sequence[Evaluator]) -> None:
+    def __init__(self, worlds: Sequence[OfflineEvaluator]) -> None:
         self.worlds = worlds
-        self._own = OwnEdits(worlds[0].ruleset)
+        self.evaluator = worlds[0]
+        self._own = OwnEdits(worlds[0].snapshot)
 
     def outcomes(self, found: Object, group: str, api_version: str, kind: str) -> tuple[Outcome, ...]:
         """The outcome for an object in each world."""
@@ -71,7 +78,7 @@ class Auditor:
         made = self._own.created(found) if is_one else created(found, api_version, kind)
         metadata = found.get("metadata") or {}
         groups = ("system:nodes",) if is_one and is_mirror(found) else ()
-        origin = Origin(metadata.get("namespace", ""), is_final_hook=True, groups=groups)
+        origin = RequestContext(metadata.get("namespace", ""), is_final_hook=True, groups=groups)
         return tuple(_outcome(evaluator, made, group, kind, origin) for evaluator in self.worlds)
 
 
@@ -82,7 +89,7 @@ def is_mirror(pod: Object) -> bool:
     return _MIRROR in (metadata.get("annotations") or {}) and any(one.get("kind") == "Node" for one in owners)
 
 
-def _outcome(evaluator: Evaluator, made: Object, group: str, kind: str, origin: Origin) -> Outcome:
+def _outcome(evaluator: OfflineEvaluator, made: Object, group: str, kind: str, origin: RequestContext) -> Outcome:
     try:
         return outcome(evaluator.evaluate(made, group, kind, origin))
     except MalformedError as error:

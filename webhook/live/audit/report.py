@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, ClassVar
 
+from webhook.live.answer import code, lines_of_unread
 from webhook.live.audit.census import Audited
 from webhook.live.audit.outcome import Outcome
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Decision, Finding
 from webhook.report.check.text import Remedies
+from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted, hanging, wrapped
 
 DECISIONS = ("allowed", "warned", "denied", "error")
@@ -32,10 +34,10 @@ class Audit:
     rows: tuple[Audited, ...]
     mode: str = ""
 
-    @property
-    def is_denied(self) -> bool:
-        """Whether something is denied."""
-        return any(row.outcomes[0].decision is Decision.DENIED for row in self.rows)
+    def exit_code(self, unread: int) -> ExitCode:
+        """Return the exit code. An object that cannot be checked is one that cannot be read."""
+        is_denied = any(row.outcomes[0].decision is Decision.DENIED for row in self.rows)
+        return code(unread + any(row.outcomes[0].problem for row in self.rows), is_bad=is_denied)
 
     def as_data(self) -> dict[str, Any]:
         counts = Counter(row.outcomes[0].label for row in self.rows)
@@ -46,7 +48,7 @@ class Audit:
             "results": [row_data(row, row.outcomes[0]) for row in self.rows],
         }
 
-    def lines(self, width: int | None) -> Iterator[str]:
+    def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
         remedies = Remedies()
         shown = [row for row in self.rows if row.outcomes[0].findings or row.outcomes[0].problem]
         for namespace, rows in groupby(shown, key=lambda row: row.subject.namespace):
@@ -60,6 +62,7 @@ class Audit:
                 yield from hanging(f"  {code}", printable(remedy, 1024), width, "    ")
             yield ""
         yield from _exempt(self.rows, width)
+        yield from lines_of_unread(unread, width)
         yield self._summary()
 
     def _summary(self) -> str:
@@ -86,7 +89,6 @@ def outcome_data(outcome: Outcome) -> dict[str, Any]:
         "decision": outcome.label,
         "findings": [_finding(one) for one in outcome.findings],
         **({"omitted": dict(outcome.omitted)} if outcome.omitted else {}),
-        **({"suppressed": outcome.suppressed} if outcome.suppressed else {}),
         **({"reason": outcome.reason} if outcome.reason else {}),
         **({"problem": outcome.problem} if outcome.problem else {}),
     }
@@ -112,8 +114,8 @@ def lines_of(row: Audited, outcome: Outcome, width: int | None, remedies: Remedi
         remedies.add(finding)
         said = f"{finding.severity.label}: {finding.message} at {printable(pointer(finding.path), 1024) or '/'}"
         yield from hanging(f"    {finding.code}", said, width, "      ")
-    for code, count in outcome.omitted:
-        yield f"    and {counted(count, 'more finding')} of {code}"
+    for omitted, count in outcome.omitted:
+        yield f"    and {counted(count, 'more finding')} of {omitted}"
     if outcome.problem:
         yield from hanging("    cannot be checked:", printable(outcome.problem, 1024), width, "      ")
 
@@ -129,5 +131,3 @@ def _exempt(rows: Sequence[Audited], width: int | None) -> Iterator[str]:
         shown = ", ".join(printable(name) for name in islice(names, _MOST_NAMESPACES))
         more = f" and {len(names) - _MOST_NAMESPACES} more" if len(names) > _MOST_NAMESPACES else ""
         yield from hanging(counted(len(those), "object"), f"{printable(reason)} ({shown}{more})", width, "  ")
-    if count := sum(row.outcomes[0].suppressed for row in rows):
-        yield f"{counted(count, 'finding')} suppressed by annotations of pods"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from webhook.cluster.stack import Role
+from webhook.live.answer import code
 from webhook.live.doctor import cluster, daemons, installation, nodes, plugin, workloads
 from webhook.live.doctor.finding import Check, Finding
 from webhook.live.doctor.seen import Seen
+from webhook.live.remedy import Remedy
 from webhook.policy.messages import printable
-from webhook.report.lines import hanging, wrapped
+from webhook.report.exit_codes import ExitCode
+from webhook.report.lines import counted, hanging, wrapped
 
 CHECKS: tuple[Check, ...] = (
     *plugin.CHECKS,
@@ -31,16 +36,39 @@ _ORDER = (
     # The MPS control daemon, before the nodes that offer nothing without it.
     *("daemon-missing", "label-without-discovery", "daemon-wants-no-pods", "daemon-not-ready", "allocatable-differs"),
     # Pods, and what counts their replicas.
-    *("pipe-joins-all", "pods-failed", "pod-security-mount", "template-counts-cards", "quota-counts-nothing"),
-    *("GPS031", "replicas-not-ready", "selector-skips", "mode-capped", "version-skew", "setting-without-effect"),
-    "webhook-not-installed",
+    *(
+        "config-unread",
+        "label-unread",
+        "pipe-joins-all",
+        "pods-failed",
+        "pod-security-mount",
+        "template-counts-cards",
+        "quota-counts-nothing",
+    ),
+    *(
+        "GPS031",
+        "replicas-not-ready",
+        "selector-skips",
+        "mode-account-missing",
+        "guard-missing",
+        "mode-capped",
+        "version-skew",
+        "setting-without-effect",
+    ),
+    *("stack-unconfirmed", "webhook-not-installed"),
 )
 """The findings of one severity in the order in which to act on them: a cause before what follows from it."""
+
+_MOST = 20
+"""Findings of one kind that are shown; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doctor:
-    """The answer. `checked` has the titles of the checks that ran, and `unchecked` why others did not."""
+    """The answer. `checked` has the titles of the checks that ran, and `unchecked` why others did not.
+
+    `further` counts the findings of a kind that are not among `findings`. `assumed` is what nothing confirms.
+    """
 
     kind: ClassVar[str] = "DoctorReport"
 
@@ -48,37 +76,61 @@ class Doctor:
     checked: tuple[str, ...]
     sound: tuple[str, ...]
     unchecked: tuple[tuple[str, str], ...]
+    further: tuple[tuple[str, int], ...] = ()
+    assumed: str = ""
 
     @property
-    def has_errors(self) -> bool:
-        return any(one.severity == "error" for one in self.findings)
+    def count(self) -> int:
+        """The number of findings, with those that are not listed."""
+        return len(self.findings) + sum(count for _, count in self.further)
+
+    @property
+    def errors(self) -> int:
+        """The number of findings that are errors."""
+        return sum(one.severity == "error" for one in self.findings)
+
+    def exit_code(self, unread: int) -> ExitCode:
+        return code(unread, is_bad=self.errors > 0)
 
     def as_data(self) -> dict[str, Any]:
         return {
+            "summary": {"findings": self.count, "errors": self.errors, "notChecked": len(self.unchecked)},
             "findings": [one.as_data() for one in self.findings],
+            "further": [{"finding": name, "count": count} for name, count in self.further],
+            "assumed": printable(self.assumed),
             "checked": list(self.checked),
             "notChecked": [{"what": what, "why": printable(why)} for what, why in self.unchecked],
         }
 
-    def lines(self, width: int | None) -> Iterator[str]:
+    def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
+        is_well = not self.findings and not unread
+        parts = ["nothing wrong found" if is_well else counted(self.count, "finding")]
+        parts += [f"{counted(len(self.unchecked), 'check')} left out"] if self.unchecked else []
+        parts += [f"{counted(unread, 'part')} of the cluster not read"] if unread else []
+        yield ", ".join(parts)
         for number, finding in enumerate(self.findings, 1):
             yield from _lines(number, finding, width)
-        if not self.findings:
-            yield "nothing wrong found"
+        for name, count in self.further:
+            yield f"{count} more: {name}"
+        if self.assumed:
+            yield from hanging("assumed:", printable(self.assumed), width, "  ")
         if self.sound:
             yield from wrapped(f"checked, and found well: {', '.join(self.sound)}", width, "", 1)
         for what, why in self.unchecked:
             yield from hanging(f"not checked: {what}:", printable(why), width, "  ")
 
 
+_OF_TENANTS = ", in a namespace that tenants may use"
+
+
 def _lines(number: int, finding: Finding, width: int | None) -> Iterator[str]:
     shown = finding.as_data()
     indent = " " * (len(str(number)) + 1)
     yield from hanging(f"{number} {shown['subject']} ", shown["cause"], width, indent)
-    yield f"{indent}{finding.severity}: {finding.finding}"
+    yield f"{indent}{finding.severity}: {finding.finding}" + _OF_TENANTS * finding.is_of_tenants
     for one in shown["evidence"]:
         yield from wrapped(one, width, indent)
-    yield from hanging(f"{indent}do:", shown["remedy"], width, indent + "  ")
+    yield from Remedy(finding.remedy).lines(f"{indent}do:", width, indent + "  ")
 
 
 def examine(seen: Seen) -> Doctor:
@@ -90,9 +142,26 @@ def examine(seen: Seen) -> Doctor:
         if lacking:
             unchecked.append((check.title, "; ".join(dict.fromkeys(seen.lacking[part] for part in lacking))))
             continue
-        own = list(check.run(seen))
+        own = [one.marked(seen.trust.administered) for one in check.run(seen)]
         checked.append(check.title)
         sound += [] if own else [check.title]
         found += own
-    found.sort(key=lambda one: (one.severity != "error", _ORDER.index(one.finding)))
-    return Doctor(tuple(found), tuple(checked), tuple(sound), tuple(unchecked))
+    found.sort(key=lambda one: (one.severity != "error", one.is_of_tenants, _ORDER.index(one.finding)))
+    counts: Counter[str] = Counter()
+    shown = []
+    for one in found:
+        counts[one.finding] += 1
+        shown += [one] if counts[one.finding] <= _MOST else []
+    further = tuple((name, count - _MOST) for name, count in counts.items() if count > _MOST)
+    return Doctor(tuple(shown), tuple(checked), tuple(sound), tuple(unchecked), further, _assumed(seen))
+
+
+def _assumed(seen: Seen) -> str:
+    """What the answer rests on although nothing confirms it."""
+    if not seen.trust.presumed:
+        return ""
+    name = next(one for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed)
+    return (
+        f"DaemonSet {name} is the device plugin, though tenants may use its namespace; name it with "
+        f"--device-plugin-daemonset {name}"
+    )

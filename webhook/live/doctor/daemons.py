@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
-from webhook.live.doctor.finding import Check, Finding, listed, several
+from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
+from webhook.live.doctor.finding import Check, Finding, in_namespace, listed, several
 from webhook.live.doctor.plugin import not_ready, not_tolerated
-from webhook.live.doctor.reading import is_discovered
-from webhook.live.doctor.seen import Program, Role, Seen, SeenNode
+from webhook.live.doctor.seen import Seen
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.words import label, named, namespace, reference
+from webhook.policy.commands import Command
 from webhook.policy.placement.node_classes import CAPABLE
+
+_MOST = 8
+"""Labels that a command sets."""
 
 
 def _missing(seen: Seen) -> Iterator[Finding]:
@@ -29,51 +34,51 @@ def _wants_no_pods(seen: Seen) -> Iterator[Finding]:
     daemons = seen.of(Role.DAEMON)
     if not daemons:
         return
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    found: dict[tuple[str, str], tuple[Advice, list[str]]] = {}
     for node in seen.mps_nodes():
         if not any(one.selects(node) for one in daemons):
-            found[_why_not_selected(seen, daemons[0], node)].append(node.name)
-    for (cause, remedy), names in found.items():
+            cause, remedy = _why_not_selected(seen, daemons[0], node)
+            found.setdefault((cause, str(remedy)), (remedy, []))[1].append(node.name)
+    namespaces = tuple(one.namespace for one in daemons)
+    for (cause, _), (remedy, names) in found.items():
         evidence = [f"DaemonSet {one} wants {one.desired} pods" for one in daemons]
         evidence.append(f"MPS nodes that it does not select: {listed(names)}")
-        yield Finding("daemon-wants-no-pods", "error", str(daemons[0]), cause, tuple(evidence), remedy)
+        yield Finding("daemon-wants-no-pods", "error", str(daemons[0]), cause, tuple(evidence), remedy, namespaces)
 
 
-def _why_not_selected(seen: Seen, daemon: Program, node: SeenNode) -> tuple[str, str]:
+def _why_not_selected(seen: Seen, daemon: Program, node: SeenNode) -> tuple[str, Advice]:
     """The cause and the remedy."""
     discoveries = seen.of(Role.DISCOVERY)
     selector = {} if daemon.requirement is None else daemon.requirement.selector
     wanted = selector.get(CAPABLE)
     if wanted is None or node.labels.get(CAPABLE) == wanted:
-        keys = ", ".join(f"{key}={value}" for key, value in selector.items() if node.labels.get(key) != value)
+        unmet = {key: value for key, value in selector.items() if node.labels.get(key) != value}
+        keys = ", ".join(f"{key}={value}" for key, value in unmet.items())
         cause = f"the MPS control daemon selects no node that shares through MPS: {keys or 'its affinity'} is not met"
-        return cause, f"kubectl label node {node.name} {keys}" if keys else f"change the affinity of DaemonSet {daemon}"
+        words = [label(key, value) for key, value in list(unmet.items())[:_MOST]]
+        mark = Command("kubectl", "label", "node", named("node", node.name), *words)
+        return cause, seen.of_nodes(daemon, mark if words else "change the affinity of the DaemonSet")
     if not discoveries:
         cause = f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
         return (
             cause,
-            f"set gfd.enabled: true in the values of the chart in namespace {daemon.namespace}, and upgrade it",
+            Remedy(
+                "set gfd.enabled: true in the values of the chart in namespace ",
+                namespace(daemon.namespace),
+                ", and upgrade it",
+            ),
         )
     first = discoveries[0]
-    restart = f"kubectl -n {first.namespace} rollout restart daemonset/{first.name}"
+    discovery = reference("DaemonSet", first.name)
+    restart = in_namespace(first.namespace, "rollout", "restart", discovery)
     if first.ready < first.desired or not any(one.covers(node) for one in discoveries):
         cause = f"the label {CAPABLE} is missing: GPU feature discovery does not run there"
-        show = f"kubectl -n {first.namespace} describe daemonset/{first.name}"
-        return cause, show
+        return cause, in_namespace(first.namespace, "describe", discovery)
     value = node.labels.get(CAPABLE)
     if value is None:
         return f"GPU feature discovery did not set the label {CAPABLE}", restart
     cause = f"the label {CAPABLE} is {value}: GPU feature discovery was not restarted since the edit, or a GPU uses MIG"
     return cause, restart
-
-
-def _not_ready(seen: Seen) -> Iterator[Finding]:
-    for one in seen.of(Role.DAEMON):
-        yield from not_ready(seen, one, "daemon-not-ready")
-
-
-def _not_tolerated(seen: Seen) -> Iterator[Finding]:
-    return not_tolerated(seen.of(Role.DAEMON), seen.mps_nodes())
 
 
 def _undiscovered(seen: Seen) -> Iterator[Finding]:
@@ -90,7 +95,13 @@ def _undiscovered(seen: Seen) -> Iterator[Finding]:
 CHECKS = (
     Check("MPS control daemon", ("nodes", "daemonsets", "pods"), _missing),
     Check("nodes of the MPS control daemon", ("nodes", "daemonsets"), _wants_no_pods),
-    Check("pods of the MPS control daemon", ("daemonsets",), _not_ready),
-    Check("tolerations of the MPS control daemon", ("nodes", "daemonsets"), _not_tolerated),
+    Check(
+        "pods of the MPS control daemon", ("daemonsets",), lambda seen: not_ready(seen, Role.DAEMON, "daemon-not-ready")
+    ),
+    Check(
+        "tolerations of the MPS control daemon",
+        ("nodes", "daemonsets"),
+        lambda seen: not_tolerated(seen.of(Role.DAEMON), seen.mps_nodes()),
+    ),
     Check("labels of GPU feature discovery", ("nodes",), _undiscovered),
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.words import named, namespace
+from webhook.policy.commands import Command, Word
 from webhook.policy.messages import printable
 
 if TYPE_CHECKING:
@@ -22,23 +25,38 @@ _LONGEST = 512
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault: its subject, its cause in one line, what shows it, and the command or the edit that helps."""
+    """A fault: its subject, its cause in one line, what shows it, and the command or the edit that helps.
+
+    `namespaces` are those of the objects that show it; empty if objects of the whole cluster do. `is_of_tenants`:
+    tenants may use all of them, so that the finding may be forged. Names in the remedy that are not legal follow the
+    evidence.
+    """
 
     finding: str
     severity: Severity
     subject: str
     cause: str
     evidence: tuple[str, ...]
-    remedy: str
+    remedy: Advice
+    namespaces: tuple[str, ...] = ()
+    is_of_tenants: bool = False
+
+    def marked(self, administered: Set[str]) -> Finding:
+        """The finding as it counts: one that tenants may have forged is a warning, and says where it comes from."""
+        if not self.namespaces or not administered.isdisjoint(self.namespaces):
+            return self
+        return replace(self, severity="warning", is_of_tenants=True)
 
     def as_data(self) -> dict[str, Any]:
+        remedy = Remedy(self.remedy)
         return {
             "finding": self.finding,
             "severity": self.severity,
             "subject": printable(self.subject, _LONGEST),
             "cause": printable(self.cause, _LONGEST),
-            "evidence": [printable(one, _LONGEST) for one in self.evidence],
-            "remedy": printable(self.remedy, _LONGEST),
+            "evidence": [printable(one, _LONGEST) for one in (*self.evidence, *remedy.doubts)],
+            **remedy.as_data(),
+            "inTenantNamespace": self.is_of_tenants,
         }
 
 
@@ -48,6 +66,16 @@ class Check(NamedTuple):
     title: str
     needs: tuple[Part, ...]
     run: Callable[[Seen], Iterator[Finding]]
+
+
+def in_namespace(name: str, *words: Word | str) -> Command:
+    """A command of kubectl in a namespace."""
+    return Command("kubectl", "-n", namespace(name), *words)
+
+
+def edit_map(place: str, name: str) -> Command:
+    """The command that edits a ConfigMap."""
+    return in_namespace(place, "edit", "configmap", named("configmap", name))
 
 
 def several(names: Sequence[str]) -> str:

@@ -8,25 +8,38 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from webhook.live.doctor.finding import Check, Finding, listed, several
-from webhook.live.doctor.seen import Entry, Expiry, Installation, Part, Role, Seen
+from webhook.cluster.stack import Role
+from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
+from webhook.live.doctor.finding import Check, Finding, edit_map, in_namespace, listed, several
+from webhook.live.doctor.seen import Entry, Installation, Part, Seen
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.words import named, reference
+from webhook.policy.commands import Command
 from webhook.policy.placement.selector import Constraint
-from webhook.policy.rules import MODES
 from webhook.policy.settings.elements import LabelSelector
 from webhook.policy.settings.settings import Exempt, PlacementSettings, Settings
+from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
 
 MUTATING: Final = "MutatingWebhookConfiguration"
 VALIDATING: Final = "ValidatingWebhookConfiguration"
-_ALWAYS_SKIPPED: Final = frozenset({"kube-system", "kube-node-lease"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+def of_deployment(one: Installation, *words: str) -> Command:
+    """A command about the Deployment of an installation; the words that begin with a dash follow it."""
+    deployment = reference("Deployment", one.name)
+    options = [word for word in words if word.startswith("-")]
+    return in_namespace(one.namespace, *(word for word in words if word not in options), deployment, *options)
 
 
 def _absent(seen: Seen) -> Iterator[Finding]:
     if not seen.hooks and not seen.installations:
         cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
         remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
-        yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, (), remedy)
+        labelled = seen.unconfirmed_installations
+        evidence = (f"Deployments that have its label, and that nothing calls: {listed(labelled)}",) if labelled else ()
+        yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
 
 
 def _configurations(seen: Seen) -> Iterator[Finding]:
@@ -37,7 +50,7 @@ def _configurations(seen: Seen) -> Iterator[Finding]:
     for kind, lost in ((MUTATING, "pods get no edits"), (VALIDATING, "nothing is checked")):
         if kind not in there:
             evidence = (f"found: {listed([f'{one.kind} {one.name}' for one in seen.hooks]) or 'no configuration'}",)
-            remedy = "upgrade the release with helm upgrade, which creates it"
+            remedy = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
             cause = f"its {kind} does not exist: {lost}"
             yield Finding("configuration-missing", "error", name, cause, evidence, remedy)
 
@@ -49,34 +62,26 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
             cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
             evidence = (f"entries: {listed(bare)}",)
             one = seen.installations[0] if seen.installations else None
-            restart = (
-                f"kubectl -n {one.namespace} rollout restart deployment/{one.name}" if one else "restart the webhook"
-            )
-            remedy = (
-                f"{restart}, which writes it; with cert-manager, look at the annotation cert-manager.io/inject-ca-from"
+            remedy = Remedy(
+                of_deployment(one, "rollout", "restart") if one else "restart the webhook",
+                ", which writes it, and during which calls fail while no replica is ready; with cert-manager, look at "
+                "the annotation cert-manager.io/inject-ca-from",
             )
             yield Finding("ca-bundle-empty", "error", f"{hook.kind} {hook.name}", cause, evidence, remedy)
 
 
-def _authorities(seen: Seen) -> Iterator[Finding]:
-    return _ending(seen, (one for one in seen.expiries if not one.is_served))
-
-
-def _certificates(seen: Seen) -> Iterator[Finding]:
-    return _ending(seen, (one for one in seen.expiries if one.is_served))
-
-
-def _ending(seen: Seen, expiries: Iterable[Expiry]) -> Iterator[Finding]:
-    for one in expiries:
+def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
+    """Certificates that replicas serve, or those of authorities, that end soon."""
+    for one in seen.expiries:
         left = one.ends - seen.now
-        if left > one.notice:
+        if one.is_served is not is_served or left > one.notice:
             continue
         is_over = left <= timedelta(0)
         cause = f"it ended on {one.ends:%Y-%m-%d}" if is_over else f"it ends on {one.ends:%Y-%m-%d %H:%M} UTC"
         cause += ", and the API server rejects the webhook" if is_over else ", and was not renewed"
         where = seen.installations[0] if seen.installations else None
-        logs = f"kubectl -n {where.namespace} logs deployment/{where.name}" if where else "look at the webhook's log"
-        remedy = f"{logs}; with cert-manager: kubectl describe certificate"
+        logs = of_deployment(where, "logs") if where else "look at the webhook's log"
+        remedy = Remedy(logs, "; with cert-manager: ", Command("kubectl", "describe", "certificate", "-A"))
         evidence = (f"its end: {one.ends:%Y-%m-%dT%H:%M:%SZ}",)
         yield Finding("certificate", "error" if is_over else "warning", one.where, cause, evidence, remedy)
 
@@ -88,13 +93,14 @@ def _endpoints(seen: Seen) -> Iterator[Finding]:
             cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
             state = "no Deployment" if one.wanted is None else f"{one.ready} of {one.wanted} replicas are ready"
             evidence = (state, f"called by: {listed(called) or 'no configuration'}", *_details(one))
-            remedy = f"kubectl -n {one.namespace} describe deployment/{one.name}"
+            remedy: Advice = of_deployment(one, "describe")
             if one.wanted == 0:
-                remedy = f"kubectl -n {one.namespace} scale deployment/{one.name} --replicas=2"
+                remedy = of_deployment(one, "scale", "--replicas=2")
             elif one.wanted is None:
-                remedy = f"install the release again, or delete the configurations: {listed(called)}"
+                remedy = "install the release again, or delete the configurations that call it"
             elif one.ready:
-                remedy = f"compare the selector with the labels: kubectl -n {one.namespace} describe service/{one.name}"
+                describe = in_namespace(one.namespace, "describe", reference("Service", one.name))
+                remedy = Remedy("compare the selector with the labels: ", describe)
             yield Finding("no-endpoints", "error", str(one), cause, evidence, remedy)
 
 
@@ -111,7 +117,7 @@ def _replicas(seen: Seen) -> Iterator[Finding]:
         if one.wanted is not None and one.ready < one.wanted and one.endpoints != 0:
             cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
             evidence = _details(one) or ("no pod says why: look at the events of its ReplicaSets",)
-            remedy = f"kubectl -n {one.namespace} logs deployment/{one.name}, and describe its pods"
+            remedy = Remedy(of_deployment(one, "logs"), ", and describe its pods")
             yield Finding("replicas-not-ready", "warning", str(one), cause, evidence, remedy)
 
 
@@ -120,8 +126,8 @@ def _skew(seen: Seen) -> Iterator[Finding]:
         images = Counter(each.image for each in one.replicas)
         digests = Counter(each.settings for each in one.replicas if each.settings is not None)
         for values, noun, command in (
-            (images, "images", f"kubectl -n {one.namespace} rollout status deployment/{one.name}"),
-            (digests, "settings", f"kubectl -n {one.namespace} logs deployment/{one.name}: look for reload rejected"),
+            (images, "images", of_deployment(one, "rollout", "status")),
+            (digests, "settings", Remedy(of_deployment(one, "logs"), ": look for reload rejected")),
         ):
             if len(values) > 1:
                 cause = f"its replicas run {len(values)} different {noun}, so that they may answer a review differently"
@@ -131,21 +137,38 @@ def _skew(seen: Seen) -> Iterator[Finding]:
 
 def _mode(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
+        if account := [part for part in one.absent if part.startswith("ServiceAccount")]:
+            cause = "the object with the cap on its mode does not exist: nothing caps the mode, and its guard is off"
+            yield _upgraded("mode-account-missing", one, cause, account)
         if one.mode is None or one.mode == MODES[-1]:
             continue
-        remedy = f"kubectl -n {one.namespace} annotate configmap {one.name} gpushare-webhook/mode-"
+        name = named("serviceaccount", f"{one.name}{SUFFIX}")
+        remedy = in_namespace(one.namespace, "annotate", "serviceaccount", name, "gpushare-webhook/mode-")
         if one.mode in MODES:
             cause = f"an annotation caps its mode to {one.mode}, whatever the settings say"
         else:
             cause = f'an annotation caps its mode to "{one.mode}", which is no mode and is ignored'
-        evidence = (f"ConfigMap {one}: gpushare-webhook/mode: {one.mode}",)
+        evidence = (f"ServiceAccount {one}{SUFFIX}: gpushare-webhook/mode: {one.mode}",)
         yield Finding("mode-capped", "warning", str(one), cause, evidence, remedy)
+
+
+def _guard(seen: Seen) -> Iterator[Finding]:
+    for one in seen.installations:
+        if parts := [part for part in one.absent if not part.startswith("ServiceAccount")]:
+            cause = "its guard does not exist: while no replica answers, pods over the limits may be admitted"
+            yield _upgraded("guard-missing", one, cause, parts)
+
+
+def _upgraded(finding: str, one: Installation, cause: str, absent: Iterable[str]) -> Finding:
+    """A finding about objects that an upgrade creates."""
+    remedy = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
+    return Finding(finding, "warning", str(one), cause, tuple(f"not found: {part}" for part in absent), remedy)
 
 
 def _selectors(seen: Seen) -> Iterator[Finding]:
     """Namespaces with GPU pods that no entry of a kind of configuration selects, though no setting exempts them."""
     labels = {one.name: {_NAME_LABEL: one.name, **one.labels} for one in seen.facts.namespaces or ()}
-    exempt = {*_ALWAYS_SKIPPED, *(one.namespace for one in seen.installations)}
+    exempt = {*ALWAYS_EXCLUDED, *(one.namespace for one in seen.installations)}
     exempt |= {one.namespace for one in seen.programs} | set(seen.settings.exempt.namespaces)
     skipped: dict[str, list[str]] = {}
     for name in sorted(seen.pods.asking.keys() & labels.keys() - exempt):
@@ -187,9 +210,7 @@ def _settings(seen: Seen) -> Iterator[Finding]:
         useless = [] if one.settings is None else [*_of_namespaces(seen, one.settings), *_of_nodes(seen, one.settings)]
         if useless:
             cause = "settings name objects that do not exist, and do nothing"
-            remedy = (
-                f"correct them in the values of the chart, or: kubectl -n {one.namespace} edit configmap {one.name}"
-            )
+            remedy = Remedy("correct them in the values of the chart, or: ", edit_map(one.namespace, one.name))
             evidence = tuple(useless[:10])
             yield Finding("setting-without-effect", "warning", f"settings of {one}", cause, evidence, remedy)
 
@@ -254,12 +275,19 @@ CHECKS = (
     Check("installation of the webhook", _NEEDED, _absent),
     Check("webhook configurations", _NEEDED, _configurations),
     Check("caBundle", ("webhook configurations",), _bundles),
-    Check("certificate authorities", ("webhook configurations", "certificates"), _authorities),
-    Check("certificates", (*_NEEDED, "certificates", "served certificates"), _certificates),
+    Check(
+        "certificate authorities",
+        ("webhook configurations", "certificates"),
+        lambda seen: _ending(seen, is_served=False),
+    ),
+    Check(
+        "certificates", (*_NEEDED, "certificates", "served certificates"), lambda seen: _ending(seen, is_served=True)
+    ),
     Check("endpoints of the webhook", ("installation", "endpoints"), _endpoints),
     Check("replicas of the webhook", ("installation",), _replicas),
     Check("versions of the webhook", ("installation",), _skew),
     Check("cap on the mode", ("installation", "settings"), _mode),
+    Check("guard in the API server", ("installation", "settings", "guard"), _guard),
     Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _selectors),
     Check("settings of the webhook", ("installation", "settings"), _settings),
 )

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
+from webhook.cluster.followed import KEY, MODE
 from webhook.cluster.objects import (
     CONFIG_MAP,
     DEPLOYMENT,
     ENDPOINT_SLICE,
     MUTATING,
     POD,
+    POLICY,
+    POLICY_BINDING,
     SECRET,
+    SERVICE_ACCOUNT,
     VALIDATING,
     Kind,
     Object,
-    ObjectsWithTexts,
+    ObjectsWithMetrics,
 )
-from webhook.cluster.settings_map import KEY, MODE
+from webhook.cluster.reading import entries, is_true, number, part, word
+from webhook.cluster.stack import MOST_DETAIL, detail_of
 from webhook.diagnostics import InputError
 from webhook.dryrun.files import parse
-from webhook.live.doctor.metrics import measured
-from webhook.live.doctor.seen import MOST_DETAIL, Entry, Expiry, Hook, Installation, Part, Replica
-from webhook.live.doctor.stack import detail_of
+from webhook.guard.objects import SUFFIX, why_absent
+from webhook.live.doctor.seen import Entry, Expiry, Hook, Installation, Part, Replica
+from webhook.live.pods import FINISHED
 from webhook.policy.messages import cut
 from webhook.policy.settings.settings import Settings
 from webhook.settings.load import load
+from webhook.settings.members import write
 
 _NAME: Final = "gpushare-webhook"
 _LABEL: Final = "app.kubernetes.io/name"
@@ -41,49 +48,66 @@ _HOOKS: Final = ((MUTATING, "MutatingWebhookConfiguration"), (VALIDATING, "Valid
 
 
 class Installed(NamedTuple):
-    """What was read. `lacking` says why a part is not known."""
+    """What was read. `lacking` says why a part is not known.
+
+    `unconfirmed` are Deployments that have the label of this webhook, and that nothing shows to be administrators'.
+    """
 
     installations: tuple[Installation, ...]
     hooks: tuple[Hook, ...]
     expiries: tuple[Expiry, ...]
     lacking: Mapping[Part, str]
+    unconfirmed: tuple[str, ...] = ()
 
 
-async def read_installations(objects: ObjectsWithTexts, installed_as: str | None) -> Installed:
+async def read_installations(objects: ObjectsWithMetrics, installed_as: str | None) -> Installed:
     """Read all installations, or the one that is named."""
     hooks, bundles = await _hooks(objects, installed_as)
-    deployments = {_where(one): one async for one in _deployments(objects, installed_as)}
+    deployments = {
+        f"{word(one, 'metadata', 'namespace')}/{word(one, 'metadata', 'name')}": one
+        async for one in _deployments(objects, installed_as)
+    }
     called = {entry.service: None for hook in hooks for entry in hook.entries if entry.service}
-    if called:  # any tenant may set the label, and only an administrator can let the API server call a Service
-        deployments = {where: one for where, one in deployments.items() if where in called or where == installed_as}
+    # Any tenant may set the label, and only an administrator can let the API server call a Service.
+    known = {*called, installed_as or f"{_NAME}/{_NAME}"}
+    unconfirmed = () if called else tuple(where for where in deployments if where not in known)
+    deployments = {where: one for where, one in deployments.items() if where in known}
     wanted = {**dict.fromkeys(deployments), **called} if installed_as is None else {installed_as: None}
     installations, problems = [], []
     for where in wanted:
         namespace, _, name = where.partition("/")
-        one, problem = await _installation(objects, namespace, name, deployments.get(where))
+        is_known = where in called or where == installed_as
+        one, problem = await _installation(objects, namespace, name, deployments.get(where), is_known=is_known)
         installations.append(one)
         problems += [problem] if problem else []
     expiries = [one async for one in _expiries(objects, deployments.values(), bundles, installations)]
     lacking = dict(_lacking(objects, installations, hooks, installed_as))
     if problems:
         lacking["settings"] = problems[0]
+    elif reasons := [reason for one in installations if (reason := _why_no_guard(one.settings))]:
+        lacking["guard"] = reasons[0]
     if find_spec("cryptography") is None and not expiries:
         lacking["certificates"] = "the library cryptography is not installed: install gpushare-webhook[server]"
     elif deployments and not any(one.is_served for one in expiries):
         unread = "neither the metrics of a replica (get pods/proxy) nor the Secret (get secrets) can be read"
-        lacking["served certificates"] = unread
-    return Installed(tuple(installations), tuple(hooks), tuple(expiries), lacking)
+        unknown = "no webhook configuration calls the installation, which only its label shows; name it: --installed-as"
+        lacking["served certificates"] = unread if called or installed_as else unknown
+    return Installed(tuple(installations), tuple(hooks), tuple(expiries), lacking, unconfirmed)
 
 
-def _where(found: Object) -> str:
-    return f"{found['metadata'].get('namespace', '')}/{found['metadata']['name']}"
+def _why_no_guard(settings: Settings | None) -> str:
+    """Why an installation has no guard; empty if it has one."""
+    if settings is None or settings.guard.enabled:
+        return ""
+    reason = why_absent(write(settings), asked=False)
+    return f"there is none, because {reason or 'its settings have no guard.enabled'}"
 
 
-async def _deployments(objects: ObjectsWithTexts, installed_as: str | None) -> AsyncIterator[Object]:
+async def _deployments(objects: ObjectsWithMetrics, installed_as: str | None) -> AsyncIterator[Object]:
     if installed_as is None:
         query = {"labelSelector": f"{_LABEL}={_NAME}"}
         for one in await objects.listed(DEPLOYMENT, None, query) or ():
-            if (one["metadata"].get("labels") or {}).get(_LABEL) == _NAME:
+            if part(one, "metadata", "labels").get(_LABEL) == _NAME:
                 yield one
         if not objects.lacks(DEPLOYMENT):
             return
@@ -92,7 +116,7 @@ async def _deployments(objects: ObjectsWithTexts, installed_as: str | None) -> A
         yield found
 
 
-async def _hooks(objects: ObjectsWithTexts, installed_as: str | None) -> tuple[list[Hook], dict[bytes, str]]:
+async def _hooks(objects: ObjectsWithMetrics, installed_as: str | None) -> tuple[list[Hook], dict[bytes, str]]:
     """Our configurations, and where each of their bundles is."""
     hooks: list[Hook] = []
     bundles: dict[bytes, str] = {}
@@ -107,28 +131,24 @@ async def _hooks(objects: ObjectsWithTexts, installed_as: str | None) -> tuple[l
             if not any(each.get("name", "").endswith(_DOMAIN) for each in listed):
                 continue
             hook = Hook(noun, one["metadata"]["name"], tuple(map(_entry, listed)))  # type: ignore[arg-type]
-            if installed_as is None or _is_of(hook, installed_as):
+            services = {each.service for each in hook.entries}
+            is_without = services == {""} and hook.name == (installed_as or "").partition("/")[2]
+            if installed_as is None or installed_as in services or is_without:
                 hooks.append(hook)
                 for each in listed:
-                    if pem := _decoded((each.get("clientConfig") or {}).get("caBundle")):
+                    if pem := _decoded(part(each, "clientConfig").get("caBundle")):
                         bundles.setdefault(pem, f"caBundle of {noun} {hook.name}")
     return hooks, bundles
 
 
-def _is_of(hook: Hook, installed_as: str) -> bool:
-    services = {each.service for each in hook.entries}
-    return installed_as in services or (services == {""} and hook.name == installed_as.partition("/")[2])
-
-
 def _entry(found: Mapping[str, Any]) -> Entry:
-    client = found.get("clientConfig") or {}
-    service = client.get("service") or {}
-    kinds = {name for rule in found.get("rules") or () for name in rule.get("resources") or ()}
+    service = part(found, "clientConfig", "service")
+    kinds = {name for rule in entries(found, "rules") for name in rule.get("resources") or ()}
     return Entry(
-        found.get("name", ""),
-        f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "",
-        bool(client.get("caBundle")),
-        found.get("namespaceSelector") or {},
+        word(found, "name"),
+        f"{word(service, 'namespace')}/{word(service, 'name')}" if service else "",
+        bool(part(found, "clientConfig").get("caBundle")),
+        part(found, "namespaceSelector"),
         not kinds.isdisjoint(("pods", "*", "*/*")),
     )
 
@@ -141,24 +161,41 @@ def _decoded(text: object) -> bytes:
 
 
 async def _installation(
-    objects: ObjectsWithTexts, namespace: str, name: str, deployment: Object | None
+    objects: ObjectsWithMetrics, namespace: str, name: str, deployment: Object | None, *, is_known: bool
 ) -> tuple[Installation, str]:
-    """Read an installation, and why its settings are not known; empty if they are."""
+    """Read an installation, and why its settings are not known; empty if they are.
+
+    `is_known`: the user or a webhook configuration names it, and not only a label, which any tenant may set.
+    """
     held = await objects.one(CONFIG_MAP, namespace, name)
     settings, problem = _settings(f"{namespace}/{name}", held)
-    annotations = {} if held is None else held["metadata"].get("annotations") or {}
+    cap = f"{name}{SUFFIX}"
+    account = await objects.one(SERVICE_ACCOUNT, namespace, cap)
+    annotations = part(account, "metadata", "annotations")
+    parts: list[tuple[str, Kind, str | None, str]] = [("ServiceAccount", SERVICE_ACCOUNT, namespace, cap)]
+    if settings is not None and settings.guard.enabled:
+        guard = f"{name}-guard"
+        parts += [("ValidatingAdmissionPolicy", POLICY, None, guard)]
+        parts += [("ValidatingAdmissionPolicyBinding", POLICY_BINDING, None, guard)]
+    absent = [
+        f"{noun} {one}"
+        for noun, kind, at, one in parts
+        if await objects.one(kind, at, one) is None and not objects.hides(kind, at, one)
+    ]
     wanted, ready, replicas = None, 0, ()
     if deployment is not None:
-        spec, status = deployment.get("spec") or {}, deployment.get("status") or {}
-        wanted, ready = int(spec.get("replicas", 1)), int(status.get("readyReplicas") or 0)
-        replicas = tuple([one async for one in _replicas(objects, namespace, spec)])  # type: ignore[assignment]
+        spec = part(deployment, "spec")
+        wanted, ready = number(spec, "replicas", default=1), number(deployment, "status", "readyReplicas")
+        replicas = tuple([one async for one in _replicas(objects, namespace, spec, is_known=is_known)])  # type: ignore[assignment]
     endpoints = await _endpoints(objects, namespace, name)
-    one = Installation(namespace, name, wanted, ready, replicas, endpoints, annotations.get(MODE), settings)
+    one = Installation(
+        namespace, name, wanted, ready, replicas, endpoints, annotations.get(MODE), tuple(absent), settings
+    )
     return one, problem
 
 
 def _settings(where: str, held: Object | None) -> tuple[Settings | None, str]:
-    text = None if held is None else (held.get("data") or {}).get(KEY)
+    text = part(held, "data").get(KEY)
     if not isinstance(text, str):
         return None, f"ConfigMap {where} cannot be read or has no key {KEY}"
     try:
@@ -167,41 +204,73 @@ def _settings(where: str, held: Object | None) -> tuple[Settings | None, str]:
         return None, str(error.diagnostics[0])
 
 
-async def _replicas(objects: ObjectsWithTexts, namespace: str, spec: Mapping[str, Any]) -> AsyncIterator[Replica]:
-    labels = (spec.get("selector") or {}).get("matchLabels") or {}
+async def _replicas(
+    objects: ObjectsWithMetrics, namespace: str, spec: Mapping[str, Any], *, is_known: bool
+) -> AsyncIterator[Replica]:
+    labels = part(spec, "selector", "matchLabels")
     query = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())}
     async for page in objects.pages(POD, namespace, query):
         for one in page:
-            metadata, status = one["metadata"], one.get("status") or {}
-            own = metadata.get("labels") or {}
+            metadata, own = one["metadata"], part(one, "metadata", "labels")
             if any(own.get(key) != value for key, value in labels.items()) or metadata.get("deletionTimestamp"):
                 continue
-            if status.get("phase") in ("Succeeded", "Failed"):
+            if word(one, "status", "phase") in FINISHED:
                 continue
-            containers = (one.get("spec") or {}).get("containers") or [{}]
-            conditions = status.get("conditions") or ()
-            is_ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
-            detail = "" if is_ready else cut(detail_of(status), MOST_DETAIL)
-            replica = Replica(metadata["name"], containers[0].get("image", ""), is_ready, detail)
-            yield await measured(objects, namespace, replica, containers[0]) if is_ready else replica
+            first, is_ready = next(iter(entries(one, "spec", "containers")), {}), is_true(one, "Ready")
+            detail = "" if is_ready else cut(detail_of(part(one, "status")), MOST_DETAIL)
+            replica = Replica(metadata["name"], word(first, "image"), is_ready, detail)
+            yield await _measured(objects, namespace, replica, first) if is_known and is_ready else replica
 
 
-async def _endpoints(objects: ObjectsWithTexts, namespace: str, name: str) -> int | None:
+async def _endpoints(objects: ObjectsWithMetrics, namespace: str, name: str) -> int | None:
     """The number of ready addresses of the Service; None where it is unknown."""
     label = "kubernetes.io/service-name"
     found = await objects.listed(ENDPOINT_SLICE, namespace, {"labelSelector": f"{label}={name}"})
     if found is None:
         return None
-    own = [one for one in found if (one["metadata"].get("labels") or {}).get(label) == name]
-    each = [endpoint for one in own for endpoint in one.get("endpoints") or ()]
-    return sum((one.get("conditions") or {}).get("ready") is not False for one in each)
+    own = [one for one in found if part(one, "metadata", "labels").get(label) == name]
+    return sum(part(each, "conditions").get("ready") is not False for one in own for each in entries(one, "endpoints"))
+
+
+# What a replica reports about itself: its metrics, read through the API server.
+
+_PORT: Final = 8080
+_VALUE: Final = r" ([0-9.e+]{1,30})$"
+_DIGEST: Final = re.compile(r'^gpushare_webhook_digest\{of="settings"\}' + _VALUE, re.MULTILINE)
+_ENDS: Final = re.compile(r'^gpushare_webhook_certificate_expiry_seconds\{kind="leaf"\}' + _VALUE, re.MULTILINE)
+
+
+async def _measured(
+    objects: ObjectsWithMetrics, namespace: str, replica: Replica, container: Mapping[str, Any]
+) -> Replica:
+    """Return a replica with the digest of its settings and the end of its certificate, where it reports them."""
+    health = next((one for one in entries(container, "ports") if one.get("name") == "health"), {})
+    text = await objects.metrics(namespace, replica.name, number(health, "containerPort", default=_PORT))
+    return replica if text is None else replica._replace(settings=_digest(text), ends=_ends(text))
+
+
+def _digest(text: str) -> str | None:
+    """The digest as `/readyz?verbose` shows it (webhook.server.digests)."""
+    found = _DIGEST.search(text)
+    try:
+        return None if found is None else f"{int(float(found[1])):012x}"
+    except (ValueError, OverflowError):
+        return None
+
+
+def _ends(text: str) -> datetime | None:
+    found = _ENDS.search(text)
+    try:
+        return None if found is None else datetime.fromtimestamp(float(found[1]), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 # Certificates.
 
 
 async def _expiries(
-    objects: ObjectsWithTexts,
+    objects: ObjectsWithMetrics,
     deployments: Iterable[Object],
     bundles: Mapping[bytes, str],
     installations: Iterable[Installation],
@@ -226,7 +295,7 @@ async def _expiries(
             yield Expiry(f"certificate that {namespace}/{name} serves", min(ends), _LEAST, is_served=True)
         elif secret := _secret(deployment):
             held = await objects.one(SECRET, namespace, secret)
-            pem = _decoded(((held or {}).get("data") or {}).get(_key(deployment)))
+            pem = _decoded(part(held, "data").get(_key(deployment)))
             for one in _newest(f"Secret {namespace}/{secret}", pem):
                 yield one._replace(is_served=True)
 
@@ -253,9 +322,8 @@ def _notice(begins: datetime, ends: datetime) -> timedelta:
 
 
 def _of_manager(where: str, found: Object) -> Iterator[Expiry]:
-    status = found.get("status") or {}
     try:
-        begins, ends = (datetime.fromisoformat(status[key]) for key in ("notBefore", "notAfter"))
+        begins, ends = (datetime.fromisoformat(found["status"][key]) for key in ("notBefore", "notAfter"))
         yield Expiry(where, ends, _notice(begins, ends), is_served=True)
     except (KeyError, TypeError, ValueError):
         return
@@ -263,32 +331,22 @@ def _of_manager(where: str, found: Object) -> Iterator[Expiry]:
 
 def _secret(deployment: Object) -> str:
     """The Secret with the serving certificate; empty where the webhook signs its own."""
-    for one in _pod_spec(deployment).get("volumes") or ():
-        if one.get("name") == "tls":
-            return str((one.get("secret") or {}).get("secretName", ""))
-    return ""
+    volumes = entries(deployment, "spec", "template", "spec", "volumes")
+    return next((word(one, "secret", "secretName") for one in volumes if one.get("name") == "tls"), "")
 
 
 def _key(deployment: Object) -> str:
     """The key of the certificate in the Secret, by the arguments of the chart."""
-    for container in _pod_spec(deployment).get("containers") or ():
-        for word in container.get("args") or ():
-            if word.startswith("--tls-cert="):
-                return str(word.rpartition("/")[2])
-    return "tls.crt"
-
-
-def _pod_spec(deployment: Object) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
-    return found
+    containers = entries(deployment, "spec", "template", "spec", "containers")
+    options = (each for one in containers for each in one.get("args") or () if each.startswith("--tls-cert="))
+    return str(next(options, "tls.crt").rpartition("/")[2])
 
 
 def _lacking(
-    objects: ObjectsWithTexts, installations: Iterable[Installation], hooks: Iterable[Hook], installed_as: str | None
+    objects: ObjectsWithMetrics, installations: Sequence[Installation], hooks: Sequence[Hook], installed_as: str | None
 ) -> Iterator[tuple[Part, str]]:
-    if not list(hooks) and any(objects.lacks(kind) for kind, _ in _HOOKS):
+    if not hooks and any(objects.lacks(kind) for kind, _ in _HOOKS):
         yield "webhook configurations", "webhook configurations cannot be read"
-    installations = list(installations)
     if installed_as is None and objects.lacks(DEPLOYMENT) and not any(one.wanted is not None for one in installations):
         yield "installation", "deployments cannot be read"
     if installed_as is not None and objects.hides(DEPLOYMENT, *installed_as.split("/", 1)):

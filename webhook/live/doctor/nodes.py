@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from webhook.live.doctor.finding import Check, Finding, listed, several
-from webhook.live.doctor.seen import Chosen, Program, Role, Seen, SeenNode, Template
+from webhook.cluster.stack import Program, Role, SeenNode
+from webhook.live.doctor.finding import Check, Finding, in_namespace, listed, several
+from webhook.live.doctor.seen import Chosen, Seen, Template
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.words import reference
 from webhook.policy.placement.cluster_objects import PluginConfig
 from webhook.policy.placement.node_classes import CARD_COUNT, CONFIG_LABEL, PRODUCT
 from webhook.policy.placement.selector import integer
@@ -71,6 +74,7 @@ def _difference(seen: Seen, node: SeenNode, chosen: Chosen, wanted: Mapping[str,
     total = sum(node.offered.get(name, 0) for name in wanted) or sum(offered.values())
     plugin = seen.plugin_of(node)
     restart = "restart the device plugin" if plugin is None else _restart(seen, plugin)
+    remedy: Advice
     evidence = (
         f"ConfigMap {chosen.where}, key {chosen.key}: {shared}" if chosen.key else f"without sharing: {shared}",
         f"allocatable: {amounts}",
@@ -78,21 +82,30 @@ def _difference(seen: Seen, node: SeenNode, chosen: Chosen, wanted: Mapping[str,
     )
     if all(node.capacity.get(name, 0) == units for name, units in wanted.items()):
         cause = f"{label}, allocatable {total}: the device plugin reports GPUs as unhealthy"
-        remedy = f"look for Xid errors in the kernel log of the node; then {restart}"
+        remedy = Remedy("look for Xid errors in the kernel log of the node; then ", restart)
     elif not any(node.offered.values()):
         cause = f"{label}, allocatable 0: the plugin and the daemon run, and the plugin registered nothing"
-        remedy = f"kubectl -n {plugin.namespace} logs daemonset/{plugin.name}" if plugin else "start the plugin"
+        logs = None if plugin is None else in_namespace(plugin.namespace, "logs", reference("DaemonSet", plugin.name))
+        remedy = logs or "start the plugin"
     else:
         cause = f"{label}, allocatable {total}: the plugin was not restarted since the edit"
         remedy = restart
-    return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy)
+    namespaces = () if plugin is None else (plugin.namespace,)
+    return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy, namespaces)
 
 
-def _restart(seen: Seen, plugin: Program) -> str:
+def _restart(seen: Seen, plugin: Program) -> Remedy:
     """The command that restarts all programs which read the configuration."""
     same = [one for one in seen.programs if one.maps == plugin.maps or one is plugin]
-    names = " ".join(f"daemonset/{one.name}" for one in sorted(same, key=lambda one: one is not plugin))
-    return f"kubectl -n {plugin.namespace} rollout restart {names}"
+    ordered = sorted(same, key=lambda one: one is not plugin)[:_MOST]
+    names = [reference("DaemonSet", one.name) for one in ordered]
+    ends = any(one.role is Role.DAEMON for one in ordered)
+    lost = ", which ends each program that uses MPS on its nodes" if ends else ""
+    return Remedy(in_namespace(plugin.namespace, "rollout", "restart", *names), lost)
+
+
+_MOST = 8
+"""Programs that a command restarts: a release of the chart has three."""
 
 
 # Autoscaler templates.
@@ -109,15 +122,16 @@ def _templates(seen: Seen) -> Iterator[Finding]:
         offered = ", ".join(f"{amount} {name}" for name, amount in node.offered.items() if amount)
         cause = f"it says {units} {resource} for each node: the number of cards, and not of replicas"
         evidence = (f"node {node.name}, which is of the same kind, offers {offered}", f"field: {template.edit}")
-        remedy = f"set {template.edit} to what a node offers: {offered}"
-        yield Finding("template-counts-cards", "warning", template.where, cause, evidence, remedy)
+        remedy, namespaces = "set the field to what a node offers", (template.namespace,)
+        yield Finding("template-counts-cards", "warning", template.where, cause, evidence, remedy, namespaces)
 
 
 def _of_settings(seen: Seen) -> Iterator[Template]:
     for one in seen.installations:
         for group in () if one.settings is None else one.settings.placement.node_groups:
             where = f"node group {group.name} in the settings of {one}"
-            yield Template(where, group.resources, group.labels, f"placement.nodeGroups, {group.name}, resources")
+            edit = f"placement.nodeGroups, {group.name}, resources"
+            yield Template(one.namespace, where, group.resources, group.labels, edit)
 
 
 def _example(seen: Seen, template: Template, resource: str, units: int) -> SeenNode | None:
@@ -147,7 +161,8 @@ def _cards(seen: Seen, node: SeenNode) -> int | None:
     return None if shared is None else node.offered[shared.name] // shared.replicas
 
 
+AMOUNTS = (Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),)
 CHECKS = (
-    Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),
+    *AMOUNTS,
     Check("templates of an autoscaler", ("nodes", "templates"), _templates),
 )

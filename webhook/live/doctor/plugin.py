@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
 
+from webhook.cluster.stack import Configurations, Program, Role, SeenNode, Text
 from webhook.diagnostics import dotted
-from webhook.live.doctor.finding import Check, Finding, Severity, listed, several
-from webhook.live.doctor.seen import Configurations, Program, Role, Seen, SeenNode, Text
+from webhook.live.doctor.finding import Check, Finding, Severity, edit_map, in_namespace, listed, several
+from webhook.live.doctor.seen import Seen, naming
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.words import label, named, namespace, reference
 from webhook.policy.checks import gps030_refused, gps031_without_effect, gps033_config_names
+from webhook.policy.commands import Command
 from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.node_classes import CONFIG_LABEL
-from webhook.policy.sharing.context import SharingConfig
-from webhook.policy.sharing.names import VALUES, ConfigNames
+from webhook.policy.settings.formats import KIND, LABEL_KEY, LABEL_VALUE
+from webhook.policy.sharing.objects import VALUES, ConfigNames, SharingConfig
 from webhook.report.lines import counted
 
 
@@ -22,67 +25,88 @@ def _missing(seen: Seen) -> Iterator[Finding]:
 
     A plugin may be a program of the host, which offers GPUs. The MPS control daemon comes with a DaemonSet of a plugin.
     """
-    plugins = seen.of(Role.PLUGIN)
-    running = seen.pods.plugins
-    bare = [
-        node
-        for node in seen.nodes
-        if node.name not in running
-        and not node.runs_stack_itself
-        and not any(one.selects(node) for one in plugins)
-        and (seen.of(Role.DAEMON) or not any(node.offered.values()))
-    ]
-    if not bare:
+    plugins = seen.administered(Role.PLUGIN)
+    names = [node.name for node in seen.nodes if not node.runs_stack_itself and _is_bare(seen, node)]
+    if not names:
         return
-    names = [node.name for node in bare]
-    if not plugins:
-        cause = "the labels show GPUs, and the cluster has no device plugin"
-        remedy = "install NVIDIA's device plugin with its chart, or the GPU operator"
-    else:
+    remedy: Advice = "install NVIDIA's device plugin with its chart, or the GPU operator"
+    if plugins:
         cause = f"the labels show GPUs, and DaemonSet {plugins[0]} selects other nodes"
-        label = "nvidia.com/gpu.present=true"
-        remedy = f"kubectl label node {names[0]} {label}, or change nodeSelector and affinity of the DaemonSet"
+        mark = Command("kubectl", "label", "node", named("node", names[0]), "nvidia.com/gpu.present=true")
+        remedy = Remedy(mark, ", or change nodeSelector and affinity of the DaemonSet")
+    elif presumed := seen.of(Role.PLUGIN):
+        cause = "the labels show GPUs, the node offers none, and nothing shows that administrators run a device plugin"
+        remedy = seen.of_nodes(presumed[0], "")
+    else:
+        cause = "the labels show GPUs, and the cluster has no device plugin"
     evidence = (f"nodes without a pod of the device plugin: {listed(names)}",)
     yield Finding("plugin-missing", "error", several(names), cause, evidence, remedy)
 
 
-def _not_ready(seen: Seen) -> Iterator[Finding]:
-    for one in seen.of(Role.PLUGIN):
-        yield from not_ready(seen, one, "plugin-not-ready")
+def _is_bare(seen: Seen, node: SeenNode) -> bool:
+    """Whether a node lacks a plugin. One that tenants may have written counts where GPUs show that it works."""
+    offers = any(node.offered.values())
+    namespaces = {namespace for namespace, _ in seen.plugins.get(node.name, ())}
+    if not offers:
+        namespaces &= seen.trust.administered
+    plugins = seen.of(Role.PLUGIN) if offers else seen.administered(Role.PLUGIN)
+    if namespaces or any(one.selects(node) for one in plugins):
+        return False
+    return not offers or bool(seen.administered(Role.DAEMON))
 
 
-def not_ready(seen: Seen, one: Program, finding: str) -> Iterator[Finding]:
-    """A finding if pods of a DaemonSet are not ready, with the words of the kubelet about the first ones."""
-    if one.ready >= one.desired:
-        return
-    unready = [
-        pod
-        for pod in seen.pods.programs
-        if (pod.namespace, pod.owner, pod.role) == (one.namespace, one.name, one.role) and not pod.is_ready
-    ]
-    evidence = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in unready[:3]]
-    cause = f"{one.ready} of {counted(one.desired, 'pod')} of the {one.role.value} ready"
-    show = f"pod/{unready[0].name}" if unready else f"daemonset/{one.name}"
-    remedy = f"kubectl -n {one.namespace} describe {show}, and kubectl -n {one.namespace} logs {show} --all-containers"
-    yield Finding(finding, "error", str(one), cause, tuple(evidence), remedy)
+def not_ready(seen: Seen, role: Role, finding: str) -> Iterator[Finding]:
+    """A finding for each DaemonSet with pods that are not ready, with the words of the kubelet about the first ones."""
+    for one in seen.of(role):
+        if one.ready >= one.desired:
+            continue
+        unready = [
+            pod
+            for pod in seen.pods.programs
+            if (pod.namespace, pod.owner, pod.role) == (one.namespace, one.name, role) and not pod.is_ready
+        ]
+        evidence = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in unready[:3]]
+        cause = f"{one.ready} of {counted(one.desired, 'pod')} of the {role.value} ready"
+        show = reference("Pod", unready[0].name) if unready else reference("DaemonSet", one.name)
+        logs = in_namespace(one.namespace, "logs", show, "--all-containers")
+        remedy = Remedy(in_namespace(one.namespace, "describe", show), ", and ", logs)
+        yield Finding(finding, "error", str(one), cause, tuple(evidence), remedy, (one.namespace,))
 
 
 def _two(seen: Seen) -> Iterator[Finding]:
     """Nodes on which two plugins run, each of which registers the resource (NVIDIA/k8s-device-plugin#647)."""
-    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    running: dict[str, set[str]] = defaultdict(set)
-    for pod in seen.pods.programs:
-        if pod.role is Role.PLUGIN and pod.node:
-            running[pod.node].add(f"{pod.namespace}/{pod.owner or pod.name}")
-    for name in sorted(running):
-        if len(running[name]) > 1:
-            found[tuple(sorted(running[name]))].append(name)
+    found: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
+    beside: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for one in seen.unconfirmed:
+        for name in one.nodes if one.registers else ():
+            beside[name].add((one.namespace, one.where.partition("/")[2]))
+    for name, running in sorted(seen.plugins.items()):
+        if len(both := running | beside[name]) > 1:
+            found[tuple(sorted(both))].append(name)
     for owners, nodes in found.items():
         cause = f"{len(owners)} device plugins run there, and each registers the same resource with the kubelet"
-        evidence = (f"plugins: {listed(owners)}", f"nodes: {listed(nodes)}")
+        evidence = (f"plugins: {listed(list(map('/'.join, owners)))}", f"nodes: {listed(nodes)}")
         # Which of them is the right one is not known here: any pod may name its container as the plugin's is named.
         remedy = "keep the one that you installed on purpose; uninstall the chart, or delete the owner, of the other"
-        yield Finding("two-plugins", "error", several(nodes), cause, evidence, remedy)
+        # Unless administrators run two, only the others show that there are two.
+        administered = [namespace for namespace, _ in owners if namespace in seen.trust.administered]
+        others = tuple(namespace for namespace, _ in owners if namespace not in seen.trust.administered)
+        namespaces = tuple(administered) if len(administered) > 1 else others
+        yield Finding("two-plugins", "error", several(nodes), cause, evidence, remedy, namespaces)
+
+
+def _unconfirmed(seen: Seen) -> Iterator[Finding]:
+    """Programs that look like the GPU stack, in namespaces of which nothing shows that tenants cannot use them."""
+    for one in seen.unconfirmed:
+        cause = f"it looks like the {one.role.value}, and does not count: tenants may use its namespace"
+        evidence = (f"GPU nodes on which it runs: {listed(one.nodes)}",) if one.nodes else ()
+        exempt = (
+            "if you installed it, add ",
+            namespace(one.namespace),
+            " to exempt.namespaces of the settings",
+        )
+        remedy = Remedy(*exempt, *((", or name it: ", naming(one.where)) if one.is_daemon_set else ()))
+        yield Finding("stack-unconfirmed", "warning", one.where, cause, evidence, remedy, (one.namespace,))
 
 
 def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Iterator[Finding]:
@@ -100,57 +124,34 @@ def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Ite
         written = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
         cause = f"DaemonSet {one} does not tolerate the taint {written}, so that no {one.role.value} starts there"
         evidence = (f"nodes with the taint: {listed(names)}",)
-        toleration = f"{{key: {taint.key}, operator: Exists, effect: {taint.effect}}}"
-        remedy = (
-            f"add {toleration} to tolerations in the values of its chart, or: "
-            f"kubectl -n {one.namespace} edit daemonset/{one.name}"
-        )
-        yield Finding("taint-not-tolerated", "error", several(names), cause, evidence, remedy)
-
-
-def _plugin_not_tolerated(seen: Seen) -> Iterator[Finding]:
-    return not_tolerated(seen.of(Role.PLUGIN), (one for one in seen.nodes if not one.runs_stack_itself))
+        key, effect = named("taint", taint.key, LABEL_KEY), named("taint effect", taint.effect, KIND)
+        toleration = ("add {key: ", key, ", operator: Exists, effect: ", effect, "} to tolerations")
+        edit = in_namespace(one.namespace, "edit", reference("DaemonSet", one.name))
+        remedy = Remedy(*toleration, " in the values of its chart, or: ", edit)
+        yield Finding("taint-not-tolerated", "error", several(names), cause, evidence, remedy, (one.namespace,))
 
 
 # Configurations.
 
 
-def _used(seen: Seen) -> set[tuple[str, str]]:
-    """The ConfigMaps and keys that nodes use."""
-    chosen = (seen.chosen(node) for node in seen.nodes)
-    return {(one.where, one.key) for one in chosen if one is not None}
-
-
 def _refused(seen: Seen) -> Iterator[Finding]:
-    used = _used(seen)
+    chosen = (seen.chosen(node) for node in seen.nodes)
+    used = {(one.where, one.key) for one in chosen if one is not None}
     for found, key, text, program in _texts(seen):
         where, edit = f"ConfigMap {found.where}, key {key}", _edit(found.where)
-        is_used = (found.where, key) in used
-        severity: Severity = "error" if is_used else "warning"
+        severity: Severity = "warning"
+        usage = "no node uses this configuration"
+        if (found.where, key) in used:
+            severity, usage = "error", "nodes use this configuration"
+        cause, namespaces = "the device plugin refuses its configuration", (program.namespace,)
         if text.unread:
-            yield Finding(
-                "GPS030",
-                severity,
-                where,
-                f"the device plugin refuses its configuration: {text.unread}",
-                _usage(is_used),
-                edit,
-            )
+            yield Finding("GPS030", severity, where, f"{cause}: {text.unread}", (usage,), edit, namespaces)
             continue
+        cause += ", and nodes with it offer no GPUs"
         for violation in gps030_refused.run(SharingConfig(text.value, program.version)):
-            evidence = (f"{dotted(violation.path) or 'the document'}: {violation.message}", *_usage(is_used))
-            yield Finding(
-                "GPS030",
-                severity,
-                where,
-                "the device plugin refuses its configuration, and nodes with it offer no GPUs",
-                evidence,
-                f"{violation.remedy}: {edit}",
-            )
-
-
-def _usage(is_used: bool) -> tuple[str, ...]:
-    return ("nodes use this configuration",) if is_used else ("no node uses this configuration",)
+            evidence = (f"{dotted(violation.path) or 'the document'}: {violation.message}", usage)
+            remedy = Remedy(violation.remedy, ": ", edit)
+            yield Finding("GPS030", severity, where, cause, evidence, remedy, namespaces)
 
 
 def _without_effect(seen: Seen) -> Iterator[Finding]:
@@ -161,8 +162,9 @@ def _without_effect(seen: Seen) -> Iterator[Finding]:
         if violations:
             evidence = tuple(f"{dotted(one.path) or 'the document'}: {one.message}" for one in violations[:_MOST])
             cause = "a part of the configuration has no effect, or not the effect that it names"
-            remedy = f"{violations[0].remedy}: {_edit(found.where)}"
-            yield Finding("GPS031", "warning", f"ConfigMap {found.where}, key {key}", cause, evidence, remedy)
+            remedy = Remedy(violations[0].remedy, ": ", _edit(found.where))
+            subject, namespaces = f"ConfigMap {found.where}, key {key}", (program.namespace,)
+            yield Finding("GPS031", "warning", subject, cause, evidence, remedy, namespaces)
 
 
 _MOST = 5
@@ -177,9 +179,9 @@ def _texts(seen: Seen) -> Iterator[tuple[Configurations, str, Text, Program]]:
             yield found, key, text, program  # type: ignore[misc]
 
 
-def _edit(where: str) -> str:
+def _edit(where: str) -> Command:
     namespace, _, name = where.partition("/")
-    return f"kubectl -n {namespace} edit configmap {name}"
+    return edit_map(namespace, name)
 
 
 def _names(seen: Seen) -> Iterator[Finding]:
@@ -190,23 +192,23 @@ def _names(seen: Seen) -> Iterator[Finding]:
             continue
         if found.texts is None:
             cause = f"the ConfigMap {found.where} of its configurations does not exist, and its pods do not start"
-            yield Finding("GPS033", "error", f"DaemonSet {one}", cause, (), f"create the ConfigMap {found.where}")
+            create = Remedy(
+                "create the ConfigMap ", named("configmap", one.config_map), " in the namespace of the DaemonSet"
+            )
+            yield Finding("GPS033", "error", f"DaemonSet {one}", cause, (), create, (one.namespace,))
             continue
-        if one.default is None or not _needs_default(seen, one):
+        unlabelled = (node for node in seen.nodes if not node.labels.get(CONFIG_LABEL))
+        if one.default is None or not any(map(one.selects, unlabelled)):
             continue
         section = {"default": one.default.name, "fallbackStrategies": list(one.default.fallbacks), "name": found.where}
         yield from _violations(
             f"DaemonSet {one}",
             ConfigNames({"config": section}, *VALUES, found.texts.keys()),
-            f"set config.default in the values of its chart, or: {_edit(found.where)}",
+            Remedy("set config.default in the values of its chart, or: ", _edit(found.where)),
+            (one.namespace,),
         )
     for policy in seen.policies:
         yield from _of_policy(seen, policy)
-
-
-def _needs_default(seen: Seen, plugin: Program) -> bool:
-    """Whether a node of the plugin has no label of its own."""
-    return any(not node.labels.get(CONFIG_LABEL) and plugin.selects(node) for node in seen.nodes)
 
 
 def _of_policy(seen: Seen, policy: Mapping[str, object]) -> Iterator[Finding]:
@@ -214,41 +216,97 @@ def _of_policy(seen: Seen, policy: Mapping[str, object]) -> Iterator[Finding]:
     known = next((one.texts.keys() for one in maps if one.texts is not None), None)
     name = (policy.get("metadata") or {}).get("name", "")  # type: ignore[attr-defined]
     names = ConfigNames(policy, "nvidia.com", "ClusterPolicy", known)
-    yield from _violations(f"ClusterPolicy {name}", names, f"kubectl edit clusterpolicy {name}")
+    edit = Command("kubectl", "edit", "clusterpolicy", named("clusterpolicy", name))
+    yield from _violations(f"ClusterPolicy {name}", names, edit)
 
 
-def _violations(subject: str, names: ConfigNames, remedy: str) -> Iterator[Finding]:
+def _violations(
+    subject: str, names: ConfigNames, remedy: Advice, namespaces: tuple[str, ...] = ()
+) -> Iterator[Finding]:
     for violation in gps033_config_names.run(names):
         cause = "a name of a configuration leads nowhere"
         evidence = (f"{dotted(violation.path)}: {violation.message}",)
-        yield Finding("GPS033", "error", subject, cause, evidence, f"{violation.remedy}: {remedy}")
+        advice = Remedy(violation.remedy, ": ", remedy)
+        yield Finding("GPS033", "error", subject, cause, evidence, advice, namespaces)
 
 
 def _labels(seen: Seen) -> Iterator[Finding]:
     """Labels of nodes that name no configuration: the plugin keeps the old one, and does not start again with it."""
-    wrong = []
+    wrong: dict[tuple[str, str], tuple[Program, list[str]]] = {}
     for node in seen.nodes:
-        chosen = seen.chosen(node)
-        if node.labels.get(CONFIG_LABEL) and chosen is not None and not chosen.is_known:
-            wrong.append((chosen.where, chosen.key, node.name))
-    by: Callable[[tuple[str, str, str]], tuple[str, str]] = lambda one: one[:2]  # noqa: E731
-    for (where, key), group in groupby(sorted(wrong), by):
-        names = [name for _, _, name in group]
+        chosen, plugin = seen.chosen(node), seen.plugin_of(node)
+        if plugin is not None and chosen is not None and node.labels.get(CONFIG_LABEL) and not chosen.is_known:
+            wrong.setdefault((chosen.where, chosen.key), (plugin, []))[1].append(node.name)
+    for (where, key), (plugin, names) in sorted(wrong.items(), key=lambda one: one[0]):
         texts = seen.configurations[where].texts or {}
         cause = f"the label {CONFIG_LABEL}={key} names no configuration, and the plugin does not start with it"
         evidence = (f"nodes: {listed(names)}", f"ConfigMap {where} has: {listed(sorted(texts)) or 'no configuration'}")
-        right = next(iter(sorted(texts)), "NAME")
-        remedy = f"kubectl label node {names[0]} {CONFIG_LABEL}={right} --overwrite, or add the key to the ConfigMap"
-        yield Finding("config-label-unknown", "error", several(names), cause, evidence, remedy)
+        right = label(CONFIG_LABEL, next(iter(sorted(texts)), "NAME"))
+        choose = Command("kubectl", "label", "node", named("node", names[0]), right, "--overwrite")
+        remedy = seen.of_nodes(plugin, Remedy(choose, ", or add the key to the ConfigMap"))
+        yield Finding("config-label-unknown", "error", several(names), cause, evidence, remedy, (plugin.namespace,))
 
 
-CHECKS = (
-    Check("pods of the device plugin", ("daemonsets", "pods"), _not_ready),
+def _unread(seen: Seen) -> Iterator[Finding]:
+    """Configurations that a plugin gets and does not read: it reads a file alone (NVIDIA/k8s-device-plugin#615)."""
+    for one in seen.of(Role.PLUGIN):
+        for name in one.unread:
+            found = seen.configurations.get(f"{one.namespace}/{name}")
+            if found is None or not found.shares:
+                continue
+            cause = f"the device plugin does not read the configuration in ConfigMap {found.where}, and shares nothing"
+            evidence = (
+                f"DaemonSet {one} gets the ConfigMap, and neither CONFIG_FILE nor --config-file names a file of it",
+            )
+            key = named("key", next(iter(found.texts or {}), "KEY"), LABEL_VALUE)
+            variable = ("CONFIG_FILE=/config/", key)
+            edit = in_namespace(one.namespace, "edit", reference("DaemonSet", one.name))
+            remedy = Remedy("mount the ConfigMap at /config, and set ", *variable, " in the plugin's container: ", edit)
+            yield Finding("config-unread", "warning", f"DaemonSet {one}", cause, evidence, remedy, (one.namespace,))
+
+
+def _label_unread(seen: Seen) -> Iterator[Finding]:
+    """Labels that choose a configuration where no config-manager reads them."""
+    names: dict[str, tuple[Program, list[str]]] = {}
+    for node in seen.nodes:
+        plugin = seen.plugin_of(node) if node.labels.get(CONFIG_LABEL) else None
+        if plugin is not None and (plugin.is_unconfigured or plugin.key is not None):
+            names.setdefault(str(plugin), (plugin, []))[1].append(node.name)
+    for plugin, labelled in names.values():
+        cause = f"nothing reads the label {CONFIG_LABEL}: DaemonSet {plugin} has no config-manager"
+        clear = Command("kubectl", "label", "node", named("node", labelled[0]), f"{CONFIG_LABEL}-")
+        remedy = Remedy("set config.name in the values of the plugin's chart to the ConfigMap; or remove it: ", clear)
+        evidence = (f"nodes: {listed(labelled)}",)
+        yield Finding("label-unread", "warning", several(labelled), cause, evidence, remedy, (plugin.namespace,))
+
+
+PODS = (
+    Check(
+        "pods of the device plugin",
+        ("daemonsets", "pods"),
+        lambda seen: not_ready(seen, Role.PLUGIN, "plugin-not-ready"),
+    ),
+)
+WHERE = (
     Check("nodes without a device plugin", ("nodes", "daemonsets", "pods"), _missing),
-    Check("two device plugins", ("pods",), _two),
-    Check("tolerations of the device plugin", ("nodes", "daemonsets"), _plugin_not_tolerated),
+    Check(
+        "tolerations of the device plugin",
+        ("nodes", "daemonsets"),
+        lambda seen: not_tolerated(seen.of(Role.PLUGIN), (one for one in seen.nodes if not one.runs_stack_itself)),
+    ),
+)
+CONFIGURATION = (
     Check("configurations of the device plugin", ("daemonsets", "configurations"), _refused),
-    Check("parts of configurations without effect", ("daemonsets", "configurations"), _without_effect),
     Check("names of configurations", ("nodes", "daemonsets", "configurations"), _names),
     Check("configuration labels of nodes", ("nodes", "daemonsets", "configurations"), _labels),
+    Check("configurations that nothing reads", ("daemonsets", "configurations"), _unread),
+    Check("labels that nothing reads", ("nodes", "daemonsets"), _label_unread),
+)
+CHECKS = (
+    *PODS,
+    *WHERE,
+    Check("two device plugins", ("pods",), _two),
+    Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),
+    *CONFIGURATION,
+    Check("parts of configurations without effect", ("daemonsets", "configurations"), _without_effect),
 )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
 from typing import Any, Literal, NamedTuple
 
-from webhook.live.pods import Owner
-from webhook.policy.placement.cluster_objects import NO_CONFIG, PluginConfig, Taint
+from webhook.cluster.reading import Owner
+from webhook.cluster.stack import Configurations, Program, ProgramPod, Role, SeenNode
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.words import qualified
+from webhook.policy.commands import Command
+from webhook.policy.placement.cluster_objects import NO_CONFIG, PluginConfig
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
-from webhook.policy.placement.selector import NAME_FIELD, Requirement
-from webhook.policy.placement.taints import Tolerations, is_lifecycle
+from webhook.policy.placement.node_classes import CONFIG_LABEL
 from webhook.policy.settings.settings import Settings
-from webhook.policy.sharing.defaults import DefaultRule
 
 Part = Literal[
     "nodes",
@@ -31,127 +31,49 @@ Part = Literal[
     "installation",
     "endpoints",
     "settings",
+    "guard",
     "certificates",
     "served certificates",
 ]
 """A part of the cluster that a check needs."""
 
-MOST_DETAIL = 300
-"""Characters that are kept of a message."""
+
+def naming(where: str) -> Command:
+    """The command that names the DaemonSet of the device plugin, which is `namespace/name`."""
+    namespace, _, name = where.partition("/")
+    return Command(
+        "kubectl", "gpushare", "doctor", "--device-plugin-daemonset", qualified("daemonset", namespace, name)
+    )
 
 
-class Role(Enum):
-    """A program of the GPU stack. The value names it in messages."""
+class Unconfirmed(NamedTuple):
+    """A program that looks like one of the GPU stack, in a namespace that tenants may use.
 
-    PLUGIN = "device plugin"
-    DAEMON = "MPS control daemon"
-    DISCOVERY = "GPU feature discovery"
-
-
-@dataclass(frozen=True, slots=True)
-class SeenNode:
-    """A node with GPUs, or with labels that say so. `offered` and `capacity` hold GPU resources in whole units."""
-
-    name: str
-    labels: Mapping[str, str]
-    taints: tuple[Taint, ...]
-    offered: Mapping[str, int]
-    capacity: Mapping[str, int]
-    annotations: Mapping[str, str]
-    image: str = ""
-
-    @property
-    def runs_stack_itself(self) -> bool:
-        """Whether the plugin and the daemon are programs of the host (bottlerocket-os/bottlerocket#4673)."""
-        return self.image.startswith("Bottlerocket")
-
-    @property
-    def is_labelled_mps(self) -> bool:
-        return self.labels.get(CAPABLE) == "true" or self.labels.get(STRATEGY) == "mps"
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A DaemonSet of the GPU stack.
-
-    `requirement` and `tolerations` are those of its pods. `config_map` is the name of the ConfigMap with the plugin's
-    configurations, empty without one; `default` says how a node without the label gets its own; None if no
-    config-manager chooses. `is_unconfigured`: nothing gives the plugin a configuration.
+    `where` is `namespace/name` of its owner, and `nodes` are those with GPUs on which its pods run. `registers`: its
+    pods mount the folder of the kubelet as a plugin.
     """
 
     role: Role
     namespace: str
-    name: str
-    desired: int
-    ready: int
-    requirement: Requirement | None
-    tolerations: Tolerations
-    version: str | None = None
-    runtime_class: str = ""
-    config_map: str = ""
-    default: DefaultRule | None = None
-    mig_strategy: str | None = None
-    is_unconfigured: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-    @property
-    def maps(self) -> str:
-        """The ConfigMap with its namespace."""
-        return f"{self.namespace}/{self.config_map}"
-
-    def selects(self, node: SeenNode) -> bool:
-        """Whether the selector and the required affinity of its pods admit the node."""
-        if self.requirement is None:
-            return True
-        labels = {**node.labels, NAME_FIELD: node.name}
-        if any(labels.get(key) != value for key, value in self.requirement.selector.items()):
-            return False
-        terms = self.requirement.terms
-        return terms is None or any(
-            all(constraint.holds(labels.get(key)) for key, constraint in term.items()) for term in terms
-        )
-
-    def repelled(self, node: SeenNode) -> Taint | None:
-        """The first lasting taint of the node that its pods do not tolerate."""
-        for taint in node.taints:
-            lasts = taint.effect != "PreferNoSchedule" and not is_lifecycle(taint.key)
-            if lasts and not self.tolerations.tolerate(taint):
-                return taint
-        return None
-
-    def covers(self, node: SeenNode) -> bool:
-        """Whether it wants a pod on the node."""
-        return self.selects(node) and self.repelled(node) is None
-
-
-class ProgramPod(NamedTuple):
-    """A pod of the GPU stack. `owner` is the name of its DaemonSet; `detail` says why the pod is not ready."""
-
-    role: Role
-    namespace: str
-    name: str
-    owner: str
-    node: str
-    is_ready: bool
-    detail: str = ""
-
-
-class Text(NamedTuple):
-    """A configuration of the plugin: the value of its document, and its meaning; None if the plugin refuses it."""
-
-    value: object
-    config: PluginConfig | None
-    unread: str = ""
+    where: str
+    is_daemon_set: bool
+    registers: bool
+    nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Configurations:
-    """A ConfigMap with configurations of the plugin, by `namespace/name`. `texts` is None if it does not exist."""
+class Trust:
+    """Whose word counts. `administered` has the namespaces that administrators alone use.
 
-    where: str
-    texts: Mapping[str, Text] | None
+    `presumed` is one more whose GPU stack counts, since none of those has a device plugin; empty if there is none.
+    """
+
+    administered: frozenset[str]
+    presumed: str = ""
+
+    def counts(self, namespace: str) -> bool:
+        """Whether the GPU stack of a namespace counts."""
+        return namespace in self.administered or namespace == self.presumed
 
 
 class Chosen(NamedTuple):
@@ -176,17 +98,16 @@ class OwnerPods:
 class SeenPods:
     """What the pods show: the stack's pods, and by namespace and owner those of others that matter.
 
-    `plugins` has the owners of the plugin's pods by node. `classes` has pods by their RuntimeClass, and `asking` those
-    that ask for GPUs by namespace. `pending` has the namespaces and names of pods that wait.
+    `classes` has pods by their RuntimeClass, and `asking` those that ask for GPUs by namespace. `pending` has the node
+    and the RuntimeClass of pods with one that wait, by namespace and name.
     """
 
     programs: list[ProgramPod] = field(default_factory=list)
-    plugins: dict[str, set[str]] = field(default_factory=dict)
     rejected: dict[tuple[str, Owner], OwnerPods] = field(default_factory=dict)
     joining: dict[tuple[str, Owner], OwnerPods] = field(default_factory=dict)
     classes: dict[str, OwnerPods] = field(default_factory=dict)
     asking: dict[str, OwnerPods] = field(default_factory=dict)
-    pending: set[tuple[str, str]] = field(default_factory=set)
+    pending: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
 
 class SeenEvent(NamedTuple):
@@ -196,7 +117,6 @@ class SeenEvent(NamedTuple):
     namespace: str
     kind: str
     name: str
-    host: str
     message: str
 
 
@@ -212,6 +132,7 @@ class Limits(NamedTuple):
 class Template(NamedTuple):
     """A group of nodes that an autoscaler may add: what it says that each node offers, and its labels."""
 
+    namespace: str
     where: str
     resources: Mapping[str, int]
     labels: Mapping[str, str]
@@ -267,7 +188,8 @@ class Installation:
     """An installation of this webhook. `wanted` and `ready` count replicas; `wanted` is None without a Deployment.
 
     `endpoints` counts ready addresses of its Service; None if that is unknown. `mode` is the cap that the annotation of
-    its ConfigMap sets; None without one. `settings` are the installed ones; None if they cannot be read.
+    its ServiceAccount sets; None without one. `absent` names its objects for cap and guard that do not exist.
+    `settings` are the installed ones; None if they cannot be read.
     """
 
     namespace: str
@@ -277,6 +199,7 @@ class Installation:
     replicas: tuple[Replica, ...] = ()
     endpoints: int | None = None
     mode: str | None = None
+    absent: tuple[str, ...] = ()
     settings: Settings | None = None
 
     def __str__(self) -> str:
@@ -285,22 +208,30 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Everything that was read of a cluster. `lacking` says for a part why it is not known."""
+    """Everything that was read of a cluster. `lacking` says for a part why it is not known.
+
+    `programs` and the programs of `pods` are those that count; `unconfirmed` are the others. `plugins` has the
+    namespace and the owner of each plugin's pods by node.
+    """
 
     settings: Settings
     facts: Facts
     now: datetime
+    trust: Trust
     nodes: tuple[SeenNode, ...] = ()
     programs: tuple[Program, ...] = ()
     configurations: Mapping[str, Configurations] = field(default_factory=dict)
     policies: tuple[Mapping[str, Any], ...] = ()
     pods: SeenPods = field(default_factory=SeenPods)
+    plugins: Mapping[str, Set[tuple[str, str]]] = field(default_factory=dict)
+    unconfirmed: tuple[Unconfirmed, ...] = ()
     events: tuple[SeenEvent, ...] = ()
     limits: tuple[Limits, ...] = ()
     templates: tuple[Template, ...] = ()
     mounting_policies: tuple[str, ...] = ()
     hooks: tuple[Hook, ...] = ()
     installations: tuple[Installation, ...] = ()
+    unconfirmed_installations: tuple[str, ...] = ()
     expiries: tuple[Expiry, ...] = ()
     objects_named: Mapping[str, bool] = field(default_factory=dict)
     lacking: Mapping[Part, str] = field(default_factory=dict)
@@ -309,11 +240,22 @@ class Seen:
         """The DaemonSets of one program."""
         return [one for one in self.programs if one.role is role]
 
+    def administered(self, role: Role) -> list[Program]:
+        """The DaemonSets of one program in namespaces that administrators alone use."""
+        return [one for one in self.of(role) if one.namespace in self.trust.administered]
+
+    def of_nodes(self, one: Program, remedy: Advice) -> Advice:
+        """A remedy that changes nodes as a DaemonSet wants it; how to confirm one that a tenant may have written."""
+        if one.namespace in self.trust.administered:
+            return remedy
+        return Remedy("if you installed the DaemonSet, name it: ", naming(str(one)))
+
     def plugin_of(self, node: SeenNode) -> Program | None:
         """The DaemonSet of the plugin whose pods run on the node, or else would without its taints."""
         plugins = self.of(Role.PLUGIN)
-        running = self.pods.plugins.get(node.name, ())
-        there = [one for one in plugins if one.name in running] or [one for one in plugins if one.selects(node)]
+        running = self.plugins.get(node.name, ())
+        there = [one for one in plugins if (one.namespace, one.name) in running]
+        there = there or [one for one in plugins if one.selects(node)]
         return there[0] if there else None
 
     def chosen(self, node: SeenNode) -> Chosen | None:
@@ -327,7 +269,7 @@ class Seen:
         if found is None or found.texts is None:
             return None
         label = node.labels.get(CONFIG_LABEL)
-        key = label or (None if plugin.default is None else plugin.default.choose(found.texts.keys()))
+        key = plugin.key or label or (None if plugin.default is None else plugin.default.choose(found.texts.keys()))
         if key is None:
             return None
         if key == "":
@@ -340,10 +282,13 @@ class Seen:
         return filter(self.is_mps, self.nodes)
 
     def is_mps(self, node: SeenNode) -> bool:
-        """Whether a node shares through MPS by its configuration, or by its labels where that is unknown."""
+        """Whether a node shares through MPS by its configuration, or by its labels where that is unknown.
+
+        Only an administrator sets labels of nodes, so that they count more than a plugin that is presumed to be right.
+        """
         if node.runs_stack_itself:
             return False
-        chosen = self.chosen(node)
+        chosen = None if self.trust.presumed else self.chosen(node)
         if chosen is None or chosen.config is None:
             return node.is_labelled_mps
         return chosen.config.strategy == "mps"

@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.live.doctor.finding import Check, Finding, listed
+from webhook.live import words
+from webhook.live.doctor.finding import Check, Finding, in_namespace, listed
 from webhook.live.doctor.seen import Seen
-from webhook.policy.rules import ENFORCE_LABEL
+from webhook.live.remedy import Remedy
+from webhook.policy.commands import Command
+from webhook.policy.snapshot import ENFORCE_LABEL
 from webhook.report.lines import counted
 
 DEFAULT_PIPE: Final = "/tmp/nvidia-mps"  # noqa: S108 - the pipe directory of CUDA without the variable
-_MOST: Final = 20
-"""Owners that get a finding of their own."""
 
 
 def _rejected(seen: Seen) -> Iterator[Finding]:
     """Owners of pods that ended in UnexpectedAdmissionError, the most pods first."""
     owners = sorted(seen.pods.rejected.items(), key=lambda one: (-one[1].count, one[0]))
-    for (namespace, owner), pods in owners[:_MOST]:
+    for (namespace, owner), pods in owners:
         cause = f"{counted(pods.count, 'pod')} ended in UnexpectedAdmissionError"
         evidence = (f"on node {pods.node}: {pods.detail}",)
-        clean = f"kubectl -n {namespace} delete pods --field-selector status.phase=Failed"
+        clean = in_namespace(namespace, "delete", "pods", "--field-selector", "status.phase=Failed")
+        lost = ", which deletes each failed pod of the namespace with its log"
         if "maximum request size" in pods.detail or "too large" in pods.detail:
-            remedy = f"ask for 1 replica per container in {owner}, then {clean}"
+            remedy = Remedy("ask for 1 replica per container in ", words.reference(*owner), ", then ", clean, lost)
         else:
-            remedy = f"the kubelet had no device to give, as after a restart of the node or the plugin: {clean}"
-        yield Finding("pods-failed", "warning", f"{namespace}/{owner}", cause, evidence, remedy)
+            no_device = "the kubelet had no device to give, as after a restart of the node or the plugin: "
+            remedy = Remedy(no_device, clean, lost)
+        subject = f"{namespace}/{owner}"
+        yield Finding("pods-failed", "warning", subject, cause, evidence, remedy, (namespace,))
 
 
 def _joined(seen: Seen) -> Iterator[Finding]:
@@ -46,7 +50,8 @@ def _joined(seen: Seen) -> Iterator[Finding]:
     cause = f"{counted(count, 'pod')} {verb} {DEFAULT_PIPE} of the host: {effect}"
     remedy = f"remove the hostPath volume of {DEFAULT_PIPE} from them: the device plugin mounts its own pipe directory"
     more = f" and {len(owners) - 1} more" if len(owners) > 1 else ""
-    yield Finding("pipe-joins-all", "warning", owners[0] + more, cause, (f"owners: {listed(owners)}",), remedy)
+    evidence, namespaces = (f"owners: {listed(owners)}",), tuple(namespace for namespace, _ in seen.pods.joining)
+    yield Finding("pipe-joins-all", "warning", owners[0] + more, cause, evidence, remedy, namespaces)
 
 
 def _pod_security(seen: Seen) -> Iterator[Finding]:
@@ -62,11 +67,15 @@ def _pod_security(seen: Seen) -> Iterator[Finding]:
         if namespace in levels and namespace not in exempt and level != "privileged":
             cause = f"its Pod Security level {level} forbids hostPath, so that its pods do not get {mount.mps_root}"
             evidence = (f"{counted(pods.count, 'GPU pod')}, such as {pods.detail}",)
-            remedy = (
+            allow = words.label(ENFORCE_LABEL, "privileged")
+            remedy = Remedy(
                 "set injections.pipeMount.enabled: false if the device plugin runs MPS, since it mounts the directory "
-                f"itself; otherwise: kubectl label namespace {namespace} {ENFORCE_LABEL}=privileged --overwrite"
+                "itself; otherwise: ",
+                Command("kubectl", "label", "namespace", words.namespace(namespace), allow, "--overwrite"),
+                ", which lets everyone who may create pods there become root on the nodes",
             )
-            yield Finding("pod-security-mount", "warning", f"namespace {namespace}", cause, evidence, remedy)
+            subject = f"namespace {namespace}"
+            yield Finding("pod-security-mount", "warning", subject, cause, evidence, remedy, (namespace,))
 
 
 CHECKS = (

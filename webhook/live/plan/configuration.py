@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.cluster.device_plugin import Texts, device_plugin, parse_config_map
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import Evaluated, evaluate
-from webhook.dryrun.evidence.objects import decoded
+from webhook.dryrun.evidence import decoded
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source, documents
-from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import DevicePlugin
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
-from webhook.policy.sharing.context import as_object
-from webhook.policy.sharing.defaults import DefaultRule
+from webhook.policy.sharing.objects import DefaultRule, as_object
 from webhook.policy.verdict import Severity
 
 _FILE: Final = "config"
@@ -46,10 +45,14 @@ def new_plugin(source: Source, known: DevicePlugin | None, settings: Settings) -
         raise InputError([Diagnostic(source.file, 1, 1, f"no configuration of the device plugin; {wanted}")])
     if "kind" in value:
         warnings = _checked(checked_objects(source), known, settings)
-        return NewPlugin(_parsed(source, _texts(source, value), known), warnings)
+        found: tuple[str, Texts] | None = decoded(dict(value), parse_config_map)
+        if found is None or not found[1]:
+            problem = "this ConfigMap holds no configuration of the device plugin"
+            raise InputError([Diagnostic(source.file, 1, 1, problem)])
+        return NewPlugin(_parsed(source, found[1], known), warnings)
     own = Manifest(source.file, document, (), as_object(value))
     warnings = _checked([own], known, settings)
-    default = _FILE if known is None or not known.default_config else known.default_config
+    default = (known and known.default_config) or _FILE
     read = _parsed(source, {default: source.data}, known)
     others = () if known is None else (one for one in known.configs or () if one.name != default)
     return NewPlugin(replace(read, configs=(*(read.configs or ()), *others), default_config=default), warnings)
@@ -60,7 +63,7 @@ def _checked(
 ) -> tuple[str, ...]:
     """What the checks of configurations warn of. Raises InputError for what they deny."""
     version = None if known is None else DevicePlugin(version=known.version)
-    evaluator = Evaluator.of(settings, Facts(device_plugin=version))
+    evaluator = OfflineEvaluator.of(settings, Facts(device_plugin=version))
     denied: list[Diagnostic] = []
     warned: list[str] = []
     for one in found:
@@ -68,9 +71,9 @@ def _checked(
         if isinstance(evaluated, Diagnostic):
             denied.append(evaluated)
         for each in evaluated.result().findings if isinstance(evaluated, Evaluated) else ():
-            said = f"{each.finding.code} {each.finding.message}; {each.finding.remedy}"
+            said = f"{each.code} {each.message}; {each.remedy}"
             place = Diagnostic(one.file, each.line, each.column, said)
-            if each.finding.severity is Severity.DENY:
+            if each.severity is Severity.DENY:
                 denied.append(place)
             else:
                 warned.append(str(place))
@@ -79,21 +82,12 @@ def _checked(
     return tuple(warned)
 
 
-def _texts(source: Source, value: Mapping[str, Any]) -> Texts:
-    """The configurations of a ConfigMap by key. Raises InputError."""
-    found: tuple[str, Texts] | None = decoded(dict(value), parse_config_map)
-    if found is None or not found[1]:
-        raise InputError([Diagnostic(source.file, 1, 1, "this ConfigMap holds no configuration of the device plugin")])
-    return found[1]
-
-
 def _parsed(source: Source, texts: Texts, known: DevicePlugin | None) -> DevicePlugin:
     """The facts that the texts give, with those that a new configuration does not change. Raises InputError."""
-    version = None if known is None else known.version
-    read, problems = device_plugin(DevicePluginSource((source.file,), None, version), {source.file: {"": texts}}, None)
+    known = known or DevicePlugin()
+    named = DevicePluginSource((source.file,), None, known.version)
+    read, problems = device_plugin(named, {source.file: {"": texts}}, None)
     if problems:
         raise InputError(Diagnostic(source.file, 0, 0, problem) for problem in problems)
-    default = None if known is None else known.default_config
-    if default not in texts:
-        default = DefaultRule().choose(texts.keys())
-    return replace(read, default_config=default, runtime_class=None if known is None else known.runtime_class)
+    default = known.default_config if known.default_config in texts else DefaultRule().choose(texts.keys())
+    return replace(read, default_config=default, runtime_class=known.runtime_class)

@@ -8,13 +8,12 @@ from typing import NamedTuple
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
 from webhook.manifests import Manifest
-from webhook.policy.context import Origin
+from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import Evaluator, exemption
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import MalformedError, members, text
 from webhook.policy.verdict import Decision
-from webhook.policy.workloads.extracted import ExtractedPod
-from webhook.policy.workloads.kinds import group_of, is_pod
+from webhook.policy.workloads.kinds import ExtractedPod, group_of, is_pod
 from webhook.report.model import Subject
 
 MOST_WANTED = 1_000_000
@@ -49,7 +48,7 @@ class Fitter:
         self._namespace = namespace
         self._free = {
             (node.name, resource): max(0, amount - held.get((node.name, resource), 0))
-            for node in evaluator.ruleset.facts.nodes or ()
+            for node in evaluator.snapshot.facts.nodes or ()
             for resource, amount in node.resources.items()
         }
 
@@ -72,7 +71,7 @@ class Fitter:
         namespace = own or manifest.namespace or self._namespace or DEFAULT_NAMESPACE
         version, kind = text(value, "apiVersion", ()), text(value, "kind", ())
         group, evaluator = group_of(version), self._evaluator
-        origin = Origin(namespace, is_final_hook=not is_pod(group, kind), groups=())
+        origin = RequestContext(namespace, is_final_hook=not is_pod(group, kind), groups=())
         pods = evaluator.pods(value, group, kind)
         placed: dict[str, int] = {}
         wanted = sum(self._place(one, origin, placed) for one in pods)
@@ -82,7 +81,7 @@ class Fitter:
         nodes = () if is_denied else tuple(sorted(placed.items()))
         return Fit(Subject(version, kind, namespace, name or stem), wanted, nodes, is_denied)
 
-    def _place(self, extracted: ExtractedPod, origin: Origin, placed: dict[str, int]) -> int:
+    def _place(self, extracted: ExtractedPod, origin: RequestContext, placed: dict[str, int]) -> int:
         """Place the pods of a template, and return how many it wants; 0 for pods without GPUs."""
         context = self._evaluator.context(extracted, origin)
         peaks = {name: -(-peak // NANO) for name, peak in context.requests.peaks.items()}

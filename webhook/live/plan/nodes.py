@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from webhook.live.sharing import Offer, offers
+from webhook.live.sharing import Offer, offers, replicas_of
 from webhook.policy.placement.cluster_objects import Node, PluginConfig
-from webhook.policy.placement.configured import card
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.memory import CardLabels
+from webhook.policy.placement.nearest import card
 from webhook.policy.placement.node_classes import (
     CAPABLE,
     CARD_COUNT,
@@ -52,7 +51,7 @@ def planned_nodes(settings: Settings, before: Facts, after: Facts) -> PlannedNod
         planned = node
         if resources and becomes is None:
             kept.append(node.name)
-        elif resources and becomes is not None and not (was is not None and _equal(was, becomes)):
+        elif resources and becomes is not None and not (was is not None and replace(was, name=becomes.name) == becomes):
             amounts = _amounts(node, resources, was, becomes)
             if amounts is None:
                 unknown.append(node.name)
@@ -62,11 +61,6 @@ def planned_nodes(settings: Settings, before: Facts, after: Facts) -> PlannedNod
                 restarts.add(node.name)
         nodes.append(planned)
     return PlannedNodes(tuple(nodes), frozenset(restarts), tuple(kept), tuple(unknown))
-
-
-def _equal(one: PluginConfig, other: PluginConfig) -> bool:
-    """Whether two configurations do the same, whatever their names."""
-    return replace(one, name="") == replace(other, name="")
 
 
 def _amounts(
@@ -92,7 +86,8 @@ def _amounts(
 def _cards(node: Node, base: str, was: PluginConfig | None) -> int | None:
     """How many devices stand behind a resource: by the label for cards, else by the amount and its replicas."""
     labelled = integer(node.labels.get(CARD_COUNT, "")) if base == CARD else None
-    if labelled is not None and labelled > 0 and not _has_mig(node):
+    has_mig = any("/mig-" in name for name in node.resources)  # whose cards the label counts as well
+    if labelled and labelled > 0 and not has_mig:
         return labelled
     for name in (base, base + RENAMED):
         if amount := node.resources.get(name, 0):
@@ -101,17 +96,12 @@ def _cards(node: Node, base: str, was: PluginConfig | None) -> int | None:
     return None
 
 
-def _has_mig(node: Node) -> bool:
-    """Whether the node offers MIG devices, whose cards the label counts as well."""
-    return any("/mig-" in name for name in node.resources)
-
-
 def _replicas(node: Node, name: str, was: PluginConfig | None) -> int:
     """The replicas of a device under a name; 0 if they are unknown."""
     if was is not None:
         return next((one.replicas for one in was.resources if one.name == name), 1) or 1
     if name.removesuffix(RENAMED) == CARD and (REPLICAS in node.labels or node.labels.get(STRATEGY) != "none"):
-        return CardLabels(None, node.labels.get(REPLICAS, "")).replicas_per_card
+        return replicas_of(node.labels.get(REPLICAS, ""))
     return 1
 
 
@@ -151,9 +141,10 @@ def node_changes(
     new = {(one.node, one.resource): one for one in offers(settings, after)}
     for key in sorted(old.keys() | new.keys()):
         was, becomes = old.get(key), new.get(key)
-        if was != becomes and not (_is_nothing(was) and _is_nothing(becomes)):
+        if was != becomes and (total(was) or total(becomes)):
             yield NodeChange(*key, was, becomes, held.get(key, 0))
 
 
-def _is_nothing(offer: Offer | None) -> bool:
-    return offer is None or not offer.total
+def total(offer: Offer | None) -> int:
+    """How much of a resource a node offers."""
+    return 0 if offer is None else offer.total

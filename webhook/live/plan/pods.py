@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from webhook.cluster.objects import Object
-from webhook.live.plan.nodes import NodeChange
+from webhook.cluster.reading import Object, entries, part
+from webhook.live.plan.nodes import NodeChange, total
 from webhook.live.pods import FINISHED, LivePod, live_pod
-from webhook.policy.placement.memory import ANNOTATION, mebibytes_of
 from webhook.policy.pods.client_limits import ANNOTATIONS, memory
 from webhook.policy.pods.pod import MEMORY
 from webhook.policy.pods.requests import Lookup
@@ -19,13 +18,9 @@ _PINNED = next(one for one in ANNOTATIONS if one.variable == MEMORY)
 
 
 class GpuPod(NamedTuple):
-    """A pod that asks for GPUs, and the MiB of a replica that it counts on: by annotation, or by its own limit.
-
-    0 where it names none.
-    """
+    """A pod that asks for GPUs, and the MiB of a replica that it counts on by its own limit; 0 without one."""
 
     pod: LivePod
-    asked: int
     limit: float
 
 
@@ -34,32 +29,22 @@ def gpu_pod(found: Object, lookup: Lookup) -> GpuPod | None:
     pod = live_pod(found, lookup)
     if not pod.requests or pod.phase in FINISHED:
         return None
-    annotations = (found.get("metadata") or {}).get("annotations") or {}
-    asked = 0
-    with suppress(ValueError):
-        asked = mebibytes_of(annotations.get(ANNOTATION))
-    texts = (*_annotated(annotations.get(_PINNED.key)), *_variables(found.get("spec") or {}))
-    limits = [limit for text in texts for limit in _limits(text)]
-    return GpuPod(pod, asked, max(limits, default=0))
-
-
-def _annotated(value: object) -> Iterator[str]:
-    """The value of the variable that the annotation of the limit sets, if it is well-formed."""
-    if isinstance(value, str):
+    annotation = part(found, "metadata", "annotations").get(_PINNED.key)
+    texts = [
+        one.get("value")
+        for key in ("initContainers", "containers")
+        for container in entries(found, "spec", key)
+        for one in entries(container, "env")
+        if one.get("name") == MEMORY
+    ]
+    limit: float = 0
+    with suppress(ValueError):  # a value that is not well-formed sets no limit
+        texts += [_PINNED.write(annotation)] if isinstance(annotation, str) else []
+    for text in texts:
         with suppress(ValueError):
-            yield _PINNED.write(value)
-
-
-def _variables(spec: Mapping[str, Any]) -> Iterator[object]:
-    for part in ("initContainers", "containers"):
-        for container in spec.get(part) or ():
-            yield from (one.get("value") for one in container.get("env") or () if one.get("name") == MEMORY)
-
-
-def _limits(text: object) -> Iterator[float]:
-    if isinstance(text, str):
-        with suppress(ValueError):
-            yield from (one.mebibytes for one in memory(text))
+            for one in memory(text) if isinstance(text, str) else ():
+                limit = max(limit, one.mebibytes)
+    return GpuPod(pod, limit)
 
 
 def held_amounts(pods: Iterable[GpuPod]) -> dict[tuple[str, str], int]:
@@ -94,13 +79,12 @@ def unfit(changes: Sequence[NodeChange], pods: Sequence[GpuPod]) -> Iterator[Unf
                 there.setdefault((one.pod.node, resource), []).append(one)
     for change in changes:
         holders = there.get((change.node, change.resource), [])
-        total = 0 if change.after is None else change.after.total
-        was = 0 if change.before is None else change.before.total
-        if change.held > total and total < was:
+        becomes = total(change.after)
+        if change.held > becomes and becomes < total(change.before):
             order = sorted(
                 holders, key=lambda one: (-one.pod.requests[change.resource], one.pod.namespace, one.pod.name)
             )
-            yield Unfit(change.node, change.resource, change.held, total, False, tuple(one.pod for one in order))
+            yield Unfit(change.node, change.resource, change.held, becomes, False, tuple(one.pod for one in order))
         share = None if change.after is None else change.after.share
         before = None if change.before is None else change.before.share
         if share is not None and before is not None and share < before:
@@ -111,10 +95,9 @@ def _by_memory(change: NodeChange, holders: Sequence[GpuPod], before: int, share
     """The pods that count on more memory than the smaller share, and did not do so in vain before."""
     sizes: dict[int, list[LivePod]] = {}
     for one in holders:
-        for size in (one.asked, int(one.limit)):
-            if share < size <= before:
-                sizes.setdefault(size, []).append(one.pod)
-                break
+        size = int(one.limit)
+        if share < size <= before:
+            sizes.setdefault(size, []).append(one.pod)
     for size, those in sorted(sizes.items()):
         yield Unfit(change.node, change.resource, size, share, True, tuple(those))
 
@@ -140,8 +123,7 @@ def capacities(changes: Sequence[NodeChange], totals: Mapping[str, int], pods: I
         asked.update(one.pod.requests)
     more: Counter[str] = Counter()
     for change in changes:
-        more[change.resource] += 0 if change.after is None else change.after.total
-        more[change.resource] -= 0 if change.before is None else change.before.total
+        more[change.resource] += total(change.after) - total(change.before)
     for resource, difference in sorted(more.items()):
         if difference:
             before = totals.get(resource, 0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
+from webhook.live.answer import code, lines_of_unread
 from webhook.live.audit.report import outcome_data, row_data
-from webhook.live.plan.dra import DraRow, Effect
 from webhook.live.plan.fit import Fit
 from webhook.live.plan.nodes import NodeChange
 from webhook.live.plan.pods import Capacity, Unfit
@@ -19,8 +19,8 @@ from webhook.live.top import MOST_HOLDERS
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Finding
-from webhook.report.lines import counted, hanging
-from webhook.report.table import table
+from webhook.report.exit_codes import ExitCode
+from webhook.report.lines import counted, hanging, table
 
 _SHOWN = 10
 """Names in one line of text."""
@@ -44,9 +44,11 @@ class Plan:
     verdicts: tuple[VerdictChange, ...] = ()
     unfit: tuple[Unfit, ...] = ()
     restarts: tuple[Restart, ...] = ()
-    dra: tuple[DraRow, ...] = ()
     fits: tuple[Fit, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def exit_code(self, unread: int) -> ExitCode:
+        return code(unread, is_bad=self.is_worse)
 
     @property
     def is_worse(self) -> bool:
@@ -56,28 +58,28 @@ class Plan:
             or any(one.turn.is_worse for one in self.verdicts)
             or any(one.is_short for one in self.capacity)
             or any(one.is_short for one in self.fits)
-            or any(one.effect is not Effect.UNCHANGED for one in self.dra)
         )
 
     def as_data(self) -> dict[str, Any]:
         return {
             "worse": self.is_worse,
-            "nodes": [_node_data(one) for one in self.nodes],
+            "nodes": [
+                {**one._asdict(), "before": _offer_data(one.before), "after": _offer_data(one.after)}
+                for one in self.nodes
+            ],
             "capacity": [{**one._asdict(), "short": one.is_short} for one in self.capacity],
             "verdicts": [_verdict_data(one) for one in self.verdicts],
             "unfit": [_unfit_data(one) for one in self.unfit],
             "restarts": [one._asdict() for one in self.restarts],
-            "dra": [_dra_data(one) for one in self.dra],
             "fits": [_fit_data(one) for one in self.fits],
             "notes": list(self.notes),
         }
 
-    def lines(self, width: int | None) -> Iterator[str]:
+    def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
         parts = (
             ("Nodes", self._of_nodes(width)),
             ("Pods that no longer fit", self._of_pods(width)),
             ("Verdicts", self._of_verdicts(width)),
-            ("With dynamic resource allocation", self._of_dra(width)),
             ("Pods of the manifests", self._of_fits(width)),
             ("Restart the device plugin in this order", self._of_restarts(width)),
             ("Notes", (line for note in self.notes for line in hanging(" ", printable(note, 1024), width, "    "))),
@@ -91,7 +93,8 @@ class Plan:
                     is_empty = False
                 yield line
         if is_empty:
-            yield "nothing changes"
+            yield "nothing changes" + (" of what could be read" if unread else "")
+        yield from lines_of_unread(unread, width)
 
     def _of_nodes(self, width: int | None) -> Iterator[str]:
         if self.nodes:
@@ -115,24 +118,10 @@ class Plan:
         for one in self.verdicts:
             pods = f", {counted(one.row.pods, 'pod')}" if one.row.subject.kind != "Pod" else ""
             yield from hanging(f"  {one.turn.value}:", f"{printable(one.row.where, 512)}{pods}", width, "    ")
-            for finding in one.new:
-                yield from hanging(
-                    f"    + {finding.code}", f"{finding.severity.label}: {finding.message}", width, "      "
-                )
-            for finding in one.gone:
-                yield from hanging(
-                    f"    - {finding.code}", f"{finding.severity.label}: {finding.message}", width, "      "
-                )
-
-    def _of_dra(self, width: int | None) -> Iterator[str]:
-        for effect in sorted(Effect, reverse=True):
-            those = [one.row for one in self.dra if one.effect is effect]
-            if effect is Effect.UNCHANGED and those:
-                yield f"  {effect.label}: {counted(len(those), 'object')}"
-                continue
-            for row in those:
-                pods = f", {counted(row.pods, 'pod')}" if row.subject.kind != "Pod" else ""
-                yield from hanging(f"  {effect.label}:", f"{printable(row.where, 512)}{pods}", width, "    ")
+            for sign, findings in (("+", one.new), ("-", one.gone)):
+                for finding in findings:
+                    said = f"{finding.severity.label}: {finding.message}"
+                    yield from hanging(f"    {sign} {finding.code}", said, width, "      ")
 
     def _of_fits(self, width: int | None) -> Iterator[str]:
         for one in self.fits:
@@ -178,16 +167,6 @@ def _names(pods: Sequence[LivePod]) -> str:
     return printable(f"{shown}{more}", 4096)
 
 
-def _node_data(change: NodeChange) -> dict[str, Any]:
-    return {
-        "node": change.node,
-        "resource": change.resource,
-        "before": _offer_data(change.before),
-        "after": _offer_data(change.after),
-        "held": change.held,
-    }
-
-
 def _offer_data(offer: Offer | None) -> dict[str, Any] | None:
     if offer is None:
         return None
@@ -215,11 +194,6 @@ def _unfit_data(one: Unfit) -> dict[str, Any]:
     )
     pods = [{"namespace": pod.namespace, "name": pod.name} for pod in one.pods[:MOST_HOLDERS]]
     return {"node": one.node, "resource": one.resource, **amounts, "pods": pods, "podCount": len(one.pods)}
-
-
-def _dra_data(one: DraRow) -> dict[str, Any]:
-    by_pod = {"checkedPod": one.row.by_pod} if one.row.by_pod else {}
-    return {"object": one.row.subject.as_data(), "pods": one.row.pods, **by_pod, "effect": one.effect.label}
 
 
 def _fit_data(one: Fit) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from webhook.cluster.objects import POD, Object, Objects
 from webhook.cluster.served import Served
 from webhook.diagnostics import Diagnostic
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.live.audit.census import take
 from webhook.live.audit.outcome import Auditor
 from webhook.live.plan.configuration import NewPlugin
-from webhook.live.plan.dra import DraChecker, dra_rows
 from webhook.live.plan.fit import Fitter
 from webhook.live.plan.nodes import PlannedNodes, node_changes, planned_nodes
 from webhook.live.plan.pods import GpuPod, capacities, gpu_pod, held_amounts, unfit
@@ -21,7 +21,6 @@ from webhook.live.plan.report import Plan, Restart
 from webhook.live.plan.verdicts import verdict_changes
 from webhook.live.sharing import offers
 from webhook.manifests import Manifest
-from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
@@ -30,8 +29,8 @@ from webhook.policy.settings.settings import Settings
 class Worlds(NamedTuple):
     """The cluster before and after a change. `planned` is None where the device plugin stays as it is."""
 
-    before: Evaluator
-    after: Evaluator
+    before: OfflineEvaluator
+    after: OfflineEvaluator
     planned: PlannedNodes | None
     notes: tuple[str, ...]
 
@@ -40,24 +39,15 @@ class Worlds(NamedTuple):
         return self.before is not self.after
 
 
-class Question(NamedTuple):
-    """What a plan is about besides the two worlds: a namespace, None for all, and which answers it wants."""
-
-    namespace: str | None
-    query: Mapping[str, str]
-    to_dra: bool = False
-    manifests: Sequence[Manifest | Diagnostic] = ()
-
-
 def worlds(settings: Settings, facts: Facts, wanted: Settings, plugin: NewPlugin | None) -> Worlds:
     """The worlds for settings that change, and for a new configuration of the device plugin."""
-    before = Evaluator.of(settings, facts)
+    before = OfflineEvaluator.of(settings, facts)
     if plugin is None:
-        return Worlds(before, before if wanted == settings else Evaluator.of(wanted, facts), None, ())
+        return Worlds(before, before if wanted == settings else OfflineEvaluator.of(wanted, facts), None, ())
     becomes = replace(facts, device_plugin=plugin.plugin)
     planned = planned_nodes(settings, facts, becomes)
     becomes = replace(becomes, nodes=None if facts.nodes is None else planned.nodes)
-    return Worlds(before, Evaluator.of(wanted, becomes), planned, (*plugin.warnings, *_notes(planned)))
+    return Worlds(before, OfflineEvaluator.of(wanted, becomes), planned, (*plugin.warnings, *_notes(planned)))
 
 
 def _notes(planned: PlannedNodes) -> Iterator[str]:
@@ -68,65 +58,53 @@ def _notes(planned: PlannedNodes) -> Iterator[str]:
         yield f"node {name}: neither labels nor amounts show how many cards it has, so that it is left out; {remedy}"
 
 
-class _Pods:
-    """Collects the pods that ask for GPUs, by the names of both worlds."""
+async def plan(
+    objects: Objects,
+    two: Worlds,
+    kinds: Sequence[Served],
+    namespace: str | None,
+    query: Mapping[str, str],
+    manifests: Sequence[Manifest | Diagnostic] = (),
+) -> Plan:
+    """Read what lives in a namespace, None for all, and say what the change does to it.
 
-    def __init__(self, *settings: Settings) -> None:
-        resources = {one.name: one for each in settings for one in each.resources}
-        self._lookup = GpuResources(tuple(resources.values())).find
-        self.found: list[GpuPod] = []
+    Raises InputError for the manifests, of which the plan says where they fit.
+    """
+    settings, facts = two.before.snapshot.settings, two.before.snapshot.facts
+    resources = {one.name: one for each in (settings, two.after.snapshot.settings) for one in each.resources}
+    lookup = GpuResources(tuple(resources.values())).find
+    pods: list[GpuPod] = []
 
-    def add(self, found: Object) -> None:
-        pod = gpu_pod(found, self._lookup)
-        if pod is not None:
-            self.found.append(pod)
+    def add(found: Object) -> None:
+        if (pod := gpu_pod(found, lookup)) is not None:
+            pods.append(pod)
 
-
-async def plan(objects: Objects, two: Worlds, kinds: Sequence[Served], question: Question) -> Plan:
-    """Read what lives in the cluster, and say what the change does to it. Raises InputError for the manifests."""
-    settings, facts = two.before.ruleset.settings, two.before.ruleset.facts
-    pods = _Pods(settings, two.after.ruleset.settings)
-    whole = question.namespace is None and not question.query
-    namespace, query = question.namespace, question.query
-    rows, dra = [], []
+    is_whole = namespace is None and not query
+    rows = []
     if two.differ:
-        each = pods.add if whole else _ignored
-        checker = Auditor([two.before, two.after])
-        rows = (await take(objects, checker, kinds, namespace, query, each)).rows()
-    if question.to_dra:
-        dra = dra_rows((await take(objects, DraChecker(two.before), kinds, namespace, query)).rows())
-    if (two.planned is not None or question.manifests) and not (two.differ and whole):
-        await _read(objects, namespace, pods)
-    held = held_amounts(pods.found)
-    changes = tuple(node_changes(settings, facts, two.after.ruleset.facts, held)) if two.planned is not None else ()
+        auditor = Auditor([two.before, two.after])
+        rows = (await take(objects, auditor, kinds, namespace, query, add if is_whole else lambda _pod: None)).rows()
+    if (two.planned is not None or manifests) and not (two.differ and is_whole):
+        # Pods of all namespaces hold replicas; those of one are read where no more is allowed.
+        for space in dict.fromkeys((None, namespace)):
+            if space is None or objects.lacks(POD):
+                async for page in objects.pages(POD, space):
+                    for one in page:
+                        add(one)
+    held = held_amounts(pods)
+    changes = tuple(node_changes(settings, facts, two.after.snapshot.facts, held)) if two.planned is not None else ()
     totals: Counter[str] = Counter()
     for offer in offers(settings, facts):
         totals[offer.resource] += offer.total
     return Plan(
         changes,
-        tuple(capacities(changes, totals, pods.found)),
+        tuple(capacities(changes, totals, pods)),
         tuple(verdict_changes(rows)),
-        tuple(unfit(changes, pods.found)),
+        tuple(unfit(changes, pods)),
         tuple(_restarts(two.planned, held)),
-        tuple(dra),
-        tuple(Fitter(two.after, held, namespace or "").fits(question.manifests)),
+        tuple(Fitter(two.after, held, namespace or "").fits(manifests)),
         two.notes,
     )
-
-
-def _ignored(_pod: Object) -> None:
-    """Leave out a pod that is read again with all others."""
-
-
-async def _read(objects: Objects, namespace: str | None, pods: _Pods) -> None:
-    """Read the pods of all namespaces, since they hold replicas; those of one where that is not allowed."""
-    async for page in objects.pages(POD, None):
-        for one in page:
-            pods.add(one)
-    if namespace is not None and objects.lacks(POD):
-        async for page in objects.pages(POD, namespace):
-            for one in page:
-                pods.add(one)
 
 
 def _restarts(planned: PlannedNodes | None, held: Mapping[tuple[str, str], int]) -> Iterable[Restart]:

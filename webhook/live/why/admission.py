@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from webhook.cluster.reading import is_true, word
 from webhook.live.pods import UNEXPECTED
+from webhook.live.remedy import Advice, Remedy
 from webhook.live.why.case import Case
 from webhook.live.why.cause import Cause
 from webhook.live.why.event import first
-from webhook.live.why.pod_state import node_name, phase
-from webhook.live.why.reading import word
+from webhook.live.why.pod_state import phase
 
 _SEVERAL: Final = re.compile(r"maximum request size|request for .* too large|invalid allocation request", re.ASCII)
 """The device plugin's words, which differ between versions (NVIDIA/k8s-device-plugin internal/rm `ValidateRequest`)."""
@@ -31,11 +32,13 @@ def causes(case: Case) -> Iterator[Cause]:
     if pod is None or phase(pod) != "Failed":
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
-    node = node_name(pod)
-    evidence = [f"node {node}: {said}"] if said else []
+    node = case.node_name
+    evidence = [f"node {node}: {said}" if said else ""]
     if reason == UNEXPECTED:
         event = first(case.events, (UNEXPECTED,))
-        yield _unexpected(case, said or (event.message if event else ""), evidence or ([str(event)] if event else []))
+        if not said and event is not None:
+            said, evidence = event.message, [str(event)]
+        yield _unexpected(case, said, evidence)
     elif reason.startswith(_OUT_OF):
         lacking = reason.removeprefix(_OUT_OF)
         summary = (
@@ -53,18 +56,24 @@ def causes(case: Case) -> Iterator[Cause]:
 
 
 def _unexpected(case: Case, said: str, evidence: list[str]) -> Cause:
+    job = next((found for kind, found in case.makers if kind == "Job" and is_true(found, "Complete")), None)
+    if job is not None:
+        summary = (
+            f"Job {word(job, 'metadata', 'name')} has completed: the kubelet restarted, and rejected its finished pod"
+        )
+        return Cause("devices-unavailable", summary, evidence, case.of_pod("delete"))
     if _UNAVAILABLE.search(said):
         summary = "the kubelet had fewer healthy devices than the pod asks for, as after a restart of the device plugin"
         return Cause("devices-unavailable", summary, evidence, _again(case))
     if _SEVERAL.search(said):
         summary = "a container asks for more than one replica, which the device plugin refuses"
-        remedy = f"ask for 1, or require nodes with whole cards: {case.edit}"
+        remedy = case.by_edit("ask for 1, or require nodes with whole cards")
         return Cause("more-than-one-replica", summary, evidence, remedy)
     summary = "the kubelet or a device plugin rejected the pod"
     return Cause("unexpected-admission", summary, evidence, _again(case))
 
 
-def _again(case: Case) -> str:
+def _again(case: Case) -> Advice:
     """How to try again: a failed pod never does so itself, and a controller makes another one."""
-    name = f"kubectl delete pod {case.pod_name} -n {case.namespace}"
-    return name if case.makers else f"{name}, then create it again"
+    delete = case.of_pod("delete")
+    return delete if case.makers else Remedy(delete, ", then create it again")

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from webhook.live.pods import Holding, controller
+from webhook.cluster.reading import Object, controller, entries, part, word
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.live.chain import Chain
+from webhook.live.pods import Holding
+from webhook.live.remedy import Advice, Remedy
 from webhook.live.why.cause import Reference
 from webhook.live.why.event import Event
-from webhook.live.why.reading import Object, entries, part, word
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import Evaluator
+from webhook.live.words import named, reference, within
+from webhook.policy.commands import Command, Word
+from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings
+
+DOCTOR: Final = Command("kubectl", "gpushare", "doctor")
+HOLDERS: Final = Command("kubectl", "gpushare", "top", "-A")
+"""Shows who holds replicas."""
+
+
+def describe_node(name: str) -> Command:
+    """The command that shows a node."""
+    return Command("kubectl", "describe", "node", named("node", name))
 
 
 class Neighbour(NamedTuple):
@@ -32,9 +45,22 @@ class Held(NamedTuple):
     by_node: Mapping[tuple[str, str], Sequence[Holding]]
     is_complete: bool
 
+    def of(self, node: Node, resource: str) -> Sequence[Holding]:
+        """Who holds a resource of a node."""
+        return self.by_node.get((node.name, resource), ())
 
-@dataclass(frozen=True, slots=True)
-class Log:
+    def has_room(self, node: Node, wanted: Mapping[str, int]) -> bool:
+        """Whether so many units of each resource are free on a node."""
+        return all(
+            node.resources.get(name, 0) - sum(one.amount for one in self.of(node, name)) >= units
+            for name, units in wanted.items()
+        )
+
+
+UNKNOWN_HOLDERS: Final = Held({}, is_complete=False)
+
+
+class Log(NamedTuple):
     """The end of a container's log."""
 
     container: str
@@ -46,17 +72,19 @@ class Around:
     """What surrounds a pod. None where it was not read, because the state needs none of it, or rights lack.
 
     `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, `is_gone` that
-    this node does not exist, `neighbours` are the pods on it.
+    this node does not exist, `neighbours` are the pods on it. `chains` are those of the nodes that could take the pod
+    but offer too little, the likeliest first, or that of its node.
     """
 
     facts: Facts = field(default_factory=Facts)
     context: PodContext | None = None
-    held: Held | None = None
+    held: Held = UNKNOWN_HOLDERS
     node: Object | None = None
     known_node: Node | None = None
     is_gone: bool = False
     neighbours: Sequence[Neighbour] | None = None
     log: Log | None = None
+    chains: Sequence[Chain] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +106,47 @@ class Case:
     around: Around = field(default_factory=Around)
 
     @property
-    def to_edit(self) -> str:
-        """The object whose template a user edits to change the pod, as `kubectl edit` takes it."""
-        kind, found = self.makers[0] if self.makers else (self.of.kind, self.found)
-        namespace = word(found, "metadata", "namespace") or self.of.namespace
-        return f"{kind.lower()}/{word(found, 'metadata', 'name')} -n {namespace}"
+    def top(self) -> tuple[str, Object]:
+        """The topmost known object that makes the pod, with its kind; the object itself where none does."""
+        return self.makers[0] if self.makers else (self.of.kind, self.found)
 
     @property
-    def edit(self) -> str:
+    def to_edit(self) -> tuple[Word | str, ...]:
+        """The object whose template a user edits to change the pod, as `kubectl edit` takes it."""
+        kind, found = self.top
+        place, name = word(found, "metadata", "namespace") or self.of.namespace, word(found, "metadata", "name")
+        hashed = f"-{word(self.pod, 'metadata', 'labels', 'pod-template-hash')}"
+        if kind == "ReplicaSet" and hashed != "-" and name.endswith(hashed):  # that of a Deployment that was not read
+            kind, name = "Deployment", name.removesuffix(hashed)
+        return reference(kind, name), *within(place)
+
+    @property
+    def edit(self) -> Advice:
         """How a user changes the pod: through what makes it. The spec of a pod, and of a Job, cannot be changed."""
         owner = controller(part(self.pod, "metadata")) if self.of.kind == "Pod" and not self.makers else None
         if owner is not None:
-            return f"kubectl edit {owner.kind.lower()}/{owner.name} -n {self.namespace}"
-        if self.to_edit.startswith(("pod/", "job/")):
-            return "edit the manifest, then kubectl replace --force -f FILE"
-        return f"kubectl edit {self.to_edit}"
+            return self.kubectl("edit", reference(owner.kind, owner.name))
+        if self.top[0] in ("Pod", "Job"):
+            replace = Command("kubectl", "replace", "--force", "-f", "FILE")
+            return Remedy("edit the manifest, then ", replace, ", which ends the program and creates the object again")
+        return Command("kubectl", "edit", *self.to_edit)
+
+    def by_edit(self, change: str) -> Remedy:
+        """A change of the pod, and how a user edits it."""
+        return Remedy(change, ": ", self.edit)
+
+    def kubectl(self, *words: Word | str) -> Command:
+        """A command of kubectl in the namespace of the object."""
+        return Command("kubectl", *words, *within(self.namespace))
+
+    def of_pod(self, *verb: str) -> Command:
+        """A command of kubectl about the pod."""
+        return Command("kubectl", *verb, "pod", *self.pod_words)
+
+    @property
+    def node_name(self) -> str:
+        """The node that the pod is bound to; empty for none."""
+        return word(self.pod, "spec", "nodeName")
 
     @property
     def pod_name(self) -> str:
@@ -100,12 +154,17 @@ class Case:
         return word(self.pod, "metadata", "name")
 
     @property
+    def pod_words(self) -> tuple[Word | str, ...]:
+        """The pod as words of a command."""
+        return named("pod", self.pod_name), *within(self.namespace)
+
+    @property
     def namespace(self) -> str:
         """The namespace of the object."""
         return self.of.namespace
 
 
-def amounts(pod: Object) -> Iterator[tuple[str, str, int]]:
+def amounts(pod: Object | None) -> Iterator[tuple[str, str, int]]:
     """The extended resources that containers ask for: the container, the name, and whole units."""
     for key in ("initContainers", "containers"):
         for one in entries(pod, "spec", key):
@@ -125,17 +184,15 @@ def _units(value: object) -> int:
 
 def contexts_of(pods: Sequence[Object], settings: Settings, facts: Facts) -> list[PodContext | None]:
     """The context in which each pod that exists is checked as it is, without any edit; None for a malformed pod."""
-    evaluator = Evaluator.of(settings, facts)
+    evaluator = OfflineEvaluator.of(settings, facts)
     return [_context(pod, evaluator) for pod in pods]
 
 
-def _context(pod: Object, evaluator: Evaluator) -> PodContext | None:
-    origin = Origin(word(pod, "metadata", "namespace"), is_final_hook=True, is_update=True, groups=())
+def _context(pod: Object, evaluator: OfflineEvaluator) -> PodContext | None:
+    origin = RequestContext(word(pod, "metadata", "namespace"), is_final_hook=True, is_update=True, groups=())
+    policy = evaluator.snapshot.of(origin.namespace)
     try:
         found = evaluator.pods(pod, "", "Pod")
-        context = evaluator.context(found[0], origin) if found else None
+        return PodContext(found[0], origin, policy, tolerates=False) if found else None
     except MalformedError:
         return None
-    if context is not None:
-        context.leave_as_received()
-    return context

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from webhook.live.why.case import Case
+from webhook.cluster.reading import Object, condition, entries, is_true, number, word
+from webhook.live.remedy import Remedy
+from webhook.live.why.case import Case, amounts
 from webhook.live.why.cause import Cause
-from webhook.live.why.cuda import find
+from webhook.live.why.cuda import class_wanted, find
 from webhook.live.why.event import first
 from webhook.live.why.pod_state import ContainerState, containers, phase
-from webhook.live.why.reading import Object, condition, entries, number, word
+from webhook.live.words import container
+from webhook.policy.commands import Command
 
 _NOT_STARTED: Final = ("StartError", "ContainerCannotRun")
 
@@ -25,24 +28,26 @@ _SIGNALS: Final = {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM", 134: "SIGABRT
 def causes(case: Case) -> Iterator[Cause]:
     """The causes for which containers of the pod end."""
     yield from _of_log(case)
-    has_found = False
-    for one in islice(containers(case.pod or {}), _MOST):
+    for one in islice(containers(case.pod), _MOST):
         cause = _of_container(case, one)
         if cause is not None:
-            has_found = True
             yield cause
-    if not has_found and case.pod is None:
+    if case.pod is None:
         yield from _of_job(case)
 
 
 def _of_log(case: Case) -> Iterator[Cause]:
-    log = case.around.log
-    found = None if log is None else find(log.text)
-    if log is None or found is None:
-        return
-    known = found.known
-    evidence = [f"log of container {log.container}: {found.line}"]
-    yield Cause(known.cause, f"{known.summary} (container {log.container})", evidence, known.remedy)
+    """The known error in the log, or in what a probe says."""
+    log, probe = case.around.log, first(case.events, ("Unhealthy",))
+    texts = [] if log is None else [(log.container, f"log of container {log.container}", log.text)]
+    if probe is not None:
+        texts.append((next((one for one, _, _ in amounts(case.pod)), ""), "probe", probe.message))
+    for name, where, text in texts:
+        if (found := find(text)) is not None:
+            known, line = found
+            summary = f"{known.summary} (container {name})"
+            yield Cause(known.cause, summary, [f"{where}: {line}"], known.advice(case, name))
+            return
 
 
 def _of_container(case: Case, one: ContainerState) -> Cause | None:
@@ -50,8 +55,8 @@ def _of_container(case: Case, one: ContainerState) -> Cause | None:
     if probe is not None and one.restarts:
         summary = f"the kubelet kills container {one.name}, because its probe fails"
         unhealthy = first(case.events, ("Unhealthy",))
-        evidence = [str(probe), *([str(unhealthy)] if unhealthy is not None else [])]
-        remedy = f"correct the probe, or give the program more time: {case.edit}"
+        evidence = [str(probe), "" if unhealthy is None else str(unhealthy)]
+        remedy = case.by_edit("correct the probe, or give the program more time")
         return Cause("liveness", summary, evidence, remedy)
     last = one.failure
     if not last or word(last, "reason") in _NOT_STARTED or not _matters(case.pod or {}, one):
@@ -82,17 +87,14 @@ def _was_killed_for_memory(case: Case, one: ContainerState, last: Object) -> boo
 
 def _out_of_memory(case: Case, one: ContainerState, reason: str) -> Cause:
     limit = _memory_limit(case, one.name)
-    of_limit = f"its limit{f' of {limit}' if limit else ''}"
-    is_certain = reason == "OOMKilled"
-    summary = (
-        f"container {one.name} needs more host memory than {of_limit}"
-        if is_certain
-        else f"container {one.name} was killed, probably because it needs more host memory than {of_limit}"
-    )
-    how = "OOMKilled" if is_certain else "exit code 137 (SIGKILL), and no event of the kubelet that names a reason"
+    how = "exit code 137 (SIGKILL), and no event of the kubelet that names a reason"
+    needs = "was killed, probably because it needs"
+    if reason == "OOMKilled":
+        how, needs = reason, "needs"
+    summary = f"container {one.name} {needs} more host memory than its limit{f' of {limit}' if limit else ''}"
     evidence = [how, _times(one), "the limit is on memory of the node, not of the GPU"]
-    remedy = f"raise resources.limits.memory: {case.edit}"
-    return Cause("out-of-memory-killed", summary, [each for each in evidence if each], remedy)
+    remedy = case.by_edit("raise resources.limits.memory")
+    return Cause("out-of-memory-killed", summary, evidence, remedy)
 
 
 def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
@@ -101,18 +103,17 @@ def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
     kind = "init container" if one.is_init else "container"
     summary = f"{kind} {one.name} ends with exit code {code}{signal}"
     said = word(last, "message")
-    evidence = [each for each in (_times(one), f"termination message: {said}" if said else "") if each]
+    wanted = class_wanted(case) if any(one.runtime_class for one in case.around.chains) else None
+    hint = f"the device plugin runs under RuntimeClass {wanted}, and the pod under none" if wanted else ""
+    evidence = [_times(one), f"termination message: {said}" if said else "", hint]
     if case.around.log is None:
-        name = f"{case.pod_name} -n {case.namespace}"
-        return Cause("exit-code", summary, evidence, f"kubectl gpushare why {name} --logs")
+        again = Command("kubectl", "gpushare", "why", *case.pod_words, "--logs")
+        return Cause("exit-code", summary, evidence, again)
     lines = [line for line in case.around.log.text.splitlines() if line.strip()]
     evidence += [f"log: {line.strip()}" for line in lines[-3:]]
-    return Cause("exit-code", summary, evidence, f"read the log: {_logs(case, one)}")
-
-
-def _logs(case: Case, one: ContainerState) -> str:
-    previous = "" if one.ended else " --previous"
-    return f"kubectl logs {case.pod_name} -n {case.namespace} -c {one.name}{previous}"
+    previous = () if one.ended else ("--previous",)
+    show = Command("kubectl", "logs", *case.pod_words, "-c", container(one.name), *previous)
+    return Cause("exit-code", summary, evidence, Remedy("read the log: ", show))
 
 
 def _times(one: ContainerState) -> str:
@@ -122,8 +123,8 @@ def _times(one: ContainerState) -> str:
 def _of_job(case: Case) -> Iterator[Cause]:
     """The cause for a Job that failed and whose pods are gone."""
     failed = condition(case.found, "Failed")
-    if case.of.kind == "Job" and failed.get("status") == "True" and word(failed, "reason") != "DeadlineExceeded":
+    if case.of.kind == "Job" and is_true(case.found, "Failed") and word(failed, "reason") != "DeadlineExceeded":
         said = word(failed, "message")
         summary = "the Job failed, and its pods are gone"
         evidence = [f"{word(failed, 'reason')}: {said}" if said else word(failed, "reason")]
-        yield Cause("exit-code", summary, evidence, f"kubectl describe {case.to_edit}")
+        yield Cause("exit-code", summary, evidence, Command("kubectl", "describe", *case.to_edit))

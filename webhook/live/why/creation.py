@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.live.why.case import Case
+from webhook.cluster.reading import Object, condition, is_true, number, word
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.why.case import DOCTOR, Case
 from webhook.live.why.cause import Cause
 from webhook.live.why.event import first
-from webhook.live.why.reading import Object, condition, is_true, number, word
 from webhook.live.why.workload import wanted
+from webhook.live.words import named
 from webhook.policy.checks import CHECKS
+from webhook.policy.commands import Command
 
 _MADE: Final = {
     "ReplicaSet": ("status", "replicas"),
@@ -25,9 +28,8 @@ def causes(case: Case) -> Iterator[Cause]:
     """The cause for which the pods of a workload are not created."""
     if case.of.kind == "Pod":
         return
-    refusal = _refusal(case)
-    if refusal:
-        yield of_refusal(case, refusal)
+    if refusal := _refusal(case):
+        yield _of_refusal(case, refusal)
 
 
 def _refusal(case: Case) -> str:
@@ -41,8 +43,14 @@ def _refusal(case: Case) -> str:
         event = first(case.events_of_makers, ("FailedCreate",))
         if event is not None:
             return event.message
-    top = condition(case.found, "ReplicaFailure")
-    return word(top, "message") if top.get("status") == "True" else ""
+    if is_true(case.found, "ReplicaFailure"):
+        return word(condition(case.found, "ReplicaFailure"), "message")
+    progressing = condition(case.found, "Progressing")
+    if case.of.kind != "Deployment" or word(progressing, "reason") != "ReplicaSetCreateError":
+        return ""
+    # The API server refuses the ReplicaSet of the template.
+    event = first(case.events_of_makers, ("ReplicaSetCreateError",))
+    return word(progressing, "message") or (event.message if event is not None else "")
 
 
 def _lacks_pods(kind: str, found: Object) -> bool:
@@ -58,7 +66,11 @@ _CALLING: Final = re.compile(r'failed calling webhook "([^"]{1,253})"', re.ASCII
 _POLICY: Final = re.compile(r"ValidatingAdmissionPolicy '([^']{1,253})'", re.ASCII)
 _CODE: Final = re.compile(r"\bGPS\d{3}\b", re.ASCII)
 _QUOTA: Final = re.compile(r"(?:exceeded|failed) quota: ([^,:\s]{1,253})", re.ASCII)
-_RANGE: Final = re.compile(r"(?:maximum|minimum) \S+ usage per|limit to request ratio per", re.ASCII)
+_RANGE: Final = re.compile(
+    r"(maximum|minimum) (\S+) usage per (\S+) is ([^,]{1,64}), but (?:limit|request) is ([^,\s]{1,64})"
+    r"|(?:maximum|minimum) \S+ usage per|limit to request ratio per",
+    re.ASCII,
+)
 _SECURITY: Final = re.compile(r'violates PodSecurity "([^"]{1,64})"', re.ASCII)
 _CLASS: Final = re.compile(r'RuntimeClass(?:\.\S+)? "([^"]{1,253})" not found', re.ASCII)
 _ACCOUNT: Final = re.compile(
@@ -68,93 +80,68 @@ _PRIORITY: Final = re.compile(r"no PriorityClass with name (\S{1,253}) was found
 _OURS: Final = "gpushare"
 
 
-def of_refusal(case: Case, said: str) -> Cause:
+def _of_refusal(case: Case, said: str) -> Cause:
     """The cause for a message of the API server that refuses a pod."""
-    cause = _unreachable(said)
-    for make in (_denied, _by_policy, _quota, _limit_range, _security, _missing):
-        cause = cause or make(case, said)
-    if cause is not None:
-        return cause
-    summary = "the API server refuses the pods"
-    return Cause("denied-by-other", summary, [said], f"correct the template: {case.edit}")
+    cause, summary = "denied-by-other", "the API server refuses the pods"
+    remedy: Advice = case.by_edit("correct the template")
+    if found := _CALLING.search(said):
+        cause, summary = "webhook-unreachable", f"the API server cannot call the webhook {found[1]}"
+        kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
+        look = Command("kubectl", "get", kinds, "-o", "wide")
+        remedy = DOCTOR if _OURS in found[1] else Remedy(look, ", then restore its service")
+    elif found := _DENIED.search(said):
+        return _of_denial(case, found[1], said)
+    elif found := _POLICY.search(said):
+        summary = f"the ValidatingAdmissionPolicy {found[1]} denies the pods"
+    elif found := _QUOTA.search(said):
+        cause, summary = "quota", f"the pods exceed the ResourceQuota {found[1]}"
+        remedy = case.kubectl("describe", "resourcequota", named("resourcequota", found[1]))
+    elif found := _RANGE.search(said):
+        cause, summary, remedy = "limit-range", "a LimitRange refuses the pods", case.kubectl("describe", "limitrange")
+        if found[1] is not None:
+            bound, name, each, allowed, asked = found.groups()
+            most = f"{'at most' if bound == 'maximum' else 'at least'} {allowed}"
+            summary = f"a LimitRange of the namespace allows {most} of {name} per {each}, and the pods ask for {asked}"
+            change = "; or change the LimitRange, which this shows: "
+            remedy = Remedy(f"ask for {most}: ", case.edit, change, remedy)
+    elif found := _SECURITY.search(said):
+        cause = "pod-security"
+        summary = f"the namespace enforces the Pod Security level {found[1]}, which the pods violate"
+        turn_off = (
+            "set injections.pipeMount.enabled: false if gpushare-webhook adds the volume, or use another namespace"
+        )
+        remedy = turn_off if "hostPath" in said else remedy
+    else:
+        return _of_missing(case, said) or Cause(cause, summary, [said], remedy)
+    return Cause(cause, summary, [said], remedy)
 
 
-def _unreachable(said: str) -> Cause | None:
-    found = _CALLING.search(said)
-    if found is None:
-        return None
-    kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
-    remedy = (
-        "kubectl gpushare doctor" if _OURS in found[1] else f"kubectl get {kinds} -o wide, then restore its service"
-    )
-    return Cause("webhook-unreachable", f"the API server cannot call the webhook {found[1]}", [said], remedy)
-
-
-def _denied(case: Case, said: str) -> Cause | None:
-    found = _DENIED.search(said)
-    if found is None:
-        return None
+def _of_denial(case: Case, webhook: str, said: str) -> Cause:
     known = {check.code for check in CHECKS}
     codes = [code for code in dict.fromkeys(_CODE.findall(said)) if code in known]
     if codes:
-        summary = f"the webhook {found[1]} denies the pods: {', '.join(codes)}"
-        remedy = f"gpushare-webhook explain {codes[0]}, then {case.edit}"
+        summary = f"the webhook {webhook} denies the pods: {', '.join(codes)}"
+        remedy = Remedy(Command("gpushare-webhook", "explain", codes[0]), ", then ", case.edit)
         return Cause("denied-by-webhook", summary, [said], remedy)
-    if _OURS in found[1]:
-        summary = f"the webhook {found[1]} denies the pods"
-        return Cause("denied-by-webhook", summary, [said], f"{case.edit}")
-    summary = f"the webhook {found[1]}, which is not gpushare-webhook, denies the pods"
-    return Cause("denied-by-other", summary, [said], f"correct the template: {case.edit}")
+    if _OURS in webhook:
+        return Cause("denied-by-webhook", f"the webhook {webhook} denies the pods", [said], case.edit)
+    summary = f"the webhook {webhook}, which is not gpushare-webhook, denies the pods"
+    return Cause("denied-by-other", summary, [said], case.by_edit("correct the template"))
 
 
-def _by_policy(case: Case, said: str) -> Cause | None:
-    found = _POLICY.search(said)
-    if found is None:
-        return None
-    summary = f"the ValidatingAdmissionPolicy {found[1]} denies the pods"
-    return Cause("denied-by-other", summary, [said], f"correct the template: {case.edit}")
-
-
-def _quota(case: Case, said: str) -> Cause | None:
-    found = _QUOTA.search(said)
-    if found is None:
-        return None
-    summary = f"the pods exceed the ResourceQuota {found[1]}"
-    return Cause("quota", summary, [said], f"kubectl describe resourcequota {found[1]} -n {case.namespace}")
-
-
-def _limit_range(case: Case, said: str) -> Cause | None:
-    if not _RANGE.search(said):
-        return None
-    return Cause(
-        "limit-range", "a LimitRange refuses the pods", [said], f"kubectl describe limitrange -n {case.namespace}"
-    )
-
-
-def _security(case: Case, said: str) -> Cause | None:
-    found = _SECURITY.search(said)
-    if found is None:
-        return None
-    summary = f"the namespace enforces the Pod Security level {found[1]}, which the pods violate"
-    if "hostPath" in said:
-        remedy = "set injections.pipeMount.enabled: false if gpushare-webhook adds the volume, or use another namespace"
-    else:
-        remedy = f"correct the template: {case.edit}"
-    return Cause("pod-security", summary, [said], remedy)
-
-
-def _missing(case: Case, said: str) -> Cause | None:
+def _of_missing(case: Case, said: str) -> Cause | None:
     """The cause for an object that the pods name and that does not exist."""
-    edit = f"{case.edit}"
+    remedy: Advice
     if found := _CLASS.search(said):
-        summary = f"the RuntimeClass {found[1]} does not exist"
-        return Cause("runtime-class-missing", summary, [said], f"create it, or change runtimeClassName: {edit}")
-    if "serviceaccount" in said.lower().replace(" ", "") and (found := _ACCOUNT.search(said)):
-        name = found[1] or found[2]
-        summary = f"the service account {name} does not exist"
-        remedy = f"kubectl create serviceaccount {name} -n {case.namespace}"
-        return Cause("service-account-missing", summary, [said], remedy)
-    if found := _PRIORITY.search(said):
-        summary = f"the PriorityClass {found[1]} does not exist"
-        return Cause("priority-class-missing", summary, [said], f"create it, or change priorityClassName: {edit}")
-    return None
+        cause, what = "runtime-class-missing", f"RuntimeClass {found[1]}"
+        remedy = case.by_edit("create it, or change runtimeClassName")
+    elif "serviceaccount" in said.lower().replace(" ", "") and (found := _ACCOUNT.search(said)):
+        account = found[1] or found[2]
+        cause, what = "service-account-missing", f"service account {account}"
+        remedy = case.kubectl("create", "serviceaccount", named("serviceaccount", account))
+    elif found := _PRIORITY.search(said):
+        cause, what = "priority-class-missing", f"PriorityClass {found[1]}"
+        remedy = case.by_edit("create it, or change priorityClassName")
+    else:
+        return None
+    return Cause(cause, f"the {what} does not exist", [said], remedy)

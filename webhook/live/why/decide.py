@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from webhook.cluster.reading import condition, is_true, number, word
 from webhook.live.why import admission, crashing, creation, ending, queues, running, scheduling, starting
 from webhook.live.why.case import Case
 from webhook.live.why.cause import Cause, Why
 from webhook.live.why.pod_state import state
-from webhook.live.why.reading import is_true
 from webhook.live.why.workload import has_all, ready, wanted
 
 GROUPS: Final[tuple[Callable[[Case], Iterator[Cause]], ...]] = (
@@ -43,6 +43,12 @@ def _state(case: Case) -> str:
     if kind in ("Job", "CronJob"):
         ended = next((one for one in ("Complete", "Failed", "Suspended") if is_true(case.found, one)), "")
         return ended or (state(case.pod) if case.pod is not None else "without a pod")
-    if has_all(kind, case.found) and wanted(kind, case.found):
+    wants, progress = wanted(kind, case.found), word(condition(case.found, "Progressing"), "reason")
+    updated = number(case.found, "status", "updatedReplicas", default=wants)
+    if kind == "Deployment" and updated < wants:
+        return f"rolling out, {updated} of {wants} updated"
+    if progress in ("ProgressDeadlineExceeded", "ReplicaSetCreateError"):
+        return f"rolling out, and {progress}"
+    if wants and has_all(kind, case.found):
         return "Ready"
-    return f"{ready(kind, case.found)} of {wanted(kind, case.found)} ready"
+    return f"{ready(kind, case.found)} of {wants} ready"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.live.why.case import Case
+from webhook.cluster.reading import Object, condition, is_true, part, word
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.why.case import Case, describe_node
 from webhook.live.why.cause import Cause
 from webhook.live.why.event import first
-from webhook.live.why.pod_state import is_finished, node_name, phase, state
-from webhook.live.why.reading import condition, is_true, part, word
+from webhook.live.why.pod_state import containers, is_finished, phase, state
 from webhook.live.why.running import ready_daemon, strategy
 from webhook.live.why.workload import has_all, ready, wanted
+from webhook.live.words import named
+from webhook.policy.commands import Command
 
 _EVICTED = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
 _SHOWN = 5
@@ -19,17 +22,17 @@ _SHOWN = 5
 def lost(case: Case) -> Iterator[Cause]:
     """The cause if the node of an unfinished pod does not exist, or is not ready."""
     pod, node = case.pod, case.around.node
-    if pod is None or not node_name(pod) or is_finished(pod):
+    name = case.node_name
+    if pod is None or not name or is_finished(pod):
         return
-    name = node_name(pod)
     if case.around.is_gone:
         yield Cause("node-lost", f"node {name} does not exist any more", (), _delete(case))
         return
     ready_now = condition(node or {}, "Ready")
     if ready_now and ready_now.get("status") != "True":
         said = word(ready_now, "message")
-        evidence = [f"node {name}, Ready={word(ready_now, 'status')}: {said}"] if said else []
-        yield Cause("node-lost", f"node {name} is not ready", evidence, f"kubectl describe node {name}")
+        evidence = f"node {name}, Ready={word(ready_now, 'status')}: {said}" if said else ""
+        yield Cause("node-lost", f"node {name} is not ready", [evidence], describe_node(name))
 
 
 def causes(case: Case) -> Iterator[Cause]:
@@ -38,45 +41,60 @@ def causes(case: Case) -> Iterator[Cause]:
     pod = case.pod
     if pod is None:
         return
+    finalizers = _finalizers(pod)
+    if word(pod, "metadata", "deletionTimestamp") and is_finished(pod) and finalizers:
+        summary = f"the pod is being deleted, and its finalizer {finalizers[0]} keeps it"
+        patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
+        end = Command("kubectl", "patch", "pod", *case.pod_words, "--type=json", "-p", patch)
+        remedy = Remedy("start the controller that removes the finalizer; if there is none any more: ", end)
+        yield Cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], remedy)
+        return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
-    disrupted = condition(pod, "DisruptionTarget")
     if phase(pod) == "Succeeded":
         yield Cause("completed", "the pod has completed: each container ended with exit code 0")
     elif reason == "DeadlineExceeded":
-        summary = "the pod ran longer than activeDeadlineSeconds allows"
-        remedy = f"raise activeDeadlineSeconds: {case.edit}"
-        yield Cause("deadline-exceeded", summary, [said] if said else [], remedy)
+        yield _too_long(case, "pod", said)
     elif reason in ("NodeLost", "NodeShutdown", "Terminated"):
-        yield Cause("node-lost", f"node {node_name(pod)} went away: {reason}", [said] if said else [], _delete(case))
-    elif reason in _EVICTED or (disrupted.get("status") == "True" and phase(pod) == "Failed"):
-        yield _evicted(case, reason, said or word(disrupted, "message"))
+        yield Cause("node-lost", f"node {case.node_name} went away: {reason}", [said], _delete(case))
+    elif reason in _EVICTED or (is_true(pod, "DisruptionTarget") and phase(pod) == "Failed"):
+        disrupted = condition(pod, "DisruptionTarget")
+        by = word(disrupted, "reason")
+        event = first(case.events, ("Evicted", "Preempted"))
+        evidence = [said or word(disrupted, "message"), by or reason, "" if event is None else str(event)]
+        summary = f"the pod was evicted from node {case.node_name}"
+        yield Cause("evicted", summary, evidence, _after_eviction(case, by))
 
 
-def _evicted(case: Case, reason: str, said: str) -> Cause:
-    by = word(condition(case.pod or {}, "DisruptionTarget"), "reason")
-    event = first(case.events, ("Evicted", "Preempted"))
-    summary = f"the pod was evicted from node {node_name(case.pod or {})}"
-    evidence = [one for one in (said, f"{by or reason}", str(event) if event is not None else "") if one]
-    return Cause("evicted", summary, evidence, _after_eviction(case, by))
+def _finalizers(pod: Object) -> list[str]:
+    found = part(pod, "metadata").get("finalizers")
+    return [one for one in found if isinstance(one, str)][:_SHOWN] if isinstance(found, list) else []
 
 
-def _after_eviction(case: Case, by: str) -> str:
+def _too_long(case: Case, what: str, said: str) -> Cause:
+    summary = f"the {what} ran longer than activeDeadlineSeconds allows"
+    return Cause("deadline-exceeded", summary, [said], case.by_edit("raise activeDeadlineSeconds"))
+
+
+def _after_eviction(case: Case, by: str) -> Advice:
     match by:
         case "PreemptionByScheduler":
-            return f"give it a higher priorityClassName: {case.edit}"
+            return case.by_edit("give it a higher priorityClassName")
         case "DeletionByTaintManager":
-            return f"tolerate the NoExecute taint, or remove it from node {node_name(case.pod or {})}: {case.edit}"
+            node = named("node", case.node_name)
+            return Remedy("tolerate the NoExecute taint, or remove it from node ", node, ": ", case.edit)
         case "EvictionByEvictionAPI":
             return "if you drained the node, wait: the pod's controller makes another pod"
-    return f"request what it uses, such as memory: {case.edit}"
+    return case.by_edit("request what it uses, such as memory")
 
 
-def _delete(case: Case) -> str:
+def _delete(case: Case) -> Advice:
     """How to remove a pod. Force would start the next pod of a StatefulSet while this one may still run."""
-    name = f"kubectl delete pod {case.pod_name} -n {case.namespace}"
     if case.pod is not None and is_finished(case.pod):
-        return name
-    return f"wait until the control plane deletes the pod; once the machine is off for good: {name} --force"
+        return case.of_pod("delete")
+    force = Command("kubectl", "delete", "pod", *case.pod_words, "--force")
+    wait = "wait until the control plane deletes the pod; once the machine is off for good: "
+    lost = ", which gives up the guarantee that a pod of a StatefulSet runs once"
+    return Remedy(wait, force, lost)
 
 
 def _of_job(case: Case) -> Iterator[Cause]:
@@ -85,11 +103,8 @@ def _of_job(case: Case) -> Iterator[Cause]:
     if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
         yield Cause("completed", "the Job has completed")
     failed = condition(case.found, "Failed")
-    if failed.get("status") == "True" and word(failed, "reason") == "DeadlineExceeded":
-        summary = "the Job ran longer than activeDeadlineSeconds allows"
-        said = word(failed, "message")
-        remedy = f"raise activeDeadlineSeconds: {case.edit}"
-        yield Cause("deadline-exceeded", summary, [said] if said else [], remedy)
+    if is_true(case.found, "Failed") and word(failed, "reason") == "DeadlineExceeded":
+        yield _too_long(case, "Job", word(failed, "message"))
 
 
 def nothing_wrong(case: Case) -> Cause:
@@ -104,20 +119,25 @@ def nothing_wrong(case: Case) -> Cause:
         evidence.append(f"pod {case.pod_name} is {state(pod)}")
     how, daemon = strategy(case), ready_daemon(case)
     if how:
-        evidence.append(f"node {node_name(pod)} shares its cards: {how}")
+        evidence.append(f"node {case.node_name} shares its cards: {how}")
     if daemon:
         evidence.append(f"its MPS control daemon is ready: {daemon}")
-    show = f"kubectl describe pod {case.pod_name} -n {case.namespace}"
+    show = case.of_pod("describe")
     if word(pod, "metadata", "deletionTimestamp"):
-        finalizers = part(pod, "metadata").get("finalizers")
-        named = [one for one in finalizers if isinstance(one, str)][:_SHOWN] if isinstance(finalizers, list) else []
-        evidence += [f"metadata.finalizers: {', '.join(named)}"] if named else []
+        finalizers = _finalizers(pod)
+        evidence += [f"metadata.finalizers: {', '.join(finalizers)}"] if finalizers else []
         return Cause("nothing-wrong", "the pod is being deleted, and has not ended yet", evidence, show)
     if phase(pod) == "Running" and condition(pod, "Ready").get("status") == "False":
         probe = first(case.events, ("Unhealthy",))
-        evidence += [str(probe)] if probe is not None else []
-        evidence += [said] if (said := word(condition(pod, "Ready"), "message")) else []
-        return Cause("nothing-wrong", "the pod runs, and is not ready", evidence, _logs(case) or show)
+        if probe is not None and probe.message.startswith(("Readiness", "Startup")):
+            which = probe.message.partition(" ")[0].lower()
+            name = next((one.name for one in containers(pod) if not one.ready and not one.is_init), "")
+            summary = f"the {which} probe of container {name} fails, so that the pod is not ready"
+            remedy = case.by_edit("correct the probe, or what it asks")
+            return Cause("probe", summary, [*evidence, str(probe)], remedy)
+        evidence += ["" if probe is None else str(probe), word(condition(pod, "Ready"), "message")]
+        look = show if case.around.log else _logs(case)
+        return Cause("nothing-wrong", "the pod runs, and is not ready", evidence, look)
     if phase(pod) == "Running" and (case.of.kind == "Pod" or has_all(case.of.kind, case.found)):
         return Cause("nothing-wrong", "nothing is wrong that the cluster shows: the pod runs", evidence, _logs(case))
     if case.events:
@@ -126,9 +146,6 @@ def nothing_wrong(case: Case) -> Cause:
     return Cause("nothing-wrong", summary, evidence, show)
 
 
-def _logs(case: Case) -> str:
-    return (
-        ""
-        if case.around.log
-        else f"kubectl gpushare why {case.pod_name} -n {case.namespace} --logs, which reads its log too"
-    )
+def _logs(case: Case) -> Remedy:
+    with_log = Command("kubectl", "gpushare", "why", *case.pod_words, "--logs")
+    return Remedy() if case.around.log else Remedy(with_log, ", which reads its log too")

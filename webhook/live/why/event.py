@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import nlargest
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from webhook.cluster.objects import EVENT, Object, Objects
-from webhook.live.why.reading import number, part, word
+from webhook.cluster.reading import number, part, word
 
 MOST: Final = 100
 """Events of one object that are kept: the newest."""
@@ -24,7 +24,6 @@ class Event(NamedTuple):
     message: str
     when: str
     times: int
-    is_warning: bool
     source: str
 
     def __str__(self) -> str:
@@ -50,7 +49,6 @@ def event(found: Object) -> Event:
         word(found, "message") or word(found, "note"),
         max((one[:19] for one in times), default=""),  # to the second: the sources write fractions or none
         max(number(series, "count"), number(found, "count"), number(found, "deprecatedCount")),
-        word(found, "type") == "Warning",
         word(found, "source", "component") or word(found, "reportingComponent") or word(found, "reportingController"),
     )
 
@@ -61,15 +59,10 @@ async def events_of(objects: Objects, about: Object, kind: str) -> list[Event]:
     query = {"fieldSelector": f"involvedObject.name={name}"}
     found: list[Event] = []
     async for page in objects.pages(EVENT, namespace, query):
-        found = newest([*found, *_about(map(event, page), kind, name, uid)])
+        # An earlier object of the same name has another uid.
+        same = (one for one in map(event, page) if (one.of_kind, one.of_name) == (kind, name))
+        found = newest([*found, *(one for one in same if not uid or one.of_uid in (uid, ""))])
     return found
-
-
-def _about(found: Iterable[Event], kind: str, name: str, uid: str) -> Iterator[Event]:
-    """The events of this object, and not of an earlier one of its name."""
-    for one in found:
-        if one.of_kind == kind and one.of_name == name and (not uid or not one.of_uid or one.of_uid == uid):
-            yield one
 
 
 def newest(found: Iterable[Event]) -> list[Event]:

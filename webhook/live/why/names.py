@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from webhook.cluster.objects import Kind, Objects
-from webhook.live.pods import controller
+from webhook.cluster.reading import Object, controller, part, word
 from webhook.live.saved import SavedObjects
+from webhook.live.why.case import DOCTOR
 from webhook.live.why.gather import KINDS
-from webhook.live.why.reading import Object, part, word
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
 
@@ -40,7 +40,7 @@ def kind_of(asked: str) -> str:
     if spelled in _SHORT:
         return _SHORT[spelled]
     if spelled in ("node", "nodes", "no"):
-        raise KindError('why is about pods; "kubectl gpushare doctor" checks nodes, and "top" shows who holds replicas')
+        raise KindError(f'why is about pods; "{DOCTOR}" checks nodes, and "top" shows who holds replicas')
     names = [kind.name for kind in KINDS.values()]
     remedy = did_you_mean(spelled, names) or f"choose from {', '.join(names)}"
     raise KindError(f'there is no type "{printable(asked)}"; {remedy}')
@@ -61,14 +61,11 @@ async def nearest(objects: Objects, kind: Kind, namespace: str | None, name: str
     """The question whether a user meant a name that is near; empty where none is, or names cannot be read."""
     async for page in objects.pages(kind, namespace):
         names = [word(one, "metadata", "name") for one in page[:_MOST]]
-        return _pod_of(kind, name, names) or did_you_mean(name, names) or ""
+        pods = sorted(one for one in names if one.startswith(f"{name}-")) if kind.name == "pod" else []
+        if pods:  # the name is that of the workload
+            return f'did you mean "{printable(pods[0])}", or a workload such as deployment/{name}?'
+        return did_you_mean(name, names) or ""
     return ""
-
-
-def _pod_of(kind: Kind, name: str, names: list[str]) -> str:
-    """The pod of a workload whose name is given in place of the pod's."""
-    found = next((one for one in sorted(names) if one.startswith(f"{name}-")), None) if kind.name == "pod" else None
-    return "" if found is None else f'did you mean "{printable(found)}", or a workload such as deployment/{name}?'
 
 
 def topmost(objects: SavedObjects, kind: str, name: str, namespace: str | None) -> tuple[str, Object]:

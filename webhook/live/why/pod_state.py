@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from webhook.live.why.reading import Object, condition, entries, number, part, word
-
-_FINISHED: Final = ("Succeeded", "Failed")
+from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
+from webhook.live.pods import FINISHED
 
 
 class ContainerState(NamedTuple):
@@ -29,7 +28,7 @@ class ContainerState(NamedTuple):
         return last if number(last, "exitCode") != 0 else {}
 
 
-def containers(pod: Object) -> Iterator[ContainerState]:
+def containers(pod: Object | None) -> Iterator[ContainerState]:
     """The init containers of a pod, then its containers, as far as the kubelet knows them."""
     for key in ("initContainerStatuses", "containerStatuses"):
         for one in entries(pod, "status", key):
@@ -61,14 +60,9 @@ def is_unscheduled(pod: Object) -> bool:
     return phase(pod) in ("", "Pending") and not node_name(pod)
 
 
-def was_looked_at(pod: Object) -> bool:
-    """Whether a scheduler has tried to find a node for a pod."""
-    return bool(condition(pod, "PodScheduled"))
-
-
 def is_finished(pod: Object) -> bool:
     """Whether a pod has ended."""
-    return phase(pod) in _FINISHED
+    return phase(pod) in FINISHED
 
 
 def has_started(pod: Object) -> bool:
@@ -79,9 +73,7 @@ def has_started(pod: Object) -> bool:
 
 def is_well(pod: Object) -> bool:
     """Whether a pod has succeeded, or runs and is ready."""
-    if phase(pod) == "Succeeded":
-        return True
-    return phase(pod) == "Running" and condition(pod, "Ready").get("status") == "True"
+    return phase(pod) == "Succeeded" or (phase(pod) == "Running" and is_true(pod, "Ready"))
 
 
 def state(pod: Object) -> str:

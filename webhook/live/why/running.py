@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
-from webhook.live.pods import controller
+from webhook.cluster.reading import Object, controller, entries, is_true, part, word
+from webhook.live.remedy import Remedy
 from webhook.live.sharing import strategy_of
-from webhook.live.why.case import Case, Neighbour
+from webhook.live.why.case import DOCTOR, Case
 from webhook.live.why.cause import Cause
-from webhook.live.why.pod_state import has_started, is_finished, node_name
-from webhook.live.why.reading import Object, condition, entries, part, word
+from webhook.live.why.pod_state import has_started, is_finished
 from webhook.policy.checks import (
     gps004_pipe_directory,
     gps005_shared_memory,
@@ -23,7 +22,6 @@ from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.verdict import Violation
 
 _DAEMON: Final = "mps-control-daemon"
 """The container and the component of the daemon's pods (NVIDIA/k8s-device-plugin deployments/helm, NVIDIA/gpu-operator
@@ -35,29 +33,33 @@ _HOST_DAEMON: Final = "Bottlerocket"
 
 _SHOWN: Final = 5
 
+_Found = TypeVar("_Found")
+
 
 def causes(case: Case) -> Iterator[Cause]:
     """The causes for which a pod with a node does not use MPS."""
     pod, context = case.pod, case.around.context
-    if pod is None or context is None or not node_name(pod) or is_finished(pod) or not has_started(pod):
+    if pod is None or context is None or not case.node_name or is_finished(pod) or not has_started(pod):
         return
     yield from _without_request(case, context)
     if not context.requests.positive:
         return
-    yield from _of_node(case, pod, context)
+    yield from _of_node(case, context)
     yield from _hidden(case, context)
-    other = _other_user(case, context)
-    if other is not None:
-        yield other
+    yield from _other_user(case, context)
 
 
 def strategy(case: Case) -> str:
-    """How the pod's node shares its cards; empty where nothing says."""
+    """How the pod's node shares its cards, by its plugin's configuration, else by labels; empty where nothing says."""
+    configured = next((one.strategy for one in case.around.chains), None)
     node = case.around.known_node
+    if configured is not None:
+        return configured
     return "" if node is None else strategy_of(node, NodeClasses(case.settings, case.around.facts.device_plugin))
 
 
-def _violations(run: Iterable[Violation]) -> list[Violation]:
+def _listed(run: Iterable[_Found]) -> list[_Found]:
+    """What a check finds; nothing in a pod that is malformed."""
     try:
         return list(run)
     except MalformedError:
@@ -69,35 +71,36 @@ def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
     asking = [(*one.path,) for one in context.requests.containers]
     found = [
         one
-        for one in _violations(gps007_visible_devices.run(context))
+        for one in _listed(gps007_visible_devices.run(context))
         if not any(one.path[: len(path)] == path for path in asking)
     ]
     if found:
         evidence = [f"GPS007: {one.message}" for one in found[:_SHOWN]]
-        remedy = f"ask for a replica, or {found[0].remedy}: {case.edit}"
+        remedy = case.by_edit(found[0].remedy)
         yield Cause("no-replica-asked", "a container reaches GPUs for which it does not ask", evidence, remedy)
 
 
-def _of_node(case: Case, pod: Object, context: PodContext) -> Iterator[Cause]:
-    shared, node = strategy(case), node_name(pod)
+def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
+    shared, node = strategy(case), case.node_name
     if shared in ("time-slicing", "none") and _wants_mps(context):
         how = "shares through time-slicing" if shared == "time-slicing" else "does not share its cards"
         selector = "nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}"
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
-        remedy = f"require MPS nodes, {selector}: {case.edit}"
+        remedy = Remedy("require MPS nodes, ", selector, ": ", case.edit)
         yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
     elif shared == "mps" and _lacks_daemon(case):
-        pods = [one.pod for one in case.around.neighbours or () if _is_daemon(one.pod)]
-        evidence = [f"{_name(one)} is not ready" for one in pods[:_SHOWN]]
-        evidence = evidence or [f"none of {len(case.around.neighbours or ())} pods on the node is the MPS daemon's"]
+        beside = [one.pod for one in case.around.neighbours or ()]
+        evidence = [f"{_name(one)} is not ready" for one in beside if _is_daemon(one)][:_SHOWN]
+        evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
         summary = f"no ready MPS control daemon runs on node {node}"
-        yield Cause("no-daemon", summary, evidence, "kubectl gpushare doctor")
+        broken = next((one.broken for one in case.around.chains), None)
+        yield Cause("no-daemon", summary, evidence, DOCTOR if broken is None else broken.remedy)
 
 
 def _wants_mps(context: PodContext) -> bool:
     """Whether a container that asks for GPUs names the pipe directory of MPS, or mounts it."""
     for request in context.requests.positive:
-        container, pipe = request.container, context.rules.pipes.get(request.resource.name)
+        container, pipe = request.container, context.policy.pipes.get(request.resource.name)
         try:
             names = PIPE_DIRECTORY in container.variables
             mounts = pipe is not None and any(clean_path(pipe.clean) == path for path in container.mounts)
@@ -111,10 +114,10 @@ def _wants_mps(context: PodContext) -> bool:
 def _lacks_daemon(case: Case) -> bool:
     """Whether the node's daemon, which is a pod, does not run; False where that is not known."""
     system = word(case.around.node, "status", "nodeInfo", "osImage")
-    classes = NodeClasses(case.settings)
-    if case.around.neighbours is None or not classes.are_discovered or system.startswith(_HOST_DAEMON):
+    are_discovered = NodeClasses(case.settings).are_discovered
+    if case.around.neighbours is None or not are_discovered or system.startswith(_HOST_DAEMON):
         return False
-    return not any(_is_daemon(one.pod) and _is_ready(one.pod) for one in case.around.neighbours)
+    return not ready_daemon(case)
 
 
 def _is_daemon(pod: Object) -> bool:
@@ -127,13 +130,9 @@ def _is_daemon(pod: Object) -> bool:
     return any(_DAEMON in one for one in (*labels, *names))
 
 
-def _is_ready(pod: Object) -> bool:
-    return condition(pod, "Ready").get("status") == "True"
-
-
 def ready_daemon(case: Case) -> str:
     """The name of the ready daemon's pod on the node; empty where there is none, or it is not known."""
-    found = (one.pod for one in case.around.neighbours or () if _is_daemon(one.pod) and _is_ready(one.pod))
+    found = (one.pod for one in case.around.neighbours or () if _is_daemon(one.pod) and is_true(one.pod, "Ready"))
     return next(map(_name, found), "")
 
 
@@ -150,42 +149,33 @@ def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
         ("pipe-directory", "GPS004", f"{PIPE_DIRECTORY} points away from the daemon", gps004_pipe_directory.run),
         ("shared-memory-hidden", "GPS005", "a mount hides the /dev/shm of MPS", gps005_shared_memory.run),
     ):
-        found = _violations(run(context))
+        found = _listed(run(context))
         if found:
             evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
-            yield Cause(cause, summary, evidence, f"{found[0].remedy}: {case.edit}")
+            yield Cause(cause, summary, evidence, case.by_edit(found[0].remedy))
 
 
-def _other_user(case: Case, context: PodContext) -> Cause | None:
+def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
-    own = _users(context)
+    own = {user for _, user, _ in _listed(gps008_users.mps_users(context))}
     if not own or not context.mps_requests:
-        return None
+        return
+    place = (case.namespace, case.pod_name)
     others = [
-        (one, user)
+        (_name(one.pod), user)
         for one in case.around.neighbours or ()
-        if not _is_same(one, case.pod or {}) and one.context is not None
-        for user in _users(one.context)
+        if (word(one.pod, "metadata", "namespace"), word(one.pod, "metadata", "name")) != place
+        and one.context is not None
+        for user in {user for _, user, _ in _listed(gps008_users.mps_users(one.context))}
         if user not in own
     ]
-    wrong = _violations(gps008_users.run(context))
+    wrong = _listed(gps008_users.run(context))
     if not others and not wrong:
-        return None
+        return
     evidence = [f"GPS008: {one.message}" for one in wrong[:_SHOWN]]
-    evidence += [f"{_name(one.pod)} uses MPS as user {user}" for one, user in islice(others, _SHOWN)]
+    evidence += [f"{pod} uses MPS as user {user}" for pod, user in others[:_SHOWN]]
     users = ", ".join(map(str, sorted(own)))
     summary = f"the pod uses MPS as user {users}, and the daemon serves one user at a time"
     wanted = min((user for _, user in others), default=None)
     remedy = "set the same runAsUser in all pods that share the node"
-    return Cause("other-user", summary, evidence, remedy if wanted is None else f"{remedy}, such as {wanted}")
-
-
-def _users(context: PodContext) -> set[int]:
-    try:
-        return {user for _, user, _ in gps008_users.mps_users(context)}
-    except MalformedError:
-        return set()
-
-
-def _is_same(one: Neighbour, pod: Object) -> bool:
-    return all(word(one.pod, "metadata", key) == word(pod, "metadata", key) for key in ("namespace", "name"))
+    yield Cause("other-user", summary, evidence, remedy if wanted is None else f"{remedy}, such as {wanted}")

@@ -39,21 +39,6 @@ _BY_WORDS: Final[Sequence[tuple[str, re.Pattern[str]]]] = [
 
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage", "pods")
 
-ORDER: Final = (
-    "volume",
-    "resource-claim",
-    "host-port",
-    "pod-affinity",
-    "other-resources",
-    "node-not-ready",
-    "node-selector",
-    "taint",
-)
-"""The causes in the order of their weight where a node could take the pod otherwise.
-
-Those that keep a pod off all nodes come first, and last those that also nodes without GPUs have.
-"""
-
 
 class Reason(NamedTuple):
     """A reason. `nodes`: how many nodes it keeps off, 0 where it concerns all. `resource`: the one that lacks."""

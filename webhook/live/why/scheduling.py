@@ -1,35 +1,48 @@
-"""Pods for which the scheduler finds no node: facts about nodes and holders decide, else the scheduler's message."""
+"""Pods for which the scheduler finds no node: the chain of the nodes that they select decides, and who holds replicas.
+
+The scheduler's message decides where nodes and holders show nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from webhook.live.pods import Holding
-from webhook.live.why.case import Case, amounts
+from webhook.cluster.reading import condition, controller, entries, part, word
+from webhook.live.chain import Chain
+from webhook.live.doctor.finding import Finding
+from webhook.live.pods import Holding, counting, requests_of
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.why.case import HOLDERS, Case, amounts, describe_node
 from webhook.live.why.cause import Cause
 from webhook.live.why.event import first
 from webhook.live.why.pod_state import is_unscheduled
-from webhook.live.why.reading import condition, entries, word
-from webhook.live.why.scheduler_message import ORDER, Reason, reasons
-from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.live.why.scheduler_message import Reason, reasons
+from webhook.live.why.workload import unavailable, wanted
+from webhook.live.words import named, reference, within
+from webhook.policy.commands import Command
+from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
-    Apart,
-    Elsewhere,
+    Bare,
     Failure,
     NearestNode,
-    Passing,
+    NoCommonNode,
+    PluginDown,
     Shortfall,
-    Stopped,
+    TransientTaint,
     Unmet,
     Untolerated,
+    WrongNodeName,
+    described,
+    is_gpu,
+    offered_instead,
 )
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.placement.selector import Expression
-from webhook.policy.pods.gpu_resources import KnownNames, is_listed_by_nodes
-from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.gpu_resources import KnownNames
 from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.formats import LABEL_KEY
 
 _SHOWN: Final = 5
 """Nodes, and holders of a node, that the evidence names."""
@@ -40,11 +53,9 @@ _FAILED: Final = ("FailedScheduling", "Unschedulable", "NotTriggerScaleUp")
 _CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
 """The taints of nodes on which no pod of users runs."""
 
-_ByNode = Mapping[tuple[str, str], Sequence[Holding]]
-
 
 def causes(case: Case) -> Iterator[Cause]:
-    """The causes for which a pod has no node."""
+    """The causes for which a pod has no node, each with what the scheduler says as its last evidence."""
     pod = case.pod
     if pod is None or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
         return
@@ -53,14 +64,11 @@ def causes(case: Case) -> Iterator[Cause]:
         yield _unseen(case)
         return
     listed = reasons(said)
+    # The scheduler looks at no node before these are met.
     whole = [one for one in listed if one.cause in ("volume", "resource-claim") and not one.nodes]
-    if whole:  # the scheduler looks at no node before they are met
-        yield from _by_message(case, whole, said)
-        return
-    own = list(_by_facts(case, said))
-    yield from own
-    if not own:
-        yield from _by_message(case, listed, said)
+    found = [] if whole else list(_by_facts(case, listed))
+    for one in found or _by_message(case, whole or listed):
+        yield replace(one, evidence=(*one.evidence, f"scheduler: {said}" if said else ""))
 
 
 def _said(case: Case) -> str:
@@ -80,203 +88,315 @@ def _unseen(case: Case) -> Cause:
     ]
     if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
         summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:_SHOWN])}"
-        return Cause("resource-claim", summary, (), f"kubectl get resourceclaims -n {case.namespace}")
+        return Cause("resource-claim", summary, (), case.kubectl("get", "resourceclaims"))
     if name == "default-scheduler":
-        remedy = "kubectl -n kube-system get pods -l component=kube-scheduler"
+        remedy = Remedy(Command("kubectl", "-n", "kube-system", "get", "pods", "-l", "component=kube-scheduler"))
     else:
-        remedy = f"install the scheduler {name}, or remove schedulerName: {case.edit}"
+        remedy = Remedy("install the scheduler ", named("scheduler", name), ", or remove schedulerName: ", case.edit)
     evidence = [f"spec.schedulerName is {name}", "the pod has no condition PodScheduled and no event of a scheduler"]
     return Cause("no-scheduler", f"the scheduler {name} has not looked at the pod; does it run?", evidence, remedy)
 
 
-def _by_facts(case: Case, said: str) -> Iterator[Cause]:
+def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     """The causes that the nodes and the holders of their replicas show; none where they show none."""
-    yield from _not_offered(case, said)
     context = case.around.context
-    if context is None or case.around.facts.nodes is None or not context.requests.positive:
+    if context is None or case.around.facts.nodes is None:
         return
-    placement = context.placement
-    cluster = placement.cluster
-    if not cluster.index.offered.issuperset(placement.requests.peaks):
+    placement, index = context.placement, context.placement.cluster.index
+    asked = list(dict.fromkeys(name for _, name, _ in amounts(case.pod)))
+    absent = [cause for name in asked if (cause := _absent(case, placement, name)) is not None]
+    yield from absent
+    if absent or not context.requests.positive or not all(map(index.offers, placement.requests.peaks)):
         return
     try:
-        candidates = list(cluster.index.nodes(placement.candidates))
+        candidates = list(index.nodes(placement.candidates))
         failure = None if candidates else NearestNode(placement).failure()
     except MalformedError:
         return
     if failure is not None:
-        yield _of_failure(case, placement, failure, said)
+        yield _of_failure(case, placement, failure)
     elif candidates:
-        held = _held(case, placement, candidates, said)
-        if held is not None:
-            yield held
+        wanted = requests_of(case.pod or {}, counting(case.settings, asked))
+        cause = _beside(case, candidates, wanted, listed) or _held(case, candidates, wanted, listed)
+        if cause is not None:
+            yield cause
 
 
-def _not_offered(case: Case, said: str) -> Iterator[Cause]:
-    """A cause for each resource in NVIDIA's domain, or of the settings, that no node lists."""
-    facts, context = case.around.facts, case.around.context
-    if case.pod is None or facts.nodes is None:
-        return
-    offered = {name for node in facts.nodes for name in node.resources}
-    dynamic = () if context is None else context.placement.cluster.dynamic
-    known = {one.name for one in case.settings.resources}
-    for name in dict.fromkeys(name for _, name, _ in amounts(case.pod)):
-        if name in offered or name in dynamic or not (name in known or is_listed_by_nodes(name)):
-            continue
-        meant = KnownNames({*known, *offered}).meant_by(name)
-        there = sorted(one for one in offered if one.startswith("nvidia.com/"))
-        evidence = [f"nodes offer {', '.join(there[:_SHOWN])}" if there else "no node lists a GPU resource"]
-        if meant is not None and meant in offered:
-            remedy = f"ask for {meant}: {case.edit}"
-        elif there and name in known:
-            remedy = f"ask for {there[0]}: {case.edit}"
+# Resources that no node offers.
+
+
+def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
+    """The cause if no node offers a GPU resource of this name; None for another resource."""
+    cluster, chains = placement.cluster, case.around.chains
+    if name in cluster.dynamic or cluster.index.offers(name) or not is_gpu(cluster, name):
+        return None
+    offered = sorted(one for one in cluster.index.offered if is_gpu(cluster, one) and cluster.index.offering(one, 1))
+    begins = f"no node offers {name}"
+    evidence = [f"nodes offer {', '.join(offered[:_SHOWN])}" if offered else "no node offers a GPU"]
+    meant = KnownNames({*(one.name for one in case.settings.resources), *offered}).meant_by(name)
+    for chain in chains if meant is None else ():
+        if (broken := chain.broken) is not None:
+            if offered and broken.finding not in _OF_CONFIGURATION:
+                break
+            return _of_chain(case, chain, broken, "resource-not-offered", begins, evidence)
+    if offered:
+        selected = offered_instead(cluster, name, placement.selected)
+        other = meant if meant in offered else selected or offered_instead(cluster, name)
+        remedy = Remedy("ask for ", named("resource", other or "", LABEL_KEY), ": ", case.edit)
+    elif not chains:
+        begins += ", and no label of a node that its selectors admit shows a GPU"
+        remedy = case.by_edit("add nodes with GPUs and NVIDIA's device plugin, or correct the selectors")
+    else:
+        node = chains[0].node
+        remedy = Remedy(describe_node(node.name))
+        if chains[0].unseen:
+            remedy = Remedy(remedy, " shows whether its device plugin runs")
         else:
-            remedy = "kubectl gpushare doctor, which finds out why the device plugin does not offer it"
-        yield Cause("resource-not-offered", f"no node offers {name}", [*evidence, *_quoted(said)], remedy)
+            how = "is a program of the host" if node.runs_stack_itself else "runs"
+            begins += f": node {node.name} offers none, and its device plugin {how}"
+    return Cause("resource-not-offered", begins, evidence, remedy)
 
 
-def _quoted(said: str) -> Sequence[str]:
-    return [f"scheduler: {said}"] if said else []
+_OF_CONFIGURATION: Final = (
+    *("config-unread", "label-unread", "config-label-unknown", "GPS030", "GPS033"),
+    "allocatable-differs",
+)
 
 
-def _of_failure(case: Case, placement: Placement, failure: Failure, said: str) -> Cause:
-    """The cause for what a pod fails at the nearest node."""
-    quoted = _quoted(said)
+def _of_chain(
+    case: Case, chain: Chain, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
+) -> Cause:
+    """The cause for the first broken link of a node."""
+    name, labels = chain.node.name, chain.node.labels
+    about = "" if name in begins else f"node {name}, "
+    alike = sum(one.broken is not None and one.broken.finding == broken.finding for one in case.around.chains)
+    more = f" (and {alike - 1} more nodes)" if alike > 1 and about else ""
+    summary = f"{begins}: {about}{broken.cause}{more}"
+    if broken.finding == "plugin-not-ready":
+        summary = f"{begins}: the device plugin on node {name}{more} is not ready"
+    elif broken.finding == "daemon-not-ready":
+        waits = "is not ready, and the device plugin waits for it"
+        summary = f"{begins}: the MPS control daemon on node {name}{more} {waits}"
+    # kubernetes/autoscaler#1949
+    hint = f"the cluster autoscaler waits for the GPUs of a new node only if its group sets the label {_ACCELERATOR}"
+    is_autoscaled = _NODE_GROUP in labels and _ACCELERATOR not in labels
+    return Cause(cause, summary, [*broken.evidence, hint if is_autoscaled else "", *evidence], broken.remedy)
+
+
+_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
+_NODE_GROUP: Final = "eks.amazonaws.com/nodegroup"
+
+
+# What the pod fails at the nearest node.
+
+
+_CAUSES: Final[Mapping[type, str]] = {
+    TransientTaint: "node-not-ready",
+    PluginDown: "resource-not-ready",
+    Bare: "resource-not-ready",
+    Shortfall: "amount-too-large",
+    Untolerated: "taint",
+    WrongNodeName: "resource-not-offered",
+    NoCommonNode: "resource-not-offered",
+}
+
+
+def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
+    """The cause for what a pod fails at the nearest node, in the words of GPS014."""
+    words = described(placement, failure, ())
+    cause, summary = _CAUSES.get(type(failure), "node-selector"), str(words.message)
     match failure:
-        case Passing(node, taint):
-            summary = f"the nearest node, {node.name}, does not take pods now: it has the taint {_taint(taint)}"
+        case TransientTaint(node, taint):
+            uncordon = Command("kubectl", "uncordon", named("node", node.name))
             is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
-            remedy = f"kubectl uncordon {node.name}" if is_cordoned else f"kubectl describe node {node.name}"
-            return Cause("node-not-ready", summary, quoted, remedy)
-        case Stopped(node, resource):
-            summary = f"the nearest node, {node.name}, offers 0 of {resource} now: its device plugin does not run"
-            return Cause("resource-not-ready", summary, quoted, "kubectl gpushare doctor")
-        case Shortfall(node, resource, offered):
-            asked = -(-placement.requests.peaks[resource] // NANO)
-            summary = f"the pod asks for {asked} of {resource}; the nearest node, {node.name}, offers {offered}"
-            remedy = f"ask for at most {offered}: {case.edit}"
-            return Cause("amount-too-large", summary, quoted, remedy)
-        case Untolerated(node, taint):
-            summary = f"the nearest node, {node.name}, has the taint {_taint(taint)}, which the pod does not tolerate"
-            remedy = f"if the node is meant for such pods, tolerate it: {case.edit}"
-            return Cause("taint", summary, quoted, remedy)
-        case Unmet(node, expression):
-            return _unmet(case, node, expression, quoted)
-        case Elsewhere(resource) | Apart(resource):
-            summary = f"no node offers {resource} together with the rest that the pod requires"
-            return Cause("resource-not-offered", summary, quoted, f"{case.edit}")
-        case _:
-            summary = "node selector or affinity excludes each node that offers the pod's GPUs"
-            return Cause("node-selector", summary, quoted, f"{case.edit}")
+            return Cause(cause, summary, (), uncordon if is_cordoned else describe_node(node.name))
+        case Bare(node) if any(units and is_gpu(placement.cluster, name) for name, units in node.resources.items()):
+            cause = "resource-not-offered"
+        case PluginDown(node) | Bare(node):
+            chain = next((one for one in case.around.chains if one.node.name == node.name), None)
+            if chain is not None and chain.broken is not None:
+                return _of_chain(case, chain, chain.broken, cause, summary)
+            summary += ": its device plugin does not run, or not yet"
+            if chain is not None and chain.unseen:
+                summary += f", as far as is seen without {chain.unseen}"
+            elif chain is not None and chain.shows_gpus:
+                summary = f"{words.message}, although its device plugin runs"
+            return Cause(cause, summary, (), describe_node(node.name))
+        case Unmet(_, expression) if expression.is_selector and _is_added(case, expression.name):
+            added = (
+                f"the workload does not set {expression.name}: an annotation of the namespace, or the RuntimeClass does"
+            )
+            show = Command("kubectl", "describe", "namespace", named("namespace", case.namespace))
+            return Cause(cause, summary, [added], Remedy(show, " and the RuntimeClass of the pod show who sets it"))
+    return Cause(cause, summary, (), case.by_edit(words.remedy))
 
 
-def _taint(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+def _is_added(case: Case, key: str) -> bool:
+    """Whether the pod has an entry of its node selector that its workload does not have, as far as that is known."""
+    templates = [template for _, maker in case.makers if (template := part(maker, "spec", "template", "spec"))]
+    return bool(templates) and not any(key in part(one, "nodeSelector") for one in templates)
 
 
-def _unmet(case: Case, node: Node, expression: Expression, quoted: Sequence[str]) -> Cause:
-    held = expression.held_by(node)
-    has = f"has {expression.name}={held}" if held is not None else f"lacks the label {expression.name}"
-    place = "node selector" if expression.is_selector else "node affinity"
-    summary = f"the {place} requires {expression}, and the nearest node that offers the GPUs, {node.name}, {has}"
-    remedy = f"change {expression.name} in the {place}: {case.edit}"
-    return Cause("node-selector", summary, quoted, remedy)
+# Nodes that have the GPUs.
 
 
-def _held(case: Case, placement: Placement, candidates: Sequence[Node], said: str) -> Cause | None:
-    """The cause if others hold what the pod asks for on each node that could take it; None otherwise.
+def _beside(
+    case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], listed: Sequence[Reason]
+) -> Cause | None:
+    """The cause if none of the nodes offers a resource that the pod asks for beside GPUs, such as network devices."""
+    nodes = case.around.facts.nodes or ()
+    lacking = {one.resource for one in listed}
+    for name, units in wanted.items():
+        is_known = name in lacking or any(name in one.resources for one in nodes)
+        if not is_known or any(one.resources.get(name, 0) >= units for one in candidates):
+            continue
+        node = max(candidates, key=lambda one: one.resources.get(name, 0))
+        most = node.resources.get(name, 0)
+        elsewhere = [one.name for one in nodes if one.resources.get(name, 0) >= units]
+        evidence = f"nodes that offer it: {', '.join(elsewhere[:_SHOWN])}" if elsewhere else ""
+        does_not = f" shows what it offers; its plugin for {name.partition('/')[0]} does not offer it"
+        remedy = case.by_edit(f"ask for at most {most}") if most else Remedy(describe_node(node.name), does_not)
+        offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
+        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy)
+    return None
+
+
+def _held(case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
+    """The cause if pods hold what the pod asks for on each node that could take it; None otherwise.
 
     Without all holders, the scheduler's word that a resource is insufficient decides.
     """
     held = case.around.held
-    by_node: _ByNode = {} if held is None else held.by_node
-    peaks = {name: -(-peak // NANO) for name, peak in placement.requests.peaks.items()}
-    lacking = [one.resource for one in reasons(said) if one.resource in peaks]
-    free = next((node for node in candidates if _has_room(node, peaks, by_node)), None)
+    lacking = [one.resource for one in listed if one.resource in wanted]
+    free = next((node for node in candidates if held.has_room(node, wanted)), None)
     if free is not None and not lacking:
         return None
-    if free is not None and held is not None and held.is_complete:
-        return None if _other_reason(said) else _free_again(free, lacking[0], said)
-    resource = next(iter(lacking or peaks))
+    if free is not None and held.is_complete:
+        # Nodes without GPUs have selectors and taints, too.
+        if any(one.cause not in ("", "node-selector", "taint", "node-not-ready") for one in listed):
+            return None
+        now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
+        return Cause("replicas-held", now, (), "wait: the scheduler tries again")
+    short = (name for name in wanted if not any(held.has_room(node, {name: wanted[name]}) for node in candidates))
+    resource = next(short, None) or next(iter(lacking or wanted))
+    summary, remedy = _holding(case, candidates, resource, wanted[resource])
+    return Cause("replicas-held", summary, [_holders(case, one, resource) for one in candidates[:_SHOWN]], remedy)
+
+
+def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> tuple[str, Remedy]:
+    """Who holds a resource, and who of them has to end."""
+    holders = [one for node in candidates for one in case.around.held.of(node, resource)]
     total = sum(node.resources.get(resource, 0) for node in candidates)
     nodes = "the only node" if len(candidates) == 1 else f"each of the {len(candidates)} nodes"
-    summary = f"others hold the replicas of {resource} on {nodes} that could take the pod: {total} in all"
-    evidence = [_holders(node, resource, by_node) for node in islice(candidates, _SHOWN)]
-    remedy = "wait, or free replicas: kubectl gpushare top -A shows who holds them"
-    return Cause("replicas-held", summary, [*evidence, *_quoted(said)], remedy)
+    where = f"the replicas of {resource} on {nodes} that could take the pod: {total} in all"
+    kin = Counter[str]()
+    for one in holders:
+        kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
+    old, same, ending = kin["old"], kin["same"], kin["ending"]
+    deployment = next((found for kind, found in case.makers if kind == "Deployment"), {})
+    if old and not ending and deployment and unavailable(deployment) == 0:
+        patch = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
+        end_first = case.kubectl("patch", reference("Deployment", word(deployment, "metadata", "name")), "-p", patch)
+        waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
+        return f"the rollout waits for itself: {waits}", Remedy("let an old pod end first: ", end_first)
+    if ending >= units:
+        own = next(one.pod for one in holders if one.pod.is_ending)
+        show = Command("kubectl", "describe", "pod", named("pod", own.name), *within(own.namespace))
+        stays = "; if one stays longer than its grace period, look at its finalizers and its node: "
+        return f"pods that are being deleted hold {ending} of {where}", Remedy(
+            "wait until they have ended", stays, show
+        )
+    kind, maker = case.top
+    if same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
+        fitting = same // units
+        scale = case.kubectl("scale", reference(kind, word(maker, "metadata", "name")), f"--replicas={fitting}")
+        fit = f"the {kind} wants {wanted(kind, maker)} pods, and {fitting} fit"
+        return f"its own pods hold {where}; {fit}", Remedy("add nodes, or want fewer pods: ", scale)
+    summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
+    single = [one.pod for one in holders if one.pod.owner.kind == "Pod" and one.amount >= units]
+    if len(single) != 1:
+        return summary, Remedy("free replicas, or add nodes: ", HOLDERS, " shows who holds them")
+    end = Command("kubectl", "delete", "pod", named("pod", single[0].name), *within(single[0].namespace))
+    return summary, Remedy("if the pod that holds them is not needed: ", end)
 
 
-def _free_again(node: Node, resource: str, said: str) -> Cause:
-    summary = f"replicas of {resource} were held when the scheduler looked last; node {node.name} has room now"
-    return Cause("replicas-held", summary, _quoted(said), "wait: the scheduler tries again")
+def _kin(case: Case, one: Holding) -> str:
+    """Whether a holder is of the pod's own workload: `same`, or `old` for one of another revision; empty for another.
+
+    A Deployment names its ReplicaSets after itself, with a hash of the template.
+    """
+    own = controller(part(case.pod, "metadata"))
+    if one.pod.namespace != case.namespace or own is None:
+        return ""
+    if one.pod.owner == own:
+        return "same"
+    names = [word(found, "metadata", "name") for kind, found in case.makers if kind == "Deployment"]
+    is_of_deployment = one.pod.owner.kind == "ReplicaSet" and one.pod.owner.name.rpartition("-")[0] in names
+    return "old" if is_of_deployment else ""
 
 
-def _has_room(node: Node, peaks: Mapping[str, int], by_node: _ByNode) -> bool:
-    return all(
-        node.resources.get(name, 0) - sum(one.amount for one in by_node.get((node.name, name), ())) >= peak
-        for name, peak in peaks.items()
-    )
-
-
-def _other_reason(said: str) -> bool:
-    """Whether the scheduler names a reason besides resources, selectors and taints, which any node may have."""
-    return any(one.cause and one.cause not in ("node-selector", "taint", "node-not-ready") for one in reasons(said))
-
-
-def _holders(node: Node, resource: str, by_node: _ByNode) -> str:
-    total, holders = node.resources.get(resource, 0), by_node.get((node.name, resource), ())
+def _holders(case: Case, node: Node, resource: str) -> str:
+    total, holders = node.resources.get(resource, 0), case.around.held.of(node, resource)
     if not holders:
         return f"node {node.name} offers {total}; its holders are not known"
-    names = [f"{one.pod.namespace}/{one.pod.name} ({one.amount})" for one in islice(holders, _SHOWN)]
+    names = []
+    for one in holders[:_SHOWN]:
+        pending = ", not started" if one.pod.phase == "Pending" else ""
+        state = ", being deleted" if one.pod.is_ending else pending
+        names.append(f"{one.pod.namespace}/{one.pod.name} ({one.amount}{state})")
     more = f" and {len(holders) - len(names)} more" if len(holders) > len(names) else ""
     count = sum(one.amount for one in holders)
-    return f"node {node.name}: {count} of {total} held by {', '.join(names)}{more}"
+    beyond = ", more than it offers now" if count > total else ""
+    return f"node {node.name}: {count} of {total} held{beyond} by {', '.join(names)}{more}"
 
 
-_SUMMARIES: Final = {
-    "volume": "a volume of the pod is not available",
-    "resource-claim": "a resource claim of the pod is not met",
-    "host-port": "the nodes that could take the pod use its host port already",
-    "pod-affinity": "affinity to other pods, or the spread over nodes, excludes each node that could take the pod",
-    "other-resources": "the nodes that could take the pod lack something besides GPUs",
-    "node-not-ready": "nodes do not take pods now",
-    "node-selector": "node selector or affinity excludes nodes",
-    "taint": "nodes have taints that the pod does not tolerate",
+_BY_MESSAGE: Final[Mapping[str, tuple[str, Callable[[Case], Advice]]]] = {
+    "volume": ("a volume of the pod is not available", lambda case: case.kubectl("get", "pvc")),
+    "resource-claim": (
+        "a resource claim of the pod is not met",
+        lambda case: case.kubectl("get", "resourceclaims"),
+    ),
+    "host-port": (
+        "the nodes that could take the pod use its host port already",
+        lambda case: case.by_edit("remove hostPort, or use a Service"),
+    ),
+    "pod-affinity": (
+        "affinity to other pods, or the spread over nodes, excludes each node that could take the pod",
+        lambda case: case.by_edit("change podAntiAffinity or topologySpreadConstraints"),
+    ),
+    "other-resources": (
+        "the nodes that could take the pod lack something besides GPUs",
+        lambda case: case.by_edit("lower the requests"),
+    ),
+    "node-not-ready": ("nodes do not take pods now", lambda _: Command("kubectl", "get", "nodes")),
+    "node-selector": (
+        "node selector or affinity excludes nodes",
+        lambda case: case.by_edit("change nodeSelector or affinity"),
+    ),
+    "taint": (
+        "nodes have taints that the pod does not tolerate",
+        lambda case: case.by_edit("add a toleration"),
+    ),
 }
-_NEXT: Final = {
-    "volume": "kubectl get pvc -n {namespace}",
-    "resource-claim": "kubectl get resourceclaims -n {namespace}",
-    "host-port": "remove hostPort, or use a Service: {edit}",
-    "pod-affinity": "change podAntiAffinity or topologySpreadConstraints: {edit}",
-    "other-resources": "lower the requests: {edit}",
-    "node-not-ready": "kubectl get nodes",
-    "node-selector": "change nodeSelector or affinity: {edit}",
-    "taint": "add a toleration: {edit}",
-}
+"""What the causes in a message mean, and what helps, in the order of their weight where a node could take the pod.
+
+Those that keep a pod off all nodes come first, and last those that also nodes without GPUs have.
+"""
 
 
-def _by_message(case: Case, listed: Sequence[Reason], said: str) -> Iterator[Cause]:
+def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     """The causes that the scheduler's message names, the weightiest first."""
-    extended = [one for one in listed if one.resource and not one.cause]
-    has_facts = case.around.context is not None and case.around.facts.nodes is not None
-    if extended and not has_facts:
-        names = ", ".join(dict.fromkeys(one.resource for one in extended))
-        summary = f"no node has as much of {names} free as the pod asks for"
-        yield Cause("replicas-held", summary, _quoted(said), "kubectl gpushare top -A shows who holds replicas")
+    extended = [one.resource for one in listed if one.resource and not one.cause]
+    if extended and (case.around.context is None or case.around.facts.nodes is None):
+        summary = f"no node has as much of {', '.join(dict.fromkeys(extended))} free as the pod asks for"
+        yield Cause("replicas-held", summary, (), Remedy(HOLDERS, " shows who holds replicas"))
     more = any(_CONTROL_PLANE not in one.text for one in listed)
     found = False
-    for cause in ORDER:
+    for cause, (meaning, advice) in _BY_MESSAGE.items():
         texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
-        if not texts:
-            continue
-        if found and cause in ("node-not-ready", "node-selector", "taint"):
-            continue  # nodes without GPUs have them as well
-        found = True
-        remedy = _NEXT[cause].format(namespace=case.namespace, edit=case.edit)
-        yield Cause(cause, f"{_SUMMARIES[cause]}: {'; '.join(texts[:_SHOWN])}", _quoted(said), remedy)
+        # Nodes without GPUs have the last causes as well.
+        if texts and not (found and cause in ("node-not-ready", "node-selector", "taint")):
+            found = True
+            yield Cause(cause, f"{meaning}: {'; '.join(texts[:_SHOWN])}", (), advice(case))
     if not found and not extended:
-        yield Cause("other-resources", "the scheduler finds no node", _quoted(said), _describe(case))
-
-
-def _describe(case: Case) -> str:
-    return f"kubectl describe pod {case.pod_name} -n {case.namespace}"
+        yield Cause("other-resources", "the scheduler finds no node", (), case.of_pod("describe"))

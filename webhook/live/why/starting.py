@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.live.why.case import Case
+from webhook.cluster.reading import Object, word
+from webhook.live.remedy import Advice, Remedy
+from webhook.live.why.case import DOCTOR, Case, describe_node
 from webhook.live.why.cause import Cause
+from webhook.live.why.cuda import to_get_gpu
 from webhook.live.why.event import Event, first
-from webhook.live.why.pod_state import ContainerState, containers, has_started, is_finished, node_name
-from webhook.live.why.reading import Object, word
+from webhook.live.why.pod_state import ContainerState, containers, has_started, is_finished
+from webhook.live.words import named, namespace
 
 _IMAGE: Final = frozenset(
     "ErrImagePull ImagePullBackOff InvalidImageName ErrImageNeverPull RegistryUnavailable ImageInspectError "
@@ -31,25 +34,21 @@ _OBJECT: Final = re.compile(r'(configmap|secret) "([^"]{1,253})" not found', re.
 def causes(case: Case) -> Iterator[Cause]:
     """The causes for which containers of a pod with a node do not start."""
     pod = case.pod
-    if pod is None or not node_name(pod):
+    if pod is None or not case.node_name:
         return
-    of_containers = [cause for one in containers(pod) if (cause := _of_container(case, one)) is not None]
-    yield from of_containers
-    if of_containers or is_finished(pod) or has_started(pod):
-        return
-    cause = _before_containers(case, pod)
-    if cause is not None:
-        yield cause
+    found = [cause for one in containers(pod) if (cause := _of_container(case, one)) is not None]
+    if not found and not is_finished(pod) and not has_started(pod):
+        found = list(_before_containers(case, pod))
+    yield from found
 
 
 def _of_container(case: Case, one: ContainerState) -> Cause | None:
     reason, said = word(one.waiting, "reason"), word(one.waiting, "message")
     if reason in _IMAGE:
         event = first(case.events, ("Failed",), "image")
-        evidence = [str(event)] if event is not None else []
         summary = f"the image of container {one.name} cannot be pulled: {reason}"
-        remedy = f"correct the image, or its pull secret: {case.edit}"
-        return Cause("image", summary, [*([said] if said else []), *evidence], remedy)
+        remedy = case.by_edit("correct the image, or its pull secret")
+        return Cause("image", summary, [said, "" if event is None else str(event)], remedy)
     if reason in _CONFIG:
         summary = f"container {one.name} cannot be configured: {said or reason}"
         return Cause("container-config", summary, [], _to_correct(case, said))
@@ -64,57 +63,81 @@ def _of_container(case: Case, one: ContainerState) -> Cause | None:
 def _not_started(case: Case, one: ContainerState, said: str, event: Event | None) -> Cause:
     if not _DRIVER.search(said) and event is not None and event.message:
         said = said if said in event.message or not _DRIVER.search(event.message) else event.message
-    evidence = [said] if said else []
+    evidence = [said]
     if "unsatisfied condition" in said and "cuda" in said:
-        summary = (
-            f"container {one.name} does not start: the driver of node {node_name(case.pod or {})} is too old for it"
-        )
-        remedy = f"use an image with an older CUDA, or update the driver of the node: {case.edit}"
+        summary = f"container {one.name} does not start: the driver of node {case.node_name} is too old for it"
+        remedy = case.by_edit("use an image with an older CUDA, or update the driver of the node")
         return Cause("cuda-driver", summary, evidence, remedy)
     if _DRIVER.search(said):
         name = word(case.pod, "spec", "runtimeClassName")
         summary = f"container {one.name} does not start: it gets no NVIDIA driver"
         has = f"runtimeClassName is {name}" if name else "the pod has no runtimeClassName"
-        remedy = f"set runtimeClassName: nvidia, and ask for a GPU: {case.edit}"
-        return Cause("driver-not-injected", summary, [has, *evidence], remedy)
+        on_node = Remedy("install the NVIDIA container toolkit on its node: ", describe_node(case.node_name))
+        return Cause("driver-not-injected", summary, [has, *evidence], to_get_gpu(case, one.name) or on_node)
+    for pattern, what, advice in _REFUSED:
+        if found := pattern.search(said):
+            named_so = f"{what} {found[1]}" if found.groups() else what
+            summary = f"container {one.name} cannot be created on node {case.node_name}: {named_so}"
+            return Cause("container-start", summary, evidence, case.by_edit(f"{advice}"))
+    if said and not _PROGRAM.search(said):
+        summary = f"container {one.name} cannot be created: {said}"
+        return Cause("container-start", summary, evidence, case.by_edit("correct what the message names"))
     summary = f"the program of container {one.name} does not start"
-    return Cause("container-start", summary, evidence, f"correct command, args or image: {case.edit}")
+    return Cause("container-start", summary, evidence, case.by_edit("correct command, args or image"))
 
 
-def _to_correct(case: Case, said: str) -> str:
-    named = _OBJECT.search(said)
-    if named is None:
-        return f"{case.edit}"
-    return f"create {named[1]} {named[2]} in namespace {case.namespace}, or correct its name: {case.edit}"
+_PROGRAM: Final = re.compile(r"exec|executable|no such file or directory|permission denied|chdir|user", re.ASCII)
+"""Words of a runtime that cannot start the program."""
+
+_REFUSED: Final = (
+    (
+        re.compile(r"seccomp.*?(?:open |profile )\"?(\S+?\.json)", re.ASCII),
+        "there is no seccomp profile",
+        "put the seccomp profile on the node, or change seccompProfile in securityContext",
+    ),
+    (
+        re.compile(r"apparmor.*?profile[ \"]+(\S+?)[\" ]|apparmor", re.ASCII | re.IGNORECASE),
+        "there is no AppArmor profile",
+        "load the AppArmor profile on the node, or change appArmorProfile",
+    ),
+    (re.compile(r"subPath", re.ASCII), "a subPath of a mount cannot be prepared", "correct subPath of the volumeMount"),
+)
+"""What else a runtime refuses: the words, the cause, and the remedy."""
 
 
-def _before_containers(case: Case, pod: Object) -> Cause | None:
+def _to_correct(case: Case, said: str) -> Advice:
+    found = _OBJECT.search(said)
+    if found is None:
+        return case.edit
+    where = namespace(case.namespace)
+    return Remedy(
+        f"create {found[1]} ", named(found[1], found[2]), " in namespace ", where, ", or correct its name: ", case.edit
+    )
+
+
+def _before_containers(case: Case, pod: Object) -> Iterator[Cause]:
     """The cause before the first container: the newest of failed mounts and sandboxes."""
     event = first(case.events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"))
     if event is None:
-        return None
+        return
+    node = case.node_name
     if event.reason == "FailedCreatePodSandBox":
-        return _sandbox(case, pod, event)
+        handler = _HANDLER.search(event.message)
+        if handler is None:
+            remedy = Remedy(describe_node(node), ": its runtime or network fails")
+            yield Cause("sandbox", "the sandbox of the pod cannot be created", [str(event)], remedy)
+            return
+        name = word(pod, "spec", "runtimeClassName")
+        unknown = handler[1] or handler[2]
+        summary = f"the runtime of node {node} knows no handler {unknown}, which RuntimeClass {name} names"
+        remedy = case.by_edit("install the NVIDIA container toolkit on the node, or change runtimeClassName")
+        yield Cause("runtime-handler-missing", summary, [str(event)], remedy)
+        return
     # The kubelet repeats that it waits for volumes, without the reason.
-    better = next(
-        (one for one in case.events if one.reason == event.reason and "MountVolume.SetUp" in one.message), event
-    )
-    typed = _TYPE.search(better.message)
-    if typed is not None:
-        summary = f"node {node_name(pod)} has no such folder or file as the volume requires: {typed[1]}"
-        is_ours = "/mps" in typed[1]
-        remedy = "kubectl gpushare doctor: the node has no MPS daemon" if is_ours else f"{case.edit}"
-        return Cause("mount-failed", summary, [str(better)], remedy)
-    return Cause("mount-failed", "a volume cannot be mounted", [str(better)], _to_correct(case, better.message))
-
-
-def _sandbox(case: Case, pod: Object, event: Event) -> Cause:
-    handler = _HANDLER.search(event.message)
-    if handler is None:
-        remedy = f"kubectl describe node {node_name(pod)}: its runtime or network fails"
-        return Cause("sandbox", "the sandbox of the pod cannot be created", [str(event)], remedy)
-    name = word(pod, "spec", "runtimeClassName")
-    unknown = handler[1] or handler[2]
-    summary = f"the runtime of node {node_name(pod)} knows no handler {unknown}, which RuntimeClass {name} names"
-    remedy = f"install the NVIDIA container toolkit on the node, or change runtimeClassName: {case.edit}"
-    return Cause("runtime-handler-missing", summary, [str(event)], remedy)
+    better = first(case.events, (event.reason,), "MountVolume.SetUp") or event
+    if (typed := _TYPE.search(better.message)) is not None:
+        summary = f"node {node} has no such folder or file as the volume requires: {typed[1]}"
+        advice = Remedy(DOCTOR, ": the node has no MPS daemon") if "/mps" in typed[1] else case.edit
+        yield Cause("mount-failed", summary, [str(better)], advice)
+        return
+    yield Cause("mount-failed", "a volume cannot be mounted", [str(better)], _to_correct(case, better.message))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from webhook.live.why.reading import Object, is_true, number
+from webhook.cluster.reading import Object, is_true, number, part, word
 
 _READY: Final = {
     "Deployment": "availableReplicas",
@@ -31,3 +31,20 @@ def has_all(kind: str, found: Object) -> bool:
     if kind in ("Job", "CronJob"):
         return kind == "CronJob" or is_true(found, "Complete")
     return ready(kind, found) >= wanted(kind, found)
+
+
+def unavailable(deployment: Object) -> int:
+    """How many pods of a Deployment may end before new ones are ready; all for the strategy Recreate."""
+    strategy, replicas = part(deployment, "spec", "strategy"), wanted("Deployment", deployment)
+    if word(strategy, "type") == "Recreate":
+        return replicas
+    bounds = part(strategy, "rollingUpdate")
+    surge = _resolved(bounds.get("maxSurge", "25%"), replicas, 99)
+    return _resolved(bounds.get("maxUnavailable", "25%"), replicas, 0) or int(surge == 0)
+
+
+def _resolved(bound: object, replicas: int, up: int) -> int:
+    """A number, or that of a percentage, rounded down; rounded up where `up` is 99."""
+    if isinstance(bound, str) and bound.endswith("%") and bound[:-1].isdecimal():
+        return (replicas * int(bound[:-1]) + up) // 100
+    return bound if isinstance(bound, int) else 0

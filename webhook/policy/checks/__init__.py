@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from webhook.policy.checks import (
@@ -19,8 +20,6 @@ from webhook.policy.checks import (
     gps012_host_path,
     gps013_resource_name,
     gps014_selectors,
-    gps015_grace_period,
-    gps016_init_container,
     gps017_pipe_hidden,
     gps018_annotations,
     gps019_unmutated,
@@ -35,9 +34,9 @@ from webhook.policy.checks import (
     gps033_config_names,
 )
 from webhook.policy.checks.check import Check
-from webhook.policy.context import NamespaceLimits, ObjectContext, PodContext
-from webhook.policy.sharing.context import SharingConfig
-from webhook.policy.sharing.names import ConfigNames
+from webhook.policy.context import PodContext
+from webhook.policy.sharing.objects import ConfigNames, SharingConfig
+from webhook.policy.verdict import Violation
 
 POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps001_container_limit.CHECK,
@@ -54,8 +53,6 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps012_host_path.CHECK,
     gps013_resource_name.CHECK,
     gps014_selectors.CHECK,
-    gps015_grace_period.CHECK,
-    gps016_init_container.CHECK,
     gps017_pipe_hidden.CHECK,
     gps018_annotations.CHECK,
     gps019_unmutated.CHECK,
@@ -66,10 +63,10 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
 )
 """The checks of each pod."""
 
-OBJECT_CHECKS: tuple[Check[ObjectContext], ...] = (gps023_unchecked.CHECK,)
+OBJECT_CHECKS: tuple[Check[Iterable[Violation]], ...] = (gps023_unchecked.CHECK,)
 """The checks of each object on the command line, after those of its pods."""
 
-LIMIT_CHECKS: tuple[Check[NamespaceLimits], ...] = (gps032_quota.CHECK,)
+LIMIT_CHECKS: tuple[Check[gps032_quota.NamespaceLimits], ...] = (gps032_quota.CHECK,)
 """The checks of objects that limit the pods of a namespace, on the command line."""
 
 CONFIG_CHECKS: tuple[Check[SharingConfig], ...] = (gps030_refused.CHECK, gps031_without_effect.CHECK)

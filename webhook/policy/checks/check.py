@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 from webhook.policy.context import PodContext
 from webhook.policy.messages import Message, message
 from webhook.policy.pods.pod import Container
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.pods.reading import text
+from webhook.policy.verdict import Path, Severity, Violation
 
 Violations = Iterable[Violation]
 """The violations that a check reports; empty when nothing is wrong."""
@@ -32,7 +33,7 @@ class Scope(Enum):
     NAMESPACE_LIMITS = "ResourceQuotas and LimitRanges, on the command line"
 
     def includes(self, context: PodContext) -> bool:
-        """Whether a check of this scope runs on a pod; False for scopes of objects."""
+        """Whether a check of pods that has this scope runs on a pod."""
         if context.origin.added_containers is not None:
             return self is Scope.EPHEMERAL
         if self is Scope.MPS:
@@ -41,12 +42,8 @@ class Scope(Enum):
             return bool(context.requests.positive)
         if self is Scope.NAMES_GPU:
             return bool(context.requests.named or context.requests.of_pod)
-        if self is Scope.EXPECTS_EDITS:
-            return context.expects_edits
-        return self not in _OF_OBJECTS
+        return context.expects_edits if self is Scope.EXPECTS_EDITS else True
 
-
-_OF_OBJECTS = (Scope.OFFLINE, Scope.SHARING_CONFIG, Scope.CONFIG_NAMES, Scope.NAMESPACE_LIMITS)
 
 Context = TypeVar("Context")
 """The input of a check: the context of a pod, or of an object."""
@@ -56,6 +53,7 @@ Context = TypeVar("Context")
 class Check(Generic[Context]):
     """One check. `title` says in a line what it reports; the page beside the module explains it to users.
 
+    `reads` names what it reads of the policy of a namespace; each check may read the pod, its requests and its nodes.
     Each check exists once, so checks are compared by identity; methods for more would slow down the start of `check`.
     """
 
@@ -64,8 +62,22 @@ class Check(Generic[Context]):
     scope: Scope
     run: Callable[[Context], Violations]
     title: str
+    reads: tuple[str, ...] = ()
 
 
 def about(container: Container, template: str, *names: object) -> Message:
     """A message about a container: its kind and name, followed by a template that `names` fill."""
     return message(f"{container.kind} {{}} {template}", container.label, *names)
+
+
+def variable(container: Container, name: str) -> tuple[Path, str | None] | None:
+    """The path and the text of a variable that a container sets; None as the text of a value by reference.
+
+    None if the container does not set the variable. Raises MalformedError.
+    """
+    entry = container.variable(name)
+    if entry is None:
+        return None
+    value = text(entry, "value", container.variable_path(name, ""))
+    is_reference = entry.get("valueFrom") is not None
+    return container.variable_path(name, "valueFrom" if is_reference else "value"), None if is_reference else value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from webhook.policy import other_schedulers, replica_limits
 from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
@@ -14,10 +12,8 @@ from webhook.policy.verdict import Severity, Violation
 def run(context: PodContext) -> Violations:
     """One violation per container and resource over its limit."""
     over = replica_limits.over_container(context)
-    return _violations(context, over) if over else ()
-
-
-def _violations(context: PodContext, over: Sequence[replica_limits.Excess]) -> Iterator[Violation]:
+    if not over:
+        return
     manager, of_manager = other_schedulers.of_unnamed_cluster(context), other_schedulers.remedy(context)
     fewer = replica_limits.fewer_units(context) if any(excess.nowhere for excess in over) else None
     for request, limit, shared, nowhere in over:
@@ -33,10 +29,11 @@ def _violations(context: PodContext, over: Sequence[replica_limits.Excess]) -> I
             rule = f"nodes chosen later must not be {shared}"
         else:
             rule = f"the limit is {limit} where it is {shared}"
+        most = replica_limits.most(context, limit)
         yield Violation(
             request.path,
             about(request.container, f"{asks}; {rule}", request.resource.name),
-            replica_limits.fewer_replicas(context, limit)
+            ("ask for 1" if most == 1 else f"ask for at most {most}")
             + replica_limits.whole_cards(context, request)
             + replica_limits.unknown_node(context, request)
             + of_manager,
@@ -45,4 +42,11 @@ def _violations(context: PodContext, over: Sequence[replica_limits.Excess]) -> I
         )
 
 
-CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")
+CHECK = Check(
+    "GPS001",
+    Severity.DENY,
+    Scope.SHARED,
+    run,
+    "A container requests more replicas than its limit",
+    reads=("container_limits", "limits", "trusts_markers"),
+)

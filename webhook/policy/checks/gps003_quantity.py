@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope, about
 from webhook.policy.context import PodContext
@@ -19,7 +19,7 @@ def run(context: PodContext) -> Iterator[Violation]:
     One for each amount that the pod as a whole asks for.
     """
     for request in context.requests.named:
-        yield from _container(request.container, request.resource.name)
+        yield from _of_container(request.container, request.resource.name)
     for field, name in context.requests.of_pod:
         # kubernetes/component-helpers resource/helpers.go, IsSupportedPodLevelResource. An API server without the field
         # drops it, and the pod gets no GPU.
@@ -27,41 +27,39 @@ def run(context: PodContext) -> Iterator[Violation]:
         yield Violation((*context.pod.path_of("resources"), field, name), problem, "move it into a container")
 
 
-def _container(container: Container, name: str) -> Sequence[Violation]:
+def _of_container(container: Container, name: str) -> Iterator[Violation]:
     limits, requests = container.limits, container.requests
-    violations = []
+    is_wrong = False
     for field, values in (("limits", limits), ("requests", requests)):
-        if name in values and (wrong := _wrong(values[name])) is not None:
-            what, remedy = wrong
+        if name in values and (fault := _fault(values[name])) is not None:
+            is_wrong = True
+            what, remedy = fault
             shown = "true or false" if isinstance(values[name], bool) else values[name]
             problem = message(f"{container.kind} {{}}: {{}} of {{}} is {what}", container.label, shown, name)
-            violations.append(Violation(container.amount_path(field, name), problem, remedy))
-    if violations or name not in requests:
-        return violations
+            yield Violation(container.amount_path(field, name), problem, remedy)
+    if is_wrong or name not in requests:
+        return
     path = container.amount_path("requests", name)
     if name not in limits:
         problem = about(container, "requests {} without a limit", name)
-        return [Violation(path, problem, "set it under limits, alone or with the same value")]
-    if parse(limits[name]) != parse(requests[name]):
+        yield Violation(path, problem, "set it under limits, alone or with the same value")
+    elif parse(limits[name]) != parse(requests[name]):
         problem = about(container, "requests an amount of {} that differs from its limit", name)
-        return [Violation(path, problem, "make both equal, or omit the request")]
-    return []
+        yield Violation(path, problem, "make both equal, or omit the request")
 
 
-def _wrong(value: object) -> tuple[str, str] | None:
+def _fault(value: object) -> tuple[str, str] | None:
     """The name of a value that is no amount, and the remedy; None for an amount."""
+    remedy = "use a whole number, such as 1"
     try:
         billionths = parse(value)
     except QuantityError:
         if is_placeholder(value):
             return "a template placeholder", "write the amount, or render the template first"
-        return "not a quantity", _WHOLE
+        return "not a quantity", remedy
     if billionths < 0:
-        return "negative", _WHOLE
-    return None if is_whole(billionths) else ("not a whole number", _WHOLE)
-
-
-_WHOLE = "use a whole number, such as 1"
+        return "negative", remedy
+    return None if is_whole(billionths) else ("not a whole number", remedy)
 
 
 CHECK = Check("GPS003", Severity.DENY, Scope.NAMES_GPU, run, "A GPU quantity is one that the API server rejects")

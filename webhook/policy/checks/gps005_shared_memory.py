@@ -36,14 +36,17 @@ def run(context: PodContext) -> Violations:
 def _requires_gke(context: PodContext) -> bool:
     """Whether a pod of a cluster that nothing describes requires a label of GKE, whose plugin mounts nothing there."""
     required = context.placement.requirement
-    if required is None or not context.rules.trusts_markers:
+    if required is None or not context.policy.trusts_markers:
         return False
-    if any(key.startswith(_GKE) for key in required.selector):
-        return True
-    return required.terms is not None and all(
-        any(key.startswith(_GKE) and not constraint.absent for key, constraint in term.items())
-        for term in required.terms
+    return any(key.startswith(_GKE) for key in required.selector) or (
+        required.terms is not None
+        and all(
+            any(key.startswith(_GKE) and not constraint.absent for key, constraint in term.items())
+            for term in required.terms
+        )
     )
 
 
-CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount hides the MPS daemon's `/dev/shm`")
+CHECK = Check(
+    "GPS005", Severity.WARN, Scope.MPS, run, "A mount hides the MPS daemon's `/dev/shm`", reads=("trusts_markers",)
+)

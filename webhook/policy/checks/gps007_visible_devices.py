@@ -1,99 +1,165 @@
-"""The pod reaches GPUs beyond its allocation."""
+"""The pod reaches GPUs beyond its allocation, or hides its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+from operator import attrgetter
 
-from webhook.policy.checks.check import Check, Scope, about
+from webhook.policy.checks.check import Check, Scope, about, variable
 from webhook.policy.context import PodContext
-from webhook.policy.injections.runtime_class import is_sandbox
+from webhook.policy.injections.runtime_class import injects_by_cdi, is_sandbox
 from webhook.policy.injections.void_devices import is_monitor, sees_mig
 from webhook.policy.messages import message
 from webhook.policy.other_schedulers import manager_of
-from webhook.policy.placement.node_sets import Nodes
+from webhook.policy.placement.node_index import NodeBitset
 from webhook.policy.placement.selector import Requirement
-from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
+from webhook.policy.pods.pod import CUDA_VISIBLE, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.reading import members, text
+from webhook.policy.pods.reading import is_placeholder, members
+from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import counts_gpus
 from webhook.policy.verdict import Replacement, Severity, Violation
-from webhook.policy.workloads.chosen import may_get_gpus
 from webhook.policy.workloads.kinds import group_of
+from webhook.policy.workloads.operators import may_get_gpus
 from webhook.policy.workloads.paths import Assembly
 
 _HARMLESS = frozenset({"", "void", "none"})
-
-
-def run(context: PodContext) -> Iterator[Violation]:
-    """One violation per container for the variable, one for each mount of a device, and one for `privileged`.
-
-    One per pod for the runtime class, if the pod requests no GPU.
-    """
-    for container in context.checked_containers():
-        if VISIBLE_DEVICES in container.variables and not _by_scheduler(context, container):
-            yield from _visible(context, container)
-    for container in context.pod.mounting("nvidia-container-devices"):
-        if context.origin.added_containers is None or container.name in context.origin.added_containers:
-            yield from _mounted(container)
-    if not context.requests.positive:
-        if context.pod.spec.get("runtimeClassName") is not None and context.origin.added_containers is None:
-            yield from _by_class(context)
-        return
-    requesting = context.requests.containers if context.origin.added_containers is None else ()
-    for container in chain(requesting, context.checked_ephemeral_containers()):
-        if container.is_privileged and not _takes_all(context, container):
-            path = (*container.path, "securityContext", "privileged")
-            problem = about(container, "is privileged and sees every GPU of its node")
-            if _uses_rdma(container):
-                yield Violation(path, problem, _FOR_RDMA)
-            else:
-                fix = () if counts_gpus(context) else (Replacement(path, False),)
-                yield Violation(path, problem, "remove privileged; using a GPU requires no privileges", fix=fix)
-
+_PLUGIN_SETS_IT = f"remove {VISIBLE_DEVICES}; the device plugin sets it"
 
 _DEVICES = "/var/run/nvidia-container-devices"
 """Where the container toolkit reads devices from mounts (NVIDIA/nvidia-container-toolkit internal/config/image)."""
 
+_RDMA = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
+_RDMA = "/dev/infiniband"
+
+
+def run(context: PodContext) -> Iterator[Violation]:
+    """One violation per container and variable, one for each mount of a device, and one for `privileged`.
+
+    One per pod for the runtime class, if the pod requests no GPU. Where a request only adds ephemeral containers, the
+    others are not checked.
+    """
+    pod, added = context.pod, context.origin.added_containers
+    ephemeral = []
+    if pod.spec.get("ephemeralContainers") is not None:
+        ephemeral = [container for container in pod.ephemeral_containers() if added is None or container.name in added]
+    for container in chain(pod.containers if added is None else (), ephemeral):
+        if VISIBLE_DEVICES in container.variables:
+            yield from _visible(context, container)
+    for container in pod.mounting("nvidia-container-devices"):
+        if added is None or container.name in added:
+            yield from _mounted(container)
+    if not context.requests.positive:
+        if added is None and pod.spec.get("runtimeClassName") is not None:
+            yield from _by_class(context)
+        return
+    requests = context.requests.positive if added is None else ()
+    for container, own in groupby(requests, attrgetter("container")):
+        if container.variables:
+            yield from _hidden(context, container, list(own))
+    for container in chain(context.requests.containers if added is None else (), ephemeral):
+        if container.is_privileged and not _takes_all(context, container):
+            yield _privileged(context, container)
+
+
+def _privileged(context: PodContext, container: Container) -> Violation:
+    path = (*container.path, "securityContext", "privileged")
+    problem = about(container, "is privileged and sees every GPU of its node")
+    names = (*container.limits, *container.requests)
+    if any(name.startswith("rdma/") for name in names) or any(_is_within(path, _RDMA) for path in container.mounts):
+        # Many containers are privileged for RDMA: they request a device for it, or mount all of them.
+        remedy = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
+        return Violation(path, problem, remedy)
+    fix = () if counts_gpus(context) else (Replacement(path, False),)
+    return Violation(path, problem, "remove privileged; using a GPU requires no privileges", fix=fix)
+
 
 def _mounted(container: Container) -> Iterator[Violation]:
     for path, index in container.mounts.items():
-        if path == _DEVICES or path.startswith(f"{_DEVICES}/"):
+        if _is_within(path, _DEVICES):
             problem = about(container, "mounts {}, which exposes GPUs to it", path)
             place = (*container.path, "volumeMounts", index, "mountPath")
             yield Violation(place, problem, "remove the mount; the device plugin adds what it allocates")
 
 
-def _by_scheduler(context: PodContext, container: Container) -> bool:
-    """Whether the scheduler that grants the container a share sets the variable, from a ConfigMap."""
-    if context.requests.annotated is None or context.requests.annotated.path != container.path:
-        return False
-    entry = container.variable(VISIBLE_DEVICES) or {}
-    source = members(entry, "valueFrom", container.variable_path(VISIBLE_DEVICES))
-    return source.get("configMapKeyRef") is not None
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
 
 
-def _visible(context: PodContext, container: Container) -> list[Violation]:
-    entry = container.variable(VISIBLE_DEVICES) or {}
-    is_reference = entry.get("valueFrom") is not None
-    path = container.variable_path(VISIBLE_DEVICES, "valueFrom" if is_reference else "value")
-    value = text(entry, "value", container.variable_path(VISIBLE_DEVICES, ""))
-    if is_reference or context.is_replaced(value):
-        problem = about(container, f"sets {VISIBLE_DEVICES} by reference")
-        return [Violation(path, problem, "omit it; the device plugin sets it")]
-    if value in _HARMLESS:
-        return []
-    problem = about(container, f"sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", value)
-    # In a container that gets devices, void would override the allocation too.
-    fix = () if _gets_devices(context, container) else (Replacement(path, "void"),)
-    return [Violation(path, problem, "omit it, or set it to void", fix=fix)]
+def _visible(context: PodContext, container: Container) -> Iterator[Violation]:
+    """The violation of a container whose variable reaches GPUs that it does not request."""
+    annotated = context.requests.annotated
+    if annotated is not None and annotated.path == container.path:
+        entry = container.variable(VISIBLE_DEVICES) or {}
+        source = members(entry, "valueFrom", container.variable_path(VISIBLE_DEVICES))
+        if source.get("configMapKeyRef") is not None:
+            return  # the scheduler that grants the share sets the variable
+    path, value = variable(container, VISIBLE_DEVICES) or ((), "")
+    if value is None or context.is_replaced(value):
+        yield Violation(path, about(container, f"sets {VISIBLE_DEVICES} by reference"), _PLUGIN_SETS_IT)
+    elif value not in _HARMLESS:
+        problem = about(container, f"sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", value)
+        is_claiming = "claims" in members(container.raw, "resources", container.path)
+        if _asks(container) or is_claiming or annotated is not None:
+            yield Violation(path, problem, _PLUGIN_SETS_IT)  # void would override the allocation too
+        else:
+            yield Violation(path, problem, "omit it, or set it to void", fix=(Replacement(path, "void"),))
 
 
-def _gets_devices(context: PodContext, container: Container) -> bool:
-    """Whether a device plugin, a resource claim or a scheduler may give the container a GPU."""
-    resources = members(container.raw, "resources", container.path)
-    named = any("/" in name for held in (container.limits, container.requests) for name in held)
-    return named or "claims" in resources or context.requests.annotated is not None
+def _asks(container: Container) -> bool:
+    """Whether the container requests an extended resource, whose device plugin may give it a GPU."""
+    amounts = chain(container.limits.items(), container.requests.items())
+    return any("/" in name and amount not in (0, "0", None) for name, amount in amounts)
+
+
+def _hidden(context: PodContext, container: Container, requests: Sequence[ResourceRequest]) -> Iterator[Violation]:
+    """What hides from the container GPUs for which it asks."""
+    path, value = variable(container, VISIBLE_DEVICES) or ((), None)
+    if value in _HARMLESS and not injects_by_cdi(context):
+        dynamic = context.placement.cluster.dynamic
+        # Only a device plugin names GPUs in the variable: neither a scheduler, nor a driver or CDI.
+        if any(request.annotation is None and request.resource.name not in dynamic for request in requests):
+            problem = about(container, f"sets {VISIBLE_DEVICES} to {{}}, which hides its GPU", value)
+            yield Violation(path, problem, _PLUGIN_SETS_IT)
+    path, value = variable(container, CUDA_VISIBLE) or ((), None)
+    if value is None or is_placeholder(value):
+        return
+    gpus: int | None = -(-sum(request.billionths for request in requests) // NANO)
+    if "claims" in members(container.raw, "resources", container.path) or requests[0].annotation is not None:
+        gpus = None  # a resource claim or a scheduler decides
+    fault = _fault_for_cuda(value, gpus)
+    if fault is not None:
+        problem = about(container, f"sets {CUDA_VISIBLE} to {{}}, {fault}", value)
+        yield Violation(path, problem, f"remove {CUDA_VISIBLE}; CUDA counts the container's GPUs from 0")
+
+
+def _fault_for_cuda(value: str, gpus: int | None) -> str | None:
+    """What is wrong with a value of CUDA_VISIBLE_DEVICES in a container of at most this many GPUs.
+
+    CUDA reads each entry as `strtoul` does and stops at the first that is no GPU; an entry that is repeated hides all
+    (pytorch/pytorch torch/cuda/__init__.py, `_parse_visible_devices`). Nothing is known of UUIDs.
+    """
+    seen: set[int] = set()
+    for entry in value.split(",", _MOST_ENTRIES):
+        index = _INDEX.match(entry)
+        if index is None:
+            is_last = bool(seen) or entry.lstrip().startswith(("GPU-", "MIG-"))
+            return None if is_last else _HIDES_ALL
+        number = int(index[1][:_LONGEST_INDEX])
+        if number in seen:
+            return _HIDES_ALL
+        if gpus is not None and number >= gpus:
+            return "beyond the GPUs that it requests"
+        seen.add(number)
+    return None
+
+
+_INDEX = re.compile(r"\s*\+?([0-9]+)")
+_LONGEST_INDEX = 20
+_MOST_ENTRIES = 1_000
+_HIDES_ALL = "which hides its GPUs from CUDA"
 
 
 _CLASSES = frozenset({"nvidia", "nvidia-cdi", "nvidia-legacy"})
@@ -104,35 +170,34 @@ also where the image sets it. CUDA base images set it to all (nvidia/container-i
 """
 
 
-def _by_class(context: PodContext) -> list[Violation]:
+def _by_class(context: PodContext) -> Iterator[Violation]:
     """The violation of a pod that requests no GPU and names a class of the NVIDIA runtime."""
-    name = context.pod.text("runtimeClassName")
-    if not _is_nvidia(context, name) or _is_meant_to_see(context) or _may_get_gpus(context):
-        return []
-    container = _exposed(context)
-    if container is None:
-        return []
-    template = f"RuntimeClass {{}} gives CUDA images every GPU of the node; {container.kind} {{}} requests none"
-    return [Violation(context.pod.path_of("runtimeClassName"), message(template, name, container.label), _OMIT_CLASS)]
-
-
-_OMIT_CLASS = f"request a GPU, or omit runtimeClassName, or set {VISIBLE_DEVICES} to void in each container"
-
-
-def _is_nvidia(context: PodContext, name: str) -> bool:
-    """Whether a class runs the NVIDIA container runtime, by its handler if that is known, else by its name."""
-    if name == context.rules.injections.runtime_class.name:
-        return not is_sandbox(context, name)
+    pod, name, injections = context.pod, context.pod.text("runtimeClassName"), context.policy.injections
     known = context.runtime_class(name)
-    return name in _CLASSES if known is None or not known.handler else known.handler.startswith("nvidia")
-
-
-def _is_meant_to_see(context: PodContext) -> bool:
-    """Whether all pods get NVIDIA_VISIBLE_DEVICES=void, or the pod gets devices otherwise, or monitors all GPUs."""
-    void = context.rules.injections.void_devices
-    gets_devices = context.pod.elements("resourceClaims") or manager_of(context.pod) is not None
-    sees_all = is_monitor(context) or any(map(sees_mig, context.pod.every_container()))
-    return (void.enabled and void.pods == "all") or bool(gets_devices) or sees_all
+    if name == injections.runtime_class.name:
+        is_nvidia = not is_sandbox(context, name)
+    elif known is None or not known.handler:
+        is_nvidia = name in _CLASSES
+    else:
+        is_nvidia = known.handler.startswith("nvidia")
+    if not is_nvidia or (injections.void_devices.enabled and injections.void_devices.pods == "all"):
+        return
+    # The pod gets devices otherwise, or monitors all GPUs.
+    if pod.elements("resourceClaims") or manager_of(pod) is not None:
+        return
+    if is_monitor(context) or any(map(sees_mig, pod.every_container())) or _may_get_gpus(context):
+        return
+    exposed = None
+    for container in pod.every_container():
+        if _asks(container):
+            return  # a device plugin may serve the pod
+        if exposed is None and VISIBLE_DEVICES not in container.variables:
+            exposed = container  # it leaves the variable to its image
+    if exposed is not None:
+        template = f"RuntimeClass {{}} gives CUDA images every GPU of the node; {exposed.kind} {{}} requests none"
+        problem = message(template, name, exposed.label)
+        remedy = f"request a GPU, or omit runtimeClassName, or set {VISIBLE_DEVICES} to void in each container"
+        yield Violation(pod.path_of("runtimeClassName"), problem, remedy)
 
 
 def _may_get_gpus(context: PodContext) -> bool:
@@ -140,42 +205,11 @@ def _may_get_gpus(context: PodContext) -> bool:
 
     An operator that assembles a pod from fields of a custom kind may know GPUs of other fields.
     """
-    held = context.extracted
-    if isinstance(held.place.holds, Assembly):
+    extracted = context.extracted
+    if isinstance(extracted.place.holds, Assembly):
         return True
-    version, kind = held.manifest.get("apiVersion"), held.manifest.get("kind")
+    version, kind = extracted.manifest.get("apiVersion"), extracted.manifest.get("kind")
     return isinstance(version, str) and isinstance(kind, str) and may_get_gpus(group_of(version), kind)
-
-
-def _exposed(context: PodContext) -> Container | None:
-    """The first container that leaves the variable to its image; none where a device plugin may serve the pod.
-
-    `_visible` reports a value that the pod sets.
-    """
-    found = None
-    for container in context.pod.every_container():
-        for held in (container.limits, container.requests):
-            if any("/" in name and held[name] not in _ZERO for name in held):
-                return None
-        if found is None and VISIBLE_DEVICES not in container.variables:
-            found = container
-    return found
-
-
-_ZERO = (0, "0", None)
-
-
-_FOR_RDMA = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
-
-
-def _uses_rdma(container: Container) -> bool:
-    """Whether the container requests a device for RDMA, or mounts all of them, for which many are privileged."""
-    if any(name.startswith("rdma/") for held in (container.limits, container.requests) for name in held):
-        return True
-    return any(path == _RDMA or path.startswith(f"{_RDMA}/") for path in container.mounts)
-
-
-_RDMA = "/dev/infiniband"
 
 
 def _takes_all(context: PodContext, container: Container) -> bool:
@@ -185,8 +219,8 @@ def _takes_all(context: PodContext, container: Container) -> bool:
     if not nodes or nodes & index.selected(_PARTITIONED):
         return False
     requested = [request for request in context.requests.positive if request.container is container]
-    others = context.rules.resources.keys() - {request.resource.name for request in requested}
-    beyond: Nodes = 0
+    others = context.policy.resources.keys() - {request.resource.name for request in requested}
+    beyond: NodeBitset = 0
     for request in requested:
         name = request.resource.name
         if request.resource.kind == "mig" or name in placement.cluster.dynamic:
@@ -200,4 +234,11 @@ def _takes_all(context: PodContext, container: Container) -> bool:
 _PARTITIONED = Requirement({"nvidia.com/mig.strategy": "mixed"}, None)
 """Nodes that may offer MIG slices, under names of their own, beside whole cards."""
 
-CHECK = Check("GPS007", Severity.WARN, Scope.EPHEMERAL, run, "The pod reaches GPUs beyond its allocation")
+CHECK = Check(
+    "GPS007",
+    Severity.WARN,
+    Scope.EPHEMERAL,
+    run,
+    "The pod reaches GPUs beyond its allocation, or hides its own",
+    reads=("injections", "resources", "runtime_classes"),
+)

@@ -10,7 +10,7 @@ from webhook.policy.verdict import Replacement, Severity, Violation
 
 def run(context: PodContext) -> Violations:
     """One violation per field."""
-    pod, wanted = context.pod, context.rules.settings.users.host_ipc
+    pod, wanted = context.pod, context.policy.users.host_ipc
     if pod.spec.get("hostUsers") is False:
         yield _omit(
             pod, "hostUsers", "hostUsers: false makes each pod a different MPS user, so pods wait for each other"
@@ -30,4 +30,6 @@ def _omit(pod: Pod, field: str, problem: str) -> Violation:
     return Violation(path, problem, f"omit {field}", fix=(Replacement(path, not pod.spec[field]),))
 
 
-CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, "The pod's use of host namespaces does not suit MPS")
+CHECK = Check(
+    "GPS009", Severity.WARN, Scope.MPS, run, "The pod's use of host namespaces does not suit MPS", reads=("users",)
+)

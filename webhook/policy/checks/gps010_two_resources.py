@@ -1,4 +1,4 @@
-"""A container requests two shared resources."""
+"""A container requests two GPU resources."""
 
 from __future__ import annotations
 
@@ -6,19 +6,36 @@ from itertools import groupby
 
 from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
+from webhook.policy.injections.runtime_class import injects_by_cdi
 from webhook.policy.verdict import Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
     """One violation per container, at its second resource."""
-    if len(context.mps_requests) == len(context.first_mps_requests):
+    if len(context.requests.positive) == 1:
         return
-    for container, requests in groupby(context.mps_requests, lambda request: request.container):
-        first, *others = requests
-        if others:
+    mps = {id(request) for request in context.mps_requests}
+    for container, requests in groupby(context.requests.positive, lambda request: request.container):
+        own = [one for one in requests if one.resource.name.startswith(_DOMAIN) or id(one) in mps]
+        shared = [one for one in own if id(one) in mps]
+        if len(shared) > 1:
             template = "asks for both {} and {}; it can use only one pipe directory"
-            problem = about(container, template, first.resource.name, others[0].resource.name)
-            yield Violation(others[0].path, problem, "ask for one of them, or use two pods")
+            problem = about(container, template, shared[0].resource.name, shared[1].resource.name)
+            yield Violation(shared[1].path, problem, "ask for one of them, or use two pods")
+        elif len(own) > 1 and not injects_by_cdi(context):
+            template = "asks for both {} and {}; it gets the GPUs of one of them"
+            problem = about(container, template, own[0].resource.name, own[1].resource.name)
+            yield Violation(own[1].path, problem, "ask for one of them, or use two containers", Severity.WARN)
 
 
-CHECK = Check("GPS010", Severity.DENY, Scope.MPS, run, "A container requests two shared resources")
+_DOMAIN = "nvidia.com/"
+"""The domain of the resources whose plugins all set NVIDIA_VISIBLE_DEVICES, of which the kubelet keeps one value."""
+
+CHECK = Check(
+    "GPS010",
+    Severity.DENY,
+    Scope.GPU,
+    run,
+    "A container requests two GPU resources",
+    reads=("injections", "runtime_classes"),
+)

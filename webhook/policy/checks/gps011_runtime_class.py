@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.injections.runtime_class import ClassObstacle, contradicts, is_sandbox, obstacle
-from webhook.policy.messages import message
+from webhook.policy.injections.runtime_class import (
+    ClassObstacle,
+    class_name,
+    contradicts,
+    injects_by_cdi,
+    is_sandbox,
+    obstacle,
+    plugin_class,
+)
+from webhook.policy.messages import message, printable
 from webhook.policy.verdict import Severity, Violation
 
 if TYPE_CHECKING:
@@ -24,7 +32,7 @@ def run(context: PodContext) -> Violations:
         return ()
     known = context.runtime_class(name)
     violations: list[Violation] = []
-    if known is None and context.facts.runtime_classes is not None:
+    if known is None and context.policy.facts.runtime_classes is not None:
         problem = message("RuntimeClass {} does not exist; the API server rejects the pod", name)
         violations.append(Violation(path, problem, "name an existing class, or omit it"))
     elif known is not None and contradicts(context, known):
@@ -40,20 +48,30 @@ def run(context: PodContext) -> Violations:
 
 
 def _configured(context: PodContext) -> Violations:
-    settings = context.rules.injections.runtime_class
-    if not settings.enabled:
+    name = class_name(context)
+    if not context.policy.injections.runtime_class.enabled:
+        own = plugin_class(context)
+        # The runtimes of OpenShift have hooks and need no class: its profile turns the mount off as well.
+        if not own or injects_by_cdi(context) or not context.policy.injections.pipe_mount.enabled:
+            return ()
+        said = message("the device plugin runs under RuntimeClass {}, and the pod under none", own)
+        advice = f"set runtimeClassName: {printable(own)}, unless the runtime of the nodes needs no class"
+        return (Violation(context.pod.spec_path, said, advice),)
+    reason = obstacle(context)
+    if reason is ClassObstacle.MISSING and _is_unneeded(context):
         return ()
-    found = obstacle(context)
-    if found is ClassObstacle.MISSING and _is_unneeded(context):
-        return ()
-    reported = _OBSTACLES.get(found)
-    if found is None and context.rules.nodes.known and _is_injected(context):
-        reported = _NOWHERE if _selects_no_node(context, context.runtime_class(settings.name)) else None
+    reported = _OBSTACLES.get(reason)
+    is_injected = context.extracted.is_pod and (context.origin.is_final_hook or context.origin.is_update)
+    if reason is None and not is_injected and _selects_no_node(context, context.runtime_class(name)):
+        reported = (
+            "RuntimeClass {} is injected, but selects none of the nodes that could take the pod",
+            "set injections.runtimeClass.name to a class that selects nodes with GPUs, or change the class",
+        )
     if reported is None:
         return ()
     problem, remedy = reported
-    path = context.pod.path_of("nodeSelector") if found is ClassObstacle.CONTRADICTS else context.pod.spec_path
-    return (Violation(path, message(problem, settings.name), remedy),)
+    path = context.pod.path_of("nodeSelector") if reason is ClassObstacle.CONTRADICTS else context.pod.spec_path
+    return (Violation(path, message(problem, name), remedy),)
 
 
 def _is_unneeded(context: PodContext) -> bool:
@@ -63,15 +81,10 @@ def _is_unneeded(context: PodContext) -> bool:
     (awslabs/amazon-eks-ami nodeadm/internal/containerd/runtime_config_nvidia.go, Azure/AgentBaker
     parser/templates/containerd.toml.gtpl), or CDI adds the devices (NVIDIA/gpu-operator, with NRI).
     """
-    plugin, index = context.facts.device_plugin, context.placement.cluster.index
-    if plugin is not None and plugin.runtime_class == "":
+    facts, index = context.policy.facts, context.placement.cluster.index
+    if facts.device_plugin is not None and facts.device_plugin.runtime_class == "":
         return True
-    return not context.facts.runtime_classes and any(index.offering(name, 1) for name in context.requests.peaks)
-
-
-def _is_injected(context: PodContext) -> bool:
-    """Whether the pod, or one of the template, has yet to get the class."""
-    return not (context.is_pod and (context.origin.is_final_hook or context.origin.is_update))
+    return not facts.runtime_classes and any(index.offering(name, 1) for name in context.requests.peaks)
 
 
 def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
@@ -100,9 +113,11 @@ _OBSTACLES: dict[ClassObstacle | None, tuple[str, str]] = {
 }
 """The message and remedy of each obstacle."""
 
-_NOWHERE = (
-    "RuntimeClass {} is injected, but selects none of the nodes that could take the pod",
-    "set injections.runtimeClass.name to a class that selects nodes with GPUs, or change the class",
+CHECK = Check(
+    "GPS011",
+    Severity.WARN,
+    Scope.GPU,
+    run,
+    "The runtime class does not suit the pod",
+    reads=("facts", "injections", "reads_classes", "runtime_classes"),
 )
-
-CHECK = Check("GPS011", Severity.WARN, Scope.GPU, run, "The runtime class does not suit the pod")

@@ -10,7 +10,7 @@ from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
-from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.pods.quantity import NANO, parse_or_zero
 from webhook.policy.verdict import Path, Severity, Violation
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
@@ -21,43 +21,48 @@ def run(context: PodContext) -> Iterator[Violation]:
     for container in context.pod.containers:
         if container.limits or container.requests:
             yield from _of_container(context, container)
-    nodes = context.rules.nodes
+    nodes = context.placement.cluster
     configs = nodes.classes.configs
     for request in context.requests.positive if nodes.known or (configs.have_names and not nodes.refused) else ():
         name = request.resource.name
         # No known node and no declared group offers the resource.
-        if name not in nodes.index.offered and name not in nodes.dynamic and request.billionths >= NANO:
+        if not nodes.index.offers(name) and name not in nodes.dynamic and request.billionths >= NANO:
             if nodes.known:
-                yield _not_offered(request.container, request.name_path, name)
+                yield _not_offered(context, request.container, request.name_path, name)
             elif (offering := configs.offering(name)) is not None and not offering:
                 yield _renamed(request.container, request.name_path, name)
 
 
 def _of_container(context: PodContext, container: Container) -> Iterator[Violation]:
     """The names that are not resources of the settings, where they look like a typo or no node offers them."""
-    rules = context.rules
+    policy, nodes = context.policy, context.placement.cluster
     for field, amounts in (("limits", container.limits), ("requests", container.requests)):
         for name in amounts:
             if (
                 name in _STANDARD
                 or (field == "requests" and name in container.limits)
-                or rules.resource(name) is not None
-                or name in rules.nodes.dynamic
-                or name in rules.nodes.index.offered
+                or policy.resource(name) is not None
+                or name in nodes.dynamic
+                or name in nodes.index.offered
             ):
                 continue
             path = container.name_path(field, name)
-            meant = rules.known_names.meant_by(name)
+            meant = policy.known_names.meant_by(name)
             if meant is not None:
-                problem = about(container, "asks for {}; did you mean {}?", name, meant)
-                yield Violation(path, problem, f"ask for {meant}")
-            elif rules.nodes.known and is_listed_by_nodes(name) and _is_some(amounts[name]):
-                yield _not_offered(container, path, name)
+                yield Violation(
+                    path, about(container, "asks for {}; did you mean {}?", name, meant), f"ask for {meant}"
+                )
+            elif nodes.known and is_listed_by_nodes(name) and parse_or_zero(amounts[name]) >= NANO:
+                yield _not_offered(context, container, path, name)
 
 
-def _not_offered(container: Container, path: Path, name: str) -> Violation:
+def _not_offered(context: PodContext, container: Container, path: Path, name: str) -> Violation:
+    from webhook.policy.placement.nearest import offered_instead  # most command lines know no nodes
+
     problem = about(container, "asks for {}, which no node offers", name)
-    return Violation(path, problem, "correct the name, or find out why the device plugin does not advertise it")
+    other = offered_instead(context.placement.cluster, name)
+    remedy = "correct the name, or find out why the device plugin does not advertise it"
+    return Violation(path, problem, remedy if other is None else f"ask for {printable(other)}, which nodes offer")
 
 
 def _renamed(container: Container, path: Path, name: str) -> Violation:
@@ -73,12 +78,11 @@ def _renamed(container: Container, path: Path, name: str) -> Violation:
     return Violation(path, problem, remedy, Severity.WARN)
 
 
-def _is_some(amount: object) -> bool:
-    """Whether the amount is a quantity of at least one."""
-    try:
-        return parse(amount) >= NANO
-    except QuantityError:
-        return False
-
-
-CHECK = Check("GPS013", Severity.WARN, Scope.ANY, run, "A resource name looks like a typo, or no node offers it")
+CHECK = Check(
+    "GPS013",
+    Severity.WARN,
+    Scope.ANY,
+    run,
+    "A resource name looks like a typo, or no node offers it",
+    reads=("known_names", "resource"),
+)

@@ -10,13 +10,17 @@ from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import SHARED
 from webhook.policy.placement.selector import alternatives
-from webhook.policy.replica_limits import sharing_nodes
 from webhook.policy.verdict import Path, Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
     """At most one violation, at the selector."""
-    if context.extracted.place.renders and _is_replaced(context):
+    if context.extracted.place.renders and any(
+        context.is_replaced(value)  # so that the nodes are unknown
+        for alternative in alternatives(context.pod) or ()
+        for expression in alternative
+        for value in expression.values
+    ):
         return ()
     requirement, node_classes = context.placement.requirement, context.placement.cluster.classes
     if requirement is not None:
@@ -30,12 +34,18 @@ def run(context: PodContext) -> Violations:
                 problem = message(
                     "{} exists only on nodes that share GPUs, which the selectors exclude", request.resource.name
                 )
-                return (Violation(_selector(context), problem, sharing_nodes(context)),)
+                known = context.policy.resources.values()
+                base = next(
+                    (resource for resource in known if resource.kind == "shared" and not resource.renamed), None
+                )
+                remedy = "remove the selectors that exclude these nodes"
+                remedy += "" if base is None else f", or ask for {base.name}"
+                return (Violation(_selector(context), problem, remedy),)
             if mig and request.resource.kind == "mig":
                 problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
                 return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
-    if not context.rules.nodes.known:
-        return _by_configurations(context) if context.facts.device_plugin is not None else ()
+    if not context.placement.cluster.known:
+        return _by_configurations(context) if context.policy.facts.device_plugin is not None else ()
     from webhook.policy.placement.nearest import violations  # most command lines know no nodes
 
     return violations(context.placement, _selector(context), is_deferred=context.deferral is not None)
@@ -43,11 +53,11 @@ def run(context: PodContext) -> Violations:
 
 def _by_configurations(context: PodContext) -> Iterator[Violation]:
     """A warning at most: nodes that nothing describes may have other configurations."""
-    from webhook.policy.placement.configured import changed  # most command lines know no configuration
+    from webhook.policy.placement.nearest import changed  # most command lines know no configuration
 
-    found = changed(context.placement)
-    if found is not None:
-        expression, label = found
+    difference = changed(context.placement)
+    if difference is not None:
+        expression, label = difference
         if label.values:
             values = " or ".join(sorted(label.values, key=len)[:_SHOWN])
             why, remedy = f"the device plugin's configuration makes it {values}", f"require {values}"
@@ -62,20 +72,15 @@ def _by_configurations(context: PodContext) -> Iterator[Violation]:
 _SHOWN: Final = 3
 
 
-def _is_replaced(context: PodContext) -> bool:
-    """Whether the controller replaces a value of the selectors, so that the nodes are unknown."""
-    return any(
-        context.is_replaced(value)
-        for alternative in alternatives(context.pod) or ()
-        for expression in alternative
-        for value in expression.values
-    )
-
-
 def _selector(context: PodContext) -> Path:
     return context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
 
 
 CHECK = Check(
-    "GPS014", Severity.WARN, Scope.GPU, run, "Node selector, affinity, taints or the amount contradict the nodes"
+    "GPS014",
+    Severity.WARN,
+    Scope.GPU,
+    run,
+    "Node selector, affinity, taints or the amount contradict the nodes",
+    reads=("facts", "resources"),
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
-from webhook.policy.pods.pod import Container, Pod, clean_path
+from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import members, text
-from webhook.policy.rules import Pipe
 from webhook.policy.verdict import Path, Severity, Violation
 
 
@@ -16,25 +13,19 @@ def run(context: PodContext) -> Violations:
     """One violation per mount that hides the directory."""
     hosts: dict[str, str] = {}
     for request in context.mps_requests:
-        container = request.container
-        for path, index in _hiding(context.rules.pipes[request.resource.name], container, context.pod, hosts):
-            yield Violation(
-                (*container.path, "volumeMounts", index, "mountPath"),
-                about(container, "mounts {} over the MPS pipe directory", path),
-                "mount it elsewhere, since the device plugin mounts the pipe directory there",
-            )
-
-
-def _hiding(pipe: Pipe, container: Container, pod: Pod, hosts: dict[str, str]) -> Iterator[tuple[str, int]]:
-    for path, index in container.mounts.items():
-        if path == pipe.clean or path.startswith(pipe.below):
+        container, pipe = request.container, context.policy.pipes[request.resource.name]
+        for path, index in container.mounts.items():
+            if path != pipe.clean and not path.startswith(pipe.below):
+                continue
             mount, place = container.raw["volumeMounts"][index], (*container.path, "volumeMounts", index)
             name, inside = text(mount, "name", place), text(mount, "subPath", place)
-            shown = _host_path(pod, name, hosts)
+            shown = _host_path(context.pod, name, hosts)
             if shown is None and name == pipe.volume:
                 shown = pipe.clean_host  # the injected volume, which may still be missing
             if not _shows(shown, inside, pipe.clean_host + path[len(pipe.clean) :]):
-                yield path, index
+                problem = about(container, "mounts {} over the MPS pipe directory", path)
+                remedy = "mount it elsewhere, since the device plugin mounts the pipe directory there"
+                yield Violation((*place, "mountPath"), problem, remedy)
 
 
 def _shows(shown: str | None, inside: str, host: str) -> bool:
@@ -59,4 +50,4 @@ def _host_path(pod: Pod, name: str, hosts: dict[str, str]) -> str | None:
     return hosts[name]
 
 
-CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory")
+CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory", reads=("pipes",))

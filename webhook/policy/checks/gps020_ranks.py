@@ -10,10 +10,9 @@ from webhook.policy.launchers.words import Spread
 from webhook.policy.messages import message
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import Members, elements, members
-from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.replica_limits import limit_on, whole_cards
+from webhook.policy.replica_limits import exceeds_limit, whole_cards
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.workloads.extracted import ExtractedPod
+from webhook.policy.workloads.kinds import ExtractedPod
 
 
 def run(context: PodContext) -> Violations:
@@ -28,60 +27,45 @@ def _within(context: PodContext) -> Iterator[Violation]:
     replicas = {id(request.container): request for request in context.mps_requests if request.billionths > NANO}
     if not replicas or context.extracted.ranks_may_share:
         return
+    group = context.extracted.group
     for container, launch in context.launches:
         request = replicas.get(id(container))
-        ranks = launch.total if launch.spread is Spread.GROUP and _is_alone(context) else launch.each
-        if request is None or not 1 < ranks <= request.billionths // NANO:  # GPS021 reports more
+        ranks = launch.each
+        if launch.spread is Spread.GROUP:
+            known = None if group is None else group.gpus(context.policy.resource)
+            if known is None or (known.total is not None and known.pods < 2):
+                ranks = launch.total  # no other pod takes a part of what the pod launches
+        # GPS021 reports more ranks than replicas, and GPS001 more replicas than the limit.
+        if request is None or not 1 < ranks <= request.billionths // NANO:
             continue
-        if not _is_over_limit(context, request):
-            several = f"{amount(ranks * NANO)} ranks by {launch.setting.option}"
+        if not exceeds_limit(context, request, request.billionths):
+            option = launch.setting.option
+            several = f"{amount(ranks * NANO)} ranks by {option}"
             template = f"{container.kind} {{}}: {several} may share a card, which NCCL refuses"
-            remedy = f"lower {launch.setting.option} to 1, or set NCCL_MULTI_RANK_GPU_ENABLE=1 for NCCL 2.30 or later"
-            place = (*container.path, *launch.setting.place)
-            yield Violation(place, message(template, container.label), remedy)
-
-
-def _is_alone(context: PodContext) -> bool:
-    """Whether no other pod takes a part of what the pod launches: it has no group, or is known to be all of it."""
-    group = context.extracted.group
-    if group is None:
-        return True
-    known = group.gpus(context.rules.resource)
-    return known.total is not None and known.pods < 2
-
-
-def _is_over_limit(context: PodContext, request: ResourceRequest) -> bool:
-    """Whether a container asks for more replicas than it may have, which GPS001 reports."""
-    limit = limit_on(context, "mps", request.resource)
-    return limit is not None and request.billionths > limit * NANO
+            remedy = f"lower {option} to 1, or set NCCL_MULTI_RANK_GPU_ENABLE=1 for NCCL 2.30 or later"
+            yield Violation((*container.path, *launch.setting.place), message(template, container.label), remedy)
 
 
 def _across(context: PodContext) -> Violations:
     """The pod, where other pods of its job are ranks too and may get replicas of the same card."""
-    request = context.mps_requests[0]
-    if not _has_other_ranks(context) or _is_over_limit(context, request) or keeps_apart(context.extracted):
+    extracted, request, lookup = context.extracted, context.mps_requests[0], context.policy.resource
+    if extracted.group is None:
+        spans = any(
+            launch.spans and not context.has_own_ray(container, launch) for container, launch in context.launches
+        )
+        others_are_ranks = spans and not extracted.ranks_may_share
+    elif extracted.group.gpus(lookup).pods < 2:
+        others_are_ranks = False
+    else:
+        spans, may_share = extracted.group.ranks(lookup)
+        others_are_ranks = (spans or extracted.place.ranks) and not may_share
+    if not others_are_ranks or exceeds_limit(context, request, request.billionths) or keeps_apart(extracted):
         return ()
     problem = message(
         "pods of one job may share a card of {}; NCCL refuses or slows down ranks on one GPU", request.resource.name
     )
     remedy = f"require podAntiAffinity on kubernetes.io/hostname{whole_cards(context, request)}"
     return [Violation(request.path, problem, remedy)]
-
-
-def _has_other_ranks(context: PodContext) -> bool:
-    extracted = context.extracted
-    if extracted.group is None:
-        spans = any(launch.spans and not context.has_own_ray(one, launch) for one, launch in context.launches)
-        return spans and not extracted.ranks_may_share
-    lookup = context.rules.resource
-    if extracted.group.gpus(lookup).pods < 2:
-        return False
-    spans, may_share = extracted.group.ranks(lookup)
-    return (spans or extracted.place.ranks) and not may_share
-
-
-_HOSTNAME = "kubernetes.io/hostname"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def keeps_apart(extracted: ExtractedPod) -> bool:
@@ -94,31 +78,31 @@ def keeps_apart(extracted: ExtractedPod) -> bool:
     anti = members(pod.members("affinity"), "podAntiAffinity", path)
     if not anti:
         return False
-    path = (*path, "podAntiAffinity")
     labels = members(members(extracted.raw, "metadata", extracted.path), "labels", (*extracted.path, "metadata"))
+    field, path = "requiredDuringSchedulingIgnoredDuringExecution", (*path, "podAntiAffinity")
     return any(
-        term.get("topologyKey") == _HOSTNAME and _matches(term, labels, (*path, _REQUIRED, index))
-        for index, term in enumerate(elements(anti, _REQUIRED, path))
+        term.get("topologyKey") == "kubernetes.io/hostname" and _matches(term, labels, (*path, field, index))
+        for index, term in enumerate(elements(anti, field, path))
     )
 
 
 def _matches(term: Members, labels: Members, path: Path) -> bool:
     """Whether the selector of a term matches pods with these labels. Without a selector it matches none."""
-    if not isinstance(term.get("labelSelector"), dict):
+    selector, path = term.get("labelSelector"), (*path, "labelSelector")
+    if not isinstance(selector, dict):
         return False
-    selector, path = term["labelSelector"], (*path, "labelSelector")
-    labelled = members(selector, "matchLabels", path).items()
-    return all(_meets(labels, key, "In", [value]) for key, value in labelled) and all(
-        _meets(labels, one.get("key"), one.get("operator"), one.get("values"))
-        for one in elements(selector, "matchExpressions", path)
+    named = members(selector, "matchLabels", path).items()
+    return all(_meets(labels, {"key": key, "operator": "In", "values": [value]}) for key, value in named) and all(
+        _meets(labels, expression) for expression in elements(selector, "matchExpressions", path)
     )
 
 
-def _meets(labels: Members, key: object, operator: object, values: object) -> bool:
+def _meets(labels: Members, expression: Members) -> bool:
+    key, values = expression.get("key"), expression.get("values")
     if not isinstance(key, str):
         return False
     is_added = key not in labels and ("/" in key or key == "job-name")
-    match operator:
+    match expression.get("operator"):
         case "In" if isinstance(values, list):
             return is_added or (key in labels and labels[key] in values)
         case "NotIn" if isinstance(values, list):
@@ -130,4 +114,11 @@ def _meets(labels: Members, key: object, operator: object, values: object) -> bo
     return False
 
 
-CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")
+CHECK = Check(
+    "GPS020",
+    Severity.WARN,
+    Scope.MPS,
+    run,
+    "Several ranks of one distributed job may share a card",
+    reads=("container_limits", "resource"),
+)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import NamedTuple
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.launchers.find import memory_uses
-from webhook.policy.launchers.memory import MemoryUse
 from webhook.policy.messages import message
-from webhook.policy.placement.memory import NodeKind, written
+from webhook.policy.placement.memory import NodeKind
 from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.client_limits import memory
@@ -24,74 +22,56 @@ from webhook.policy.replica_limits import whole_cards
 from webhook.policy.verdict import Severity, Violation
 
 
-class _Room(NamedTuple):
-    """The fraction of a card that a container may take, and the card in words of messages."""
-
-    fraction: float
-    card: str
-
-
 def run(context: PodContext) -> Iterator[Violation]:
-    """At most one violation for each container with one replica, at the option that sets its memory."""
-    is_described = context.rules.nodes.decide or context.facts.device_plugin is not None
+    """At most one violation for each container with one replica, at the option that sets its memory.
+
+    Time-slicing divides no memory, so that all containers of a card have to leave each other room. Under MPS the plugin
+    limits each client, and whether a client sees the limit or the card is not known: only a limit that the pod itself
+    sets counts.
+    """
+    is_described = context.placement.cluster.decide or context.policy.facts.device_plugin is not None
     if not is_described or context.deferral is not None:
         return
-    rooms = _Rooms(context)
+    cards: dict[str, tuple[int, int]] = {}  # the same for all containers that ask for one resource
     for request in context.requests.positive:
         if request.resource.kind != "shared" or request.billionths != NANO:
             continue
-        use = max(memory_uses(request.container), key=lambda one: one.fraction, default=None)
-        room = None if use is None else rooms.of(request)
-        if use is not None and room is not None and use.fraction > room.fraction:
-            yield _violation(context, request, use, room)
-
-
-class _Rooms:
-    """The room of each request of a pod. The nodes are the same for all containers that ask for one resource."""
-
-    def __init__(self, context: PodContext) -> None:
-        self._context = context
-        self._replicas: dict[str, int] = {}
-        self._cards: dict[str, int] = {}
-
-    def of(self, request: ResourceRequest) -> _Room | None:
-        """The least room on a node that could take the pod; None if none is known to be too small.
-
-        Time-slicing divides no memory, so that all containers of a card have to leave each other room. Under MPS the
-        plugin limits each client, and whether a client sees the limit or the card is not known: only a limit that the
-        pod itself sets counts.
-        """
-        context, name = self._context, request.resource.name
-        if name not in self._replicas:
-            self._replicas[name] = _replicas(context, request)
-        replicas = self._replicas[name]
+        container, name = request.container, request.resource.name
+        use = max(memory_uses(container), key=lambda use: use.fraction, default=None)
+        if use is None:
+            continue
+        if name not in cards:
+            mebibytes = max((kind.mebibytes for kind in _kinds(context, request, "mps")), default=0)
+            cards[name] = _replicas(context, request), mebibytes
+        replicas, mebibytes = cards[name]
         if replicas > 1:
-            return _Room(1 / replicas, f"a card that {replicas} share")
-        limit = _limit(context, request.container)
-        if not limit:
-            return None
-        if name not in self._cards:
-            kinds = _kinds(context, request, "mps")
-            self._cards[name] = max((kind.labels.mebibytes for kind in kinds), default=0)
-        card = self._cards[name]
-        if limit >= card:
-            return None
-        return _Room(limit / card, f"a card of {written(card)}, where its limit is {written(int(limit))}")
+            fraction, card = 1 / replicas, f"a card that {replicas} share"
+        elif 0 < (limit := _limit(context, container)) < mebibytes:
+            fraction = limit / mebibytes
+            card = f"a card of {_size(mebibytes)}, where its limit is {_size(int(limit))}"
+        else:
+            continue
+        if use.fraction > fraction:
+            by_default = " by default" * use.is_default
+            template = f"{container.kind} {{}}: {use.program} asks{by_default} for {use.text} of {card}"
+            remedy = f"set {use.option} to at most {int(fraction * 1000) / 1000:g}{whole_cards(context, request)}"
+            yield Violation((*container.path, *use.path), message(template, container.label), remedy)
+
+
+def _size(mebibytes: int) -> str:
+    return f"{mebibytes // 1024}Gi" if mebibytes % 1024 == 0 else f"{mebibytes}Mi"
 
 
 def _replicas(context: PodContext, request: ResourceRequest) -> int:
-    """The most replicas of a card of a time-sliced node that could take the pod; 0 without such a node."""
-    if not context.rules.nodes.known and not context.placement.possible:
-        return _configured(context, request)
-    return max((kind.replicas for kind in _kinds(context, request, "time-slicing")), default=0)
+    """The most replicas of a card of a time-sliced node that could take the pod; 0 without such a node.
 
-
-def _configured(context: PodContext, request: ResourceRequest) -> int:
-    """The most replicas of a card by the configuration of the device plugin, while no nodes are known; 0 if unknown.
-
-    A configuration counts if the pod selects time-sliced nodes, or if there is no other that it could land on.
+    While no nodes are known, a configuration of the device plugin counts if the pod selects time-sliced nodes, or if
+    there is no other that it could land on.
     """
-    plugin, lands = context.facts.device_plugin, context.placement.lands(request.resource, "time-slicing")
+    placement, plugin = context.placement, context.policy.facts.device_plugin
+    if placement.cluster.known or placement.possible:
+        return max((kind.replicas for kind in _kinds(context, request, "time-slicing")), default=0)
+    name, lands = request.resource.name, placement.lands(request.resource, "time-slicing")
     if plugin is None or lands is Reachability.NO:
         return 0
     configs = plugin.configs or ()
@@ -99,47 +79,31 @@ def _configured(context: PodContext, request: ResourceRequest) -> int:
     if is_divided and lands is not Reachability.YES:
         return 0
     sliced = (config.resources for config in configs if config.strategy == "time-slicing")
-    return max((one.replicas for one in chain.from_iterable(sliced) if one.name == request.resource.name), default=0)
+    return max((shared.replicas for shared in chain.from_iterable(sliced) if shared.name == name), default=0)
 
 
-def _kinds(context: PodContext, request: ResourceRequest, strategy: SharingStrategy) -> list[NodeKind]:
+def _kinds(context: PodContext, request: ResourceRequest, strategy: SharingStrategy) -> Sequence[NodeKind]:
     """The kinds of the nodes that could take the pod and are known to share the resource through a strategy."""
     placement = context.placement
     nodes = placement.sharing(strategy, request.resource) & ~placement.cluster.index.unknown
-    shares = context.rules.memory_shares[request.resource.name]
-    return list(shares.among(nodes).kinds) if nodes and shares.is_complete else []
+    return [kind for kind in context.policy.node_kinds[request.resource.name] if kind.nodes & nodes]
 
 
 def _limit(context: PodContext, container: Container) -> float:
     """The limit on the memory of the first device that the pod sets, in MiB; 0 without one."""
     entry, annotated = container.variable(MEMORY), annotated_limits(context).get(MEMORY)
-    if entry is not None:
-        value = entry.get("value")
-    elif annotated is not None:
-        value = annotated.value
-    else:
-        size = context.memory_size
-        return 0 if size is None or size.obstacle is not None else size.mebibytes
+    value = entry.get("value") if entry is not None else annotated and annotated.value
     if isinstance(value, str):
         with suppress(ValueError):
             return next((limit.mebibytes for limit in memory(value) if limit.device == 0), 0)
     return 0
 
 
-def _violation(context: PodContext, request: ResourceRequest, use: MemoryUse, room: _Room) -> Violation:
-    by_default, of_free = " by default" * use.is_default, " of the free memory" * use.is_of_free
-    container = request.container
-    template = (
-        f"{container.kind} {{}}: {use.program or use.option} asks{by_default} for {use.text}{of_free} of {room.card}"
-    )
-    most = f"{int(room.fraction * 1000) / 1000:g}"
-    advice = (
-        f"lower {use.option}, so that weights and cache take at most {most} of the card"
-        if use.is_of_free
-        else f"set {use.option} to at most {most}"
-    )
-    path = (*container.path, *use.path)
-    return Violation(path, message(template, container.label), f"{advice}{whole_cards(context, request)}")
-
-
-CHECK = Check("GPS024", Severity.WARN, Scope.SHARED, run, "A program takes more of a card's memory than its share")
+CHECK = Check(
+    "GPS024",
+    Severity.WARN,
+    Scope.SHARED,
+    run,
+    "A program takes more of a card's memory than its share",
+    reads=("facts", "injections", "node_kinds"),
+)

@@ -14,11 +14,11 @@ from webhook.policy.verdict import Severity, Violation
 
 def run(context: PodContext) -> Violations:
     """At most one violation, at the first request for a share. A namespace that is not known yet is only a warning."""
-    selector = context.rules.settings.sharing.namespaces
-    labels = context.rules.namespace_labels
+    selector = context.policy.sharing_namespaces
+    labels = context.policy.namespace_labels
     if selector is None or (labels is not None and selector.selects(labels)):
         return ()
-    request = next((one for one in context.requests.positive if _shares(context, one)), None)
+    request = next((request for request in context.requests.positive if _shares(context, request)), None)
     if request is None:
         return ()
     namespace = context.origin.namespace
@@ -44,11 +44,18 @@ def _shares(context: PodContext, request: ResourceRequest) -> bool:
     if Reachability.YES in lands or (resource.renamed and lands != [Reachability.NO, Reachability.NO]):
         return True
     index = placement.cluster.index
-    if placement.steered or not placement.cluster.decide:
+    if not placement.cluster.decide:
         return False
     sharing = index.sharing("mps", resource.name) | index.sharing("time-slicing", resource.name)
     offering = index.offering(resource.name, 1) | index.unready(resource.name)
     return bool(sharing & ~index.unknown & offering & placement.selected)
 
 
-CHECK = Check("GPS025", Severity.DENY, Scope.SHARED, run, "The namespace may not share GPUs")
+CHECK = Check(
+    "GPS025",
+    Severity.DENY,
+    Scope.SHARED,
+    run,
+    "The namespace may not share GPUs",
+    reads=("namespace_labels", "sharing_namespaces"),
+)

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
+from typing import NamedTuple
 
 from webhook.policy.checks.check import Check, Scope
-from webhook.policy.context import NamespaceLimits
 from webhook.policy.messages import message
-from webhook.policy.pods.quantity import QuantityError, parse
+from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.verdict import Path, Severity, Violation
 
-_REQUESTS, _LIMITS = "requests.", "limits."
+
+class NamespaceLimits(NamedTuple):
+    """A ResourceQuota or a LimitRange. `names` holds the GPU resources, `offered` those that known nodes offer."""
+
+    manifest: Members
+    kind: str
+    names: Container[object]
+    offered: Collection[str]
+
+
+_REQUESTS, _LIMITS, _RATIO = "requests.", "limits.", "maxLimitRequestRatio"
 
 
 def run(context: NamespaceLimits) -> Iterator[Violation]:
     """One violation for each amount that does not do what it says. Raises MalformedError."""
-    spec = members(context.held.manifest, "spec", ())
-    if context.held.kind == "LimitRange":
-        items = elements(spec, "limits", ("spec",))
-        given = {name for item in items if item.get("type") == "Container" for name in _limited(item)}
-        for index, item in enumerate(items):
-            path = ("spec", "limits", index)
+    spec = members(context.manifest, "spec", ())
+    if context.kind == "LimitRange":
+        items = [(item, ("spec", "limits", index)) for index, item in enumerate(elements(spec, "limits", ("spec",)))]
+        given: set[object] = set()
+        for item, path in items:
+            if item.get("type") == "Container":
+                given.update(*(members(item, field, path) for field in ("default", "max")))
+        for item, path in items:
             if item.get("type") == "Container":
                 yield from _of_containers(context, item, path)
             elif item.get("type") == "Pod":
@@ -30,27 +42,16 @@ def run(context: NamespaceLimits) -> Iterator[Violation]:
     hard = members(spec, "hard", ("spec",))
     for key in hard:
         if (name := key.removeprefix(_LIMITS)) in context.names:
-            yield _counts_nothing(("spec", "hard", key), key, name)
+            # The quota's evaluator counts an extended resource below `requests.` alone (kubernetes/kubernetes
+            # pkg/quota/v1/evaluator/core/pods.go, `podComputeUsageHelper`); the API server accepts any qualified name
+            # (pkg/apis/core/validation/validation.go, `validateResourceQuotaResourceName`).
+            problem = message("{} counts nothing: a quota counts extended resources by their requests alone", key)
+            yield Violation(("spec", "hard", key), problem, f"use {_REQUESTS}{name}")
         elif (name := key.removeprefix(_REQUESTS)) in context.names:
-            yield from _leaves_open(context, hard, name)
-
-
-def _counts_nothing(path: Path, key: str, name: str) -> Violation:
-    """The quota's evaluator counts an extended resource below `requests.` alone.
-
-    (kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go, `podComputeUsageHelper`; the API server accepts any
-    qualified name: pkg/apis/core/validation/validation.go, `validateResourceQuotaResourceName`)
-    """
-    problem = message("{} counts nothing: a quota counts extended resources by their requests alone", key)
-    return Violation(path, problem, f"use {_REQUESTS}{name}")
-
-
-def _leaves_open(context: NamespaceLimits, hard: Members, name: str) -> Iterator[Violation]:
-    """A violation if known nodes offer shares under a name of their own, which the quota does not count."""
-    shares = context.shares(name)
-    if shares is not None and _REQUESTS + shares not in hard:
-        problem = message("this quota does not count {}, which nodes offer too", shares)
-        yield Violation(("spec", "hard", _REQUESTS + name), problem, f"add {_REQUESTS}{shares}")
+            shares = f"{name}.shared"  # the name under which nodes offer shares of the same cards
+            if shares in context.offered and _REQUESTS + shares not in hard:
+                problem = message("this quota does not count {}, which nodes offer too", shares)
+                yield Violation(("spec", "hard", key), problem, f"add {_REQUESTS}{shares}")
 
 
 def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Iterator[Violation]:
@@ -71,16 +72,6 @@ def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Itera
     yield from _rejecting(context, item, path, "container", (_RATIO,), limits)
 
 
-_RATIO = "maxLimitRequestRatio"
-
-
-def _limited(item: Members) -> Iterator[object]:
-    """The resources for which an entry for containers has a default limit."""
-    for field in ("default", "max"):
-        held = item.get(field)
-        yield from held if isinstance(held, dict) else ()
-
-
 def _rejecting(
     context: NamespaceLimits, item: Members, path: Path, noun: str, fields: Iterable[str], given: Collection[object]
 ) -> Iterator[Violation]:
@@ -98,23 +89,15 @@ def _rejecting(
 
 def _amounts(context: NamespaceLimits, item: Members, path: Path, *fields: str) -> dict[str, Path]:
     """The GPU resources with an amount above 0 in these fields, of which an earlier one hides a later one."""
-    found: dict[str, Path] = {}
-    hidden: set[str] = set()
+    field_of: dict[str, str] = {}
     for field in fields:
-        held = members(item, field, path)
-        for name in held:
-            if name in context.names and name not in hidden:
-                hidden.add(name)
-                if _is_positive(held[name]):
-                    found[name] = (*path, field, name)
-    return found
-
-
-def _is_positive(value: object) -> bool:
-    try:
-        return parse(value) > 0
-    except QuantityError:
-        return False
+        for name in members(item, field, path):
+            field_of.setdefault(name, field)
+    return {
+        name: (*path, field, name)
+        for name, field in field_of.items()
+        if name in context.names and parse_or_zero(item[field][name]) > 0
+    }
 
 
 def _remedy(item: Members, path: Path, name: str, also: Path | None = None) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.messages import message, printable
-from webhook.policy.sharing.names import TEXTS, ConfigNames, Section, named_configs, sections
+from webhook.policy.sharing.objects import STRATEGIES, TEXTS, ConfigNames, DefaultRule, Section, named_configs, sections
 from webhook.policy.verdict import Severity, Violation
 
 _SHOWN: Final = 4
@@ -16,48 +16,49 @@ _LONGEST: Final = 40
 
 def run(context: ConfigNames) -> Iterator[Violation]:
     """The names of configurations that do not exist, as far as it is known which do, and the keys without effect."""
+    unnamed = [one.path for one in sections(context.value, context.group, context.kind) if _is_unnamed(one)]
+    for path in unnamed:
+        said = "the chart gives the device plugin no configuration without name, and default has no effect"
+        yield Violation((*path, "default"), said, "set name to the ConfigMap, and default to one of its keys")
     for path, name, own in named_configs(context.value, context.group, context.kind):
+        if path[:-1] in unnamed:
+            continue
         names = context.known if own is None else own
         if names is not None and name not in names:
             problem = message("no configuration has the name {}, and the device plugin does not start with it", name)
-            yield Violation(path, problem, _remedy(names))
+            yield Violation(path, problem, f"use {_one_of(sorted(names))}" if names else "add one with this name")
     for section in sections(context.value, context.group, context.kind):
-        yield from _without_effect(section)
+        for key in section.value:
+            if key not in section.shape.keys:
+                remedy = f"write {section.shape.texts}" if key in TEXTS and section.shape.texts else "remove it"
+                yield Violation((*section.path, key), message("nothing reads the key {} here", key), remedy)
+        if section.shape.texts == "data" and section.value.get("data") and section.value.get("create") is not True:
+            problem = message("the chart makes no ConfigMap of these configurations without create: true")
+            yield Violation((*section.path, "data"), problem, "set create: true beside it")
         if "fallbackStrategies" in section.shape.keys:
             yield from _without_label(section, context.known)
 
 
-def _without_effect(section: Section) -> Iterator[Violation]:
-    for key in section.held:
-        if key not in section.shape.keys:
-            remedy = f"write {section.shape.texts}" if key in TEXTS and section.shape.texts else "remove it"
-            yield Violation((*section.path, key), message("nothing reads the key {} here", key), remedy)
-    if section.shape.texts == "data" and section.held.get("data") and section.held.get("create") is not True:
-        problem = message("the chart makes no ConfigMap of these configurations without create: true")
-        yield Violation((*section.path, "data"), problem, "set create: true beside it")
+def _is_unnamed(section: Section) -> bool:
+    """Whether a section has a default, and neither a ConfigMap nor configurations to choose it from."""
+    value = section.value
+    return bool(value.get("default")) and not value.get("name") and not any(value.get(key) for key in TEXTS)
 
 
 def _without_label(section: Section, known: Collection[str] | None) -> Iterator[Violation]:
     """The strategies that do not exist, or else the section if it chooses nothing for nodes without a label."""
-    from webhook.policy.sharing.defaults import STRATEGIES, DefaultRule  # few inputs have a section of the plugin
-
-    fallbacks = section.held.get("fallbackStrategies", DefaultRule().fallbacks) or ()
+    fallbacks = section.value.get("fallbackStrategies", DefaultRule().fallbacks) or ()
     if not isinstance(fallbacks, list | tuple):
         return
-    unknown = [index for index, one in enumerate(fallbacks) if one not in STRATEGIES]
+    unknown = [index for index, strategy in enumerate(fallbacks) if strategy not in STRATEGIES]
     for index in unknown:
         problem = message("the device plugin knows no fallback strategy {}", fallbacks[index])
         yield Violation((*section.path, "fallbackStrategies", index), problem, f"use {_one_of(STRATEGIES)}")
-    names = section.names or (known if section.held.get("name") else ())
-    is_chosen = section.held.get("default") or DefaultRule("", tuple(fallbacks)).choose(names or ()) is not None
+    names = section.names or (known if section.value.get("name") else ())
+    is_chosen = section.value.get("default") or DefaultRule("", tuple(fallbacks)).choose(names or ()) is not None
     if names and not unknown and not is_chosen:
         problem = message("neither default nor fallbackStrategies choose a configuration for nodes without a label")
         yield Violation(section.path, problem, f"set default to {_one_of(sorted(names))}")
-
-
-def _remedy(names: Collection[str]) -> str:
-    """The remedy that lists the first names."""
-    return f"use {_one_of(sorted(names))}" if names else "add one with this name"
 
 
 def _one_of(names: Sequence[str]) -> str:

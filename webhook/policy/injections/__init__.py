@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from webhook.policy.injections import (
     limits,
-    memory,
     pipe_directory,
     pipe_mount,
     runtime_class,
@@ -18,7 +17,6 @@ STEERING = steering.INJECTION
 
 ALL: tuple[Injection, ...] = (
     STEERING,
-    memory.INJECTION,
     runtime_class.INJECTION,
     pipe_directory.INJECTION,
     limits.INJECTION,

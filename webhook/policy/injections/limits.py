@@ -22,20 +22,20 @@ class AnnotatedLimit(NamedTuple):
 def annotated_limits(context: PodContext) -> dict[str, AnnotatedLimit]:
     """By variable, the values that well-formed annotations set."""
     annotations = context.pod.annotations
-    if not annotations or not context.mps_requests or not context.rules.injections.limits.enabled:
+    if not annotations or not context.mps_requests or not context.policy.injections.limits.enabled:
         return {}
-    found = {}
+    limits = {}
     for annotation in ANNOTATIONS:
         value = annotations.get(annotation.key)
         if isinstance(value, str):
             with suppress(ValueError):
-                found[annotation.variable] = AnnotatedLimit(annotation.key, annotation.write(value))
-    return found
+                limits[annotation.variable] = AnnotatedLimit(annotation.key, annotation.write(value))
+    return limits
 
 
 def why_not(context: PodContext) -> str | None:
     """Why no limits are injected."""
-    if not context.rules.injections.limits.enabled:
+    if not context.policy.injections.limits.enabled:
         return OFF
     if not context.mps_requests:
         return NO_SHARE

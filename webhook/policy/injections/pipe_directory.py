@@ -16,14 +16,14 @@ ELSEWHERE = "a known node without MPS could take the pod; the device plugin sets
 def needing_pipe(context: PodContext) -> Sequence[ResourceRequest]:
     """The first request of each container that needs a pipe directory, whether or not it sets one itself."""
     placement = context.placement
-    if not placement.cluster.index.all or context.rules.injections.pipe_directory.when == "always":
+    if not placement.cluster.index.all or context.policy.injections.pipe_directory.when == "always":
         return context.first_mps_requests
     return [request for request in context.first_mps_requests if not placement.other_candidate(request.resource)]
 
 
 def why_not(context: PodContext) -> str | None:
     """Why the variable is not injected."""
-    if not context.rules.injections.pipe_directory.enabled:
+    if not context.policy.injections.pipe_directory.enabled:
         return OFF
     if not context.mps_requests:
         return NO_SHARE
@@ -35,7 +35,7 @@ def edits(context: PodContext) -> Iterable[Edit]:
     return (
         Append(
             (*request.container.path, "env"),
-            {"name": PIPE_DIRECTORY, "value": context.rules.pipes[request.resource.name].path},
+            {"name": PIPE_DIRECTORY, "value": context.policy.pipes[request.resource.name].path},
         )
         for request in needing_pipe(context)
         if PIPE_DIRECTORY not in request.container.variables

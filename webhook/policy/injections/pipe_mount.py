@@ -11,7 +11,7 @@ from webhook.policy.injections.pipe_directory import ELSEWHERE, needing_pipe
 from webhook.policy.pods.pod import PIPE_DIRECTORY
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.rules import Pipe
+from webhook.policy.snapshot import MpsPipeDirectory
 from webhook.policy.verdict import Append, Edit, Extend
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -21,9 +21,9 @@ _STEM = 58
 
 def unmounted(context: PodContext) -> list[ResourceRequest]:
     """The requests of containers that need the mount of the pipe directory and do not have it."""
-    if not context.mps_requests or not context.rules.injections.pipe_mount.enabled:
+    if not context.mps_requests or not context.policy.injections.pipe_mount.enabled:
         return []
-    pipes = context.rules.pipes
+    pipes = context.policy.pipes
     return [
         request
         for request in needing_pipe(context)
@@ -33,7 +33,7 @@ def unmounted(context: PodContext) -> list[ResourceRequest]:
 
 def why_not(context: PodContext) -> str | None:
     """Why nothing is mounted."""
-    if not context.rules.injections.pipe_mount.enabled:
+    if not context.policy.injections.pipe_mount.enabled:
         return OFF
     if not context.mps_requests:
         return NO_SHARE
@@ -48,12 +48,12 @@ _NO_HOST_PATH = "the namespace does not allow hostPath volumes"
 
 def edits(context: PodContext) -> Iterator[Edit]:
     """Volumes, mounts and the annotation."""
-    settings = context.rules.injections.pipe_mount
+    settings = context.policy.injections.pipe_mount
     volumes: dict[str, str] = {}
     for request in unmounted(context):
         if PIPE_DIRECTORY in request.container.variables:
             continue
-        pipe = context.rules.pipes[request.resource.name]
+        pipe = context.policy.pipes[request.resource.name]
         if pipe.volume not in volumes:
             volumes[pipe.volume], missing = _volume(context, pipe)
             yield from missing
@@ -67,7 +67,7 @@ def edits(context: PodContext) -> Iterator[Edit]:
         yield from (Extend((*path, SAFE_TO_EVICT), name) for name in volumes.values() if name not in listed)
 
 
-def _volume(context: PodContext, pipe: Pipe) -> tuple[str, Sequence[Edit]]:
+def _volume(context: PodContext, pipe: MpsPipeDirectory) -> tuple[str, Sequence[Edit]]:
     """The name of the pod's volume with the directory, and the edit that adds it if there is none."""
     name = pipe.volume
     number = 1

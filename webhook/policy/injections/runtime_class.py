@@ -32,28 +32,47 @@ _CDI_MARKER = "nvidia-legacy"
 """
 
 
+def class_name(context: PodContext) -> str:
+    """The class to inject: the configured one; that of the device plugin's own pods where only that one exists."""
+    name, own = context.policy.injections.runtime_class.name, plugin_class(context)
+    if own and context.policy.facts.runtime_classes is not None and context.runtime_class(name) is None:
+        return own if context.runtime_class(own) is not None else name
+    return name
+
+
+def plugin_class(context: PodContext) -> str:
+    """The class under which the device plugin runs; empty if it has none, or that is unknown."""
+    plugin = context.policy.facts.device_plugin
+    return "" if plugin is None else plugin.runtime_class or ""
+
+
 def obstacle(context: PodContext) -> ClassObstacle | None:
     """Why the class cannot be injected. The API server rejects pods with a missing one (KAI-Scheduler#1543)."""
-    settings = context.rules.injections.runtime_class
-    if settings.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None:
+    settings = context.policy.injections.runtime_class
+    if injects_by_cdi(context):
         return ClassObstacle.CDI
-    known = context.runtime_class(settings.name)
+    known = context.runtime_class(class_name(context))
     if known is None:
-        if context.facts.runtime_classes is not None:
+        if context.policy.facts.runtime_classes is not None:
             return ClassObstacle.MISSING
-        waiting = context.rules.settings.facts.runtime_classes or settings.when_unknown == "skip"
+        waiting = context.policy.reads_classes or settings.when_unknown == "skip"
         return ClassObstacle.UNREAD if waiting else None
     if contradicts(context, known):
         return ClassObstacle.CONTRADICTS
     return ClassObstacle.SANDBOX if context.mps_requests and is_sandbox(context, known.name) else None
 
 
+def injects_by_cdi(context: PodContext) -> bool:
+    """Whether the cluster is known to inject devices through CDI, also where the class is not injected."""
+    return context.policy.injections.runtime_class.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None
+
+
 def is_sandbox(context: PodContext, name: str) -> bool:
     """Whether MPS does not work in the class, by its name or by its handler if that is known."""
     known = context.runtime_class(name)
     names = [name] if known is None else [name, known.handler]
-    sandboxes = context.rules.injections.runtime_class.sandboxes
-    return any(fnmatchcase(one, pattern) for one in names if len(one) <= _LONGEST_NAME for pattern in sandboxes)
+    sandboxes = context.policy.injections.runtime_class.sandboxes
+    return any(fnmatchcase(each, pattern) for each in names if len(each) <= _LONGEST_NAME for pattern in sandboxes)
 
 
 _LONGEST_NAME = 253
@@ -68,14 +87,14 @@ def contradicts(context: PodContext, known: RuntimeClass) -> bool:
 
 def why_not(context: PodContext) -> str | None:
     """Why the class is not injected."""
-    if not context.rules.injections.runtime_class.enabled:
+    if not context.policy.injections.runtime_class.enabled:
         return OFF
     if not context.requests.positive:
         return NO_GPU
     if context.pod.spec.get("runtimeClassName") is not None:
         return _NAMED
-    found = obstacle(context)
-    return None if found is None else found.value
+    reason = obstacle(context)
+    return None if reason is None else reason.value
 
 
 _NAMED = "the pod names a class"
@@ -84,7 +103,7 @@ _REASONS = (OFF, NO_GPU, _NAMED, *(obstacle.value for obstacle in ClassObstacle)
 
 def edits(context: PodContext) -> Sequence[Edit]:
     """The class."""
-    return (Assign((*context.pod.spec_path, "runtimeClassName"), context.rules.injections.runtime_class.name),)
+    return (Assign((*context.pod.spec_path, "runtimeClassName"), class_name(context)),)
 
 
 INJECTION = Injection("runtimeClass", why_not, edits, _REASONS, "The runtime class for pods that request a GPU")

@@ -12,7 +12,7 @@ from webhook.policy.verdict import Append, Edit
 
 def why_not(context: PodContext) -> str | None:
     """Why no toleration is injected."""
-    if not context.rules.injections.tolerations.enabled:
+    if not context.policy.injections.tolerations.enabled:
         return OFF
     if not context.requests.positive:
         return NO_GPU
@@ -25,7 +25,7 @@ _NONE_CONFIGURED = "the settings name no toleration for these resources"
 def edits(context: PodContext) -> Sequence[Edit]:
     """The tolerations that the pod does not cover."""
     path = (*context.pod.spec_path, "tolerations")
-    own = tolerations_of(context.pod, context.rules.nodes.taint_keys)
+    own = tolerations_of(context.pod, context.policy.nodes.taint_keys)
     missing: list[Edit] = []
     for toleration in context.placement.injected_tolerations:
         if not own.cover(toleration):

@@ -13,7 +13,7 @@ from webhook.policy.verdict import Append, Edit
 
 def why_not(context: PodContext) -> str | None:
     """Why the variable is not injected."""
-    settings = context.rules.injections.void_devices
+    settings = context.policy.injections.void_devices
     if not settings.enabled:
         return OFF
     if settings.pods == "gpu" and not context.requests.positive:

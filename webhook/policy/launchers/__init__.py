@@ -1,4 +1,4 @@
 """The launches of the command lines of containers, and the GPUs that each takes: pure parsing, nothing is run.
 
-One module for each family of launchers. It names the project, file and version of its facts.
+Each launcher names the project, file and version of its facts.
 """

@@ -1,30 +1,29 @@
-"""The programs that a container launches: by its command line or script, or by its variables.
+"""The programs that a container launches: by its command line or script.
 
-At most 16 KiB of `command` and `args` are read; what the limit cuts does not count. A value that the shell, Kubernetes
-or a template fills in is unknown, and an unknown program launches nothing.
+A container with more than 16 KiB of `command` and `args`, or of script, launches nothing that is known. A value that
+the shell, Kubernetes or a template fills in is unknown, and an unknown program launches nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from webhook.policy.launchers.words import CommandLine, Launch, is_shell
-from webhook.policy.pods.pod import MULTI_RANK, SHARDS, Container
+from webhook.policy.pods.pod import MULTI_RANK, Container
 from webhook.policy.pods.reading import Members, texts
-from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
-    from webhook.policy.launchers.memory import MemoryUse
-    from webhook.policy.launchers.programs import Run
+    from webhook.policy.launchers.programs import Program
+    from webhook.policy.launchers.servers import MemoryUse
 
 LIMIT = 16 * 1024
 """Characters of arguments that are read of one container."""
 
-_MARKS = ("parallel", "-tp", "-pp", "-dp", "world", "num", "nproc", "nnodes", "mpi", "horovod", "_perf")
+_MARKS = ("parallel", "-tp", "-pp", "-dp", "num", "nproc", "nnodes", "mpi")
 """Every launch that counts has one of these in its words."""
 
-_MEMORY_MARKS = ("memory", "mem-fraction", "mem_fraction", "vllm", "trtllm-serve", "text-generation-launcher")
+_MEMORY_MARKS = ("memory", "mem-fraction", "mem_fraction", "vllm")
 """Every program whose use of memory counts has one of these in its words."""
 
 _RAY = ("ray start", "ray_", "RAY_ADDRESS")
@@ -38,111 +37,70 @@ _SCRIPTS = ("source", "script")
 
 
 def of_container(container: Container) -> Sequence[Launch]:
-    """The launches of a container, by its command line or script, else by its variables. Raises MalformedError."""
-    found = [launch for run in _runs(container, _MARKS) if (launch := run.launch()) is not None]
-    if found or SHARDS not in container.variables:
-        return found
-    from webhook.policy.launchers import servers  # as in `_search`
-
-    launch = servers.tgi_of_environment(container)
-    return () if launch is None else (launch,)
+    """The launches of a container, by its command line or script. Raises MalformedError."""
+    return [
+        launch
+        for program, line, start in _programs(container, _MARKS)
+        if (launch := program.launch(line, start)) is not None
+    ]
 
 
-def memory_uses(container: Container) -> Iterator[MemoryUse]:
+def memory_uses(container: Container) -> Sequence[MemoryUse]:
     """The parts of a card's memory that the programs of a container take. Raises MalformedError."""
-    from webhook.policy.launchers import memory  # as in `_search`
+    from webhook.policy.launchers.servers import memory_of_image  # as in `_find`
 
-    words, _, is_complete = arguments(container.raw, container.path)
-    found = [use for run in _runs(container, _MEMORY_MARKS) if (use := run.memory()) is not None]
-    if not found and is_complete:
-        found = [use for use in (memory.of_image(container, words), memory.of_xla(container)) if use is not None]
-    for use in found:
-        if (set_by_variable := memory.with_variables(container, use, words)) is not None:
-            yield set_by_variable
-
-
-def launches(container: Members, path: Path) -> Iterable[Launch]:
-    """The launches of the command line of the container at a path. Raises MalformedError."""
-    return [launch for run in _of_command(container, path, _MARKS) if (launch := run.launch()) is not None]
+    uses = [
+        use
+        for program, line, start in _programs(container, _MEMORY_MARKS)
+        if program.memory is not None and (use := program.memory(line, start)) is not None
+    ]
+    line = None if uses else _line(container)
+    image = None if line is None else memory_of_image(container, line)
+    return uses if image is None else [image]
 
 
-def _runs(container: Container, marks: Sequence[str]) -> Iterator[Run]:
-    """The programs that a container starts, of those that have one of the marks in their words."""
+def _programs(container: Container, marks: Sequence[str]) -> Iterator[tuple[Program, CommandLine, int]]:
+    """The programs that a container starts, as `find_program` has them, if one of the marks is in their words."""
     raw = container.raw
-    if "command" in raw or "args" in raw:
-        yield from _of_command(raw, container.path, marks)
-    for field in _SCRIPTS:
-        if field in raw:
-            yield from _of_script(raw, field, marks)
+    lines = [_line(container)] if "command" in raw or "args" in raw else []
+    lines += [_line_of_script(raw, field) for field in _SCRIPTS if field in raw]
+    for line in lines:
+        if line is not None and (found := _find(line, marks)) is not None:
+            yield found
 
 
-def _of_command(container: Members, path: Path, marks: Sequence[str]) -> Iterable[Run]:
-    words, commands, is_complete = arguments(container, path)
-    return _search(words, commands, marks, is_complete=is_complete)
-
-
-def _search(
-    words: list[str], commands: int, marks: Sequence[str], script: Path | None = None, *, is_complete: bool = True
-) -> Iterable[Run]:
-    text = "\n".join(words)
-    if not _may_launch(text, marks):
-        return ()
-    from webhook.policy.launchers import programs  # most containers launch nothing, and need no parser
-
-    line = CommandLine(words, commands, script=script, joins_ray=any(mark in text for mark in _RAY))
-    return programs.ProgramSearch().of_line(line, is_complete=is_complete)
-
-
-def arguments(container: Members, path: Path) -> tuple[list[str], int, bool]:
-    """The words of `command` and `args`, how many of them are of `command`, and whether they are all within LIMIT.
-
-    Raises MalformedError.
-    """
-    command = texts(container, "command", path)
-    words = [*command, *texts(container, "args", path)]
-    if sum(map(len, words)) + len(words) <= LIMIT:
-        return words, len(command), True
-    return list(_within_limit(words)), len(command), False
-
-
-def _of_script(container: Members, field: str, marks: Sequence[str]) -> Iterable[Run]:
-    """The programs of the script in a field, if a shell runs it: as the command says, else as its first line does."""
-    script, command = container[field], container.get("command")
-    if not isinstance(script, str):
-        return ()
-    text = script if len(script) <= LIMIT else next(_within_limit((script,)))
-    if not _may_launch(text, marks):
-        return ()
-    first = command[0][:LIMIT] if command else text.partition("\n")[0]
-    words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
-    return _search(["sh", "-c", text], 0, marks, (field,)) if any(map(is_shell, words)) else ()
-
-
-def _may_launch(text: str, marks: Sequence[str]) -> bool:
-    """Whether words contain a mark, and no assignment that leaves it without a GPU."""
+def _find(line: CommandLine, marks: Sequence[str]) -> tuple[Program, CommandLine, int] | None:
+    text = "\n".join(line.words)
     for mark in marks:  # faster than any() with a generator, for every container
         if mark in text:
-            return not (_HIDDEN in text and _hides_gpus(text))
-    return False
-
-
-def _within_limit(words: Iterable[str]) -> Iterator[str]:
-    """The words up to the limit. Of the last word, only complete lines: a command that is cut could mean another."""
-    left = LIMIT
-    for word in words:
-        if len(word) > left:
-            yield word[: max(left, 0)].rpartition("\n")[0]
-            return
-        yield word
-        left -= len(word) + 1
-
-
-def _hides_gpus(text: str) -> bool:
-    for after in text.split(_HIDDEN)[1:]:
+            break
+    else:
+        return None
+    for after in text.split(_HIDDEN)[1:] if _HIDDEN in text else ():
         value = after[:3].strip("\"'")
-        if not value or value[0] in " \n;-":
-            return True
-    return False
+        if not value or value[0] in " \n;-":  # the program sees no GPU
+            return None
+    from webhook.policy.launchers import programs  # most containers launch nothing, and need no parser
+
+    line.joins_ray = any(mark in text for mark in _RAY)
+    return programs.find_program(line)
+
+
+def _line(container: Container) -> CommandLine | None:
+    """The command line of a container; None beyond the limit. Raises MalformedError."""
+    command = texts(container.raw, "command", container.path)
+    words = [*command, *texts(container.raw, "args", container.path)]
+    return CommandLine(words, len(command)) if sum(map(len, words)) + len(words) <= LIMIT else None
+
+
+def _line_of_script(container: Members, field: str) -> CommandLine | None:
+    """The script in a field, if a shell runs it: as the command says, else as its first line does."""
+    text, command = container[field], container.get("command")
+    if not isinstance(text, str) or len(text) > LIMIT:
+        return None
+    first = command[0][:LIMIT] if command else text.partition("\n")[0]
+    words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
+    return CommandLine(["sh", "-c", text], 0, script=(field,)) if any(map(is_shell, words)) else None
 
 
 _SHARING = ("gloo", f"{MULTI_RANK}=1")
@@ -158,5 +116,5 @@ def may_share_gpu(container: Container) -> bool:
     entry = container.variable(MULTI_RANK)
     if entry is not None and entry.get("value") == "1":
         return True
-    words, _, _ = arguments(container.raw, container.path)
-    return any(mark in word for word in words for mark in _SHARING)
+    line = _line(container)
+    return line is not None and any(mark in word for word in line.words for mark in _SHARING)

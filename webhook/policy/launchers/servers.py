@@ -1,22 +1,18 @@
-"""Servers of models: vLLM, SGLang, TensorRT-LLM with and without Triton, and Text Generation Inference."""
+"""Servers of models, vLLM and SGLang: the GPUs that they take, and the part of a card's memory.
+
+A server that starts while others hold the rest of the card fails, or leaves nothing to servers that start later. The
+memory of a variable, a placeholder or a configuration file is unknown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from typing import NamedTuple
 
-from webhook.policy.launchers.words import (
-    TGI_IMAGE,
-    CommandLine,
-    Launch,
-    Options,
-    Setting,
-    Spread,
-    is_on_cpu,
-    number,
-    starts_image,
-)
-from webhook.policy.pods.pod import SHARDS, Container
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Setting, Spread, is_on_cpu
+from webhook.policy.pods.pod import Container
+from webhook.policy.verdict import Path
 
 _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-size", "--prefill-context-parallel-size"
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"
@@ -25,11 +21,11 @@ _DATA_BACKEND, _BACKEND = "--data-parallel-backend", "--distributed-executor-bac
 _NODES, _CONFIG, _NODE_RANK, _HEADLESS = "--nnodes", "--config", "--node-rank", "--headless"
 _PARTIAL = (_RANK, _START, _HYBRID, _EXTERNAL, _HEADLESS)
 """Options with which this command starts some of the engines. Without a number of local ones, one is certain."""
-_NAMES = (_TENSOR, _PIPELINE, _PREFILL, _DATA, _LOCAL, *_PARTIAL, _NODE_RANK)
-_VLLM_ALIASES = {name: name for name in (*_NAMES, _DATA_BACKEND, _BACKEND, _NODES, _CONFIG)} | {
+_UTILIZATION, _CACHE = "--gpu-memory-utilization", "--kv-cache-memory-bytes"
+_VLLM_ALIASES = {
     **{"-tp": _TENSOR, "--tensor-parallel": _TENSOR, "-pp": _PIPELINE, "--pipeline-parallel": _PIPELINE},
     **{"-pcp": _PREFILL, "-dp": _DATA, "-dpl": _LOCAL, "-dpn": _RANK, "-dpr": _START, "-dph": _HYBRID},
-    **{"-dpe": _EXTERNAL, "-dpb": _DATA_BACKEND, "-n": _NODES},
+    **{"-dpe": _EXTERNAL, "-dpb": _DATA_BACKEND, "-n": _NODES, "--kv-cache-memory": _CACHE},
 }
 
 
@@ -60,17 +56,12 @@ def vllm_image(line: CommandLine, start: int) -> Launch | None:
     Face server), so without a program it is enough on its own, and so is `--data-parallel-size` in full, unless
     `--enable-dp-attention` of SGLang gives it another meaning. Only vLLM knows both `-tp` and `-dp`.
     """
-    options = Options(line, start, _VLLM_ALIASES)
-    names = {word.partition("=")[0] for word in line.words}
-    is_vllm = (names >= _IN_SHORT or not _IN_FULL.isdisjoint(names)) and _ATTENTION not in names
+    options, written = Options(line, start, _VLLM_ALIASES), Options(line, start, {})
+    is_vllm = (_DATA in written or ("-tp" in written and "-dp" in written)) and _ATTENTION not in written
     if is_on_cpu(line, start) or (options.number(_TENSOR) is None and not is_vllm):
         return None
     engines = _engines(options) if is_vllm else 1
     return None if engines == 0 else _vllm("", line, options, engines)
-
-
-_IN_FULL = frozenset((_DATA, _DATA.replace("-", "_").replace("__", "--", 1)))
-_IN_SHORT = frozenset(("-tp", "-dp"))
 
 
 def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
@@ -81,10 +72,16 @@ def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> La
         return None
     total, nodes = prod(factors.values()), options.number(_NODES)
     spans = _NODES in options and nodes != 1
-    spread = _spread(options, spans=spans, joins_ray=line.joins_ray)
+    backend = options.text(_BACKEND)
+    is_elsewhere = spans or options.text(_DATA_BACKEND) == "ray" or _CONFIG in options
+    if is_elsewhere or (backend != "mp" if backend else line.joins_ray):
+        spread = Spread.CLUSTER
+    else:
+        spread = Spread.CONTAINER if backend else Spread.GROUP
     each = total if spread is Spread.CONTAINER else (total // nodes if spans and nodes else 1)
-    own_ray = options.text(_BACKEND) == "ray" and total > 1 and not (spans or line.joins_ray or _CONFIG in options)
-    spans = spans or (options.text(_BACKEND) == "ray" and total > 1)
+    uses_ray = backend == "ray" and total > 1
+    own_ray = uses_ray and not (spans or line.joins_ray or _CONFIG in options)
+    spans = spans or uses_ray
     return Launch(program, setting, each or 1, total, spread, spans, own_ray=own_ray)
 
 
@@ -103,17 +100,8 @@ def _engines(options: Options) -> int:
     return options.factor(_DATA)
 
 
-def _spread(options: Options, *, spans: bool, joins_ray: bool) -> Spread:
-    backend = options.text(_BACKEND)
-    if spans or "ray" in (backend, options.text(_DATA_BACKEND)) or _CONFIG in options:
-        return Spread.CLUSTER
-    if backend:
-        return Spread.CONTAINER if backend == "mp" else Spread.CLUSTER
-    return Spread.CLUSTER if joins_ray else Spread.GROUP
-
-
 _ATTENTION, _RAY = "--enable-dp-attention", "--use-ray"
-_SGLANG_ALIASES = {name: name for name in (_TENSOR, _PIPELINE, _DATA, _ATTENTION, _NODES, _RAY)} | {
+_SGLANG_ALIASES = {
     **{"--tp": _TENSOR, "--tp-size": _TENSOR, "--tensor-parallel": _TENSOR, "--nnode": _NODES},
     **{"--pp": _PIPELINE, "--pp-size": _PIPELINE, "--dp": _DATA, "--dp-size": _DATA},
 }
@@ -152,70 +140,90 @@ def dynamo_sglang(line: CommandLine, start: int) -> Launch | None:
     return launch._replace(each=1, spread=Spread.GROUP)
 
 
-_TP, _PP, _CP = "--tp_size", "--pp_size", "--cp_size"
-_TENSORRT_ALIASES = {
-    **{"--tp-size": _TP, "--tensor-parallel-size": _TP, "--pp-size": _PP, "--pipeline-parallel-size": _PP},
-    **{"--cp-size": _CP, "--context-parallel-size": _CP},
-}
+class MemoryUse(NamedTuple):
+    """The fraction of the memory of a card that one process takes, as `text` spells it.
 
-
-def tensorrt_llm(line: CommandLine, start: int) -> Launch | None:
-    """The server of `trtllm-serve`, from the words after the program; None if they leave it open.
-
-    A server takes `--tp_size` x `--pp_size` x `--cp_size` GPUs, each 1 by default; expert parallelism uses the same
-    GPUs (NVIDIA/TensorRT-LLM tensorrt_llm/commands/serve.py at 00209af). With more than one node it runs below
-    `trtllm-llmapi-launch` and mpirun, which distribute its ranks.
+    `option` is the option that sets it, at the place `path` in the container. `is_default`: it is absent.
     """
-    options = Options(line, start, _TENSORRT_ALIASES)
-    factors = {name: options.factor(name) for name in (_TP, _PP, _CP)}
-    setting = _greatest(options, factors)
-    if setting is None:
-        return None
-    total = prod(factors.values())
-    if any(word.endswith("trtllm-llmapi-launch") for word in line.words[:start]):
-        return Launch("trtllm-serve", setting, 1, total, Spread.CLUSTER, total > 1)
-    return Launch("trtllm-serve", setting, total, total, Spread.CONTAINER, False)
+
+    program: str
+    option: str
+    fraction: float
+    text: str
+    path: Path
+    is_default: bool = False
 
 
-def triton(line: CommandLine, start: int) -> Launch | None:
-    """The servers of `launch_triton_server.py`, from the words after the script; None if they do not say.
+def vllm_memory(line: CommandLine, start: int) -> MemoryUse | None:
+    """The memory of `vllm serve`: weights and cache together are `--gpu-memory-utilization`, at least 0.9 by default.
 
-    `--world_size`, 1 by default, is the number of `tritonserver` processes that it starts through mpirun in this
-    container, one GPU each (triton-inference-server/tensorrtllm_backend scripts/launch_triton_server.py before c4a49e8;
-    since then in NVIDIA/TensorRT-LLM triton_backend/scripts).
+    With `--kv-cache-memory-bytes` the size of the cache is known in bytes alone, and nothing is said (vllm-project/vllm
+    vllm/config/cache.py at c1d8642; later versions take 0.92).
     """
-    options = Options(line, start, {"--world-size": "--world_size"})
-    return _in_container("launch_triton_server.py", options, "--world_size")
-
-
-def _in_container(program: str, options: Options, option: str) -> Launch | None:
-    """The launch in this container that takes as many GPUs as one option says; None if it does not say."""
-    total = options.number(option)
-    if total is None:
+    options = Options(line, start, _VLLM_ALIASES)
+    if _CACHE in options or is_on_cpu(line, start):
         return None
-    return Launch(program, options.setting(option, total), total, total, Spread.CONTAINER, False)
+    if _UTILIZATION in options:
+        return _given("vllm", _UTILIZATION, options)
+    if _CONFIG in options or _may_add_options(line, start):
+        return None
+    place = line.place(start - 1) if start else ("image",)
+    return MemoryUse("vllm", _UTILIZATION, 0.9, "0.9", place, is_default=True)
 
 
-_TGI = "text-generation-launcher"
+def sglang_memory(line: CommandLine, start: int) -> MemoryUse | None:
+    """The memory of SGLang: weights and cache together are `--mem-fraction-static`.
 
-
-def tgi(line: CommandLine, start: int) -> Launch | None:
-    """The shards of `text-generation-launcher`, which is also the entrypoint of its image; None if they do not say.
-
-    `--num-shard` is the number of GPUs, or the variable `NUM_SHARD` in its absence; without either the server takes
-    what it sees (huggingface/text-generation-inference launcher/src/main.rs and tgi-entrypoint.sh, 3.3.7). No other
-    server has an option of this name.
+    By default it depends on the card (sgl-project/sglang python/sglang/srt/server_args.py), and is unknown here.
     """
-    return _in_container(_TGI, Options(line, start, {"--num-shard": "--num-shard"}), "--num-shard")
+    return _given("sglang", "--mem-fraction-static", Options(line, start, {}))
 
 
-def tgi_of_environment(container: Container) -> Launch | None:
-    """The shards of the variable of a container that runs the entrypoint of an image of the project, by its name."""
-    index = container.variables.get(SHARDS)
-    value = (container.variable(SHARDS) or {}).get("value")
-    if index is None or not starts_image(container, TGI_IMAGE):
+def image_memory(line: CommandLine, start: int) -> MemoryUse | None:
+    """The memory of the entrypoint of an unknown image with these arguments: no other server has vLLM's option."""
+    return vllm_memory(line, start) if _UTILIZATION in Options(line, start, {}) else None
+
+
+_LONGEST_NAME = 512
+"""Characters of the name of an image that are read."""
+
+
+def memory_of_image(container: Container, line: CommandLine) -> MemoryUse | None:
+    """The memory of vLLM where the entrypoint of its image `vllm-openai` starts it with the arguments of a line."""
+    image = container.raw.get("image")
+    if not isinstance(image, str) or container.raw.get("command"):
         return None
-    total = number(value) if isinstance(value, str) else None
-    if total is None:
+    name = image[:_LONGEST_NAME].partition("@")[0].rpartition("/")[2].partition(":")[0]
+    return vllm_memory(line, 0) if name == "vllm-openai" else None
+
+
+_LISTS = ("ARG", "OPT", "FLAG", "@", "*", "`")
+"""What the name of a variable, or a substitution, has that stands for several words."""
+
+
+def _may_add_options(line: CommandLine, start: int) -> bool:
+    """Whether a word may stand for further options: a variable or placeholder that is no value and no model."""
+    has_model, follows_option = start == 0, False
+    for word in line.words[start:]:
+        is_option = word.startswith("-")
+        is_replaced = "$" in word or "{{" in word or "`" in word
+        if is_replaced and any(mark in word.upper() for mark in _LISTS):
+            return True
+        if not is_option and not follows_option:
+            if is_replaced and has_model:
+                return True
+            has_model = True
+        follows_option = is_option and "=" not in word
+    return False
+
+
+def _given(program: str, option: str, options: Options) -> MemoryUse | None:
+    """What an option says; None unless its value is a fraction above 0 and up to 1."""
+    text = options.text(option)
+    if len(text) > _LONGEST or not text.isascii() or not text.replace(".", "", 1).isdigit():
         return None
-    return Launch(_TGI, Setting(SHARDS, total, ("env", index, "value")), total, total, Spread.CONTAINER, False)
+    fraction = float(text)
+    return MemoryUse(program, option, fraction, text, options.place(option)) if 0 < fraction <= 1 else None
+
+
+_LONGEST = 16

@@ -5,37 +5,31 @@ A value that holds a variable, a placeholder or a word such as `auto` is no numb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from webhook.policy.pods.pod import Container
 from webhook.policy.verdict import Path
 
 
+@dataclass(slots=True)
 class CommandLine:
     """The command line of a container, or of a command in its script.
 
-    `has_command`: the container replaces the image's entrypoint, or a shell runs the line, so that the first word is
-    the program. `joins_ray`: the line belongs to arguments that set up a Ray cluster.
+    The first `commands` of the words are from `command`, or all of them from a `script` at a place. `joins_ray`: the
+    line belongs to arguments that set up a Ray cluster.
     """
 
-    __slots__ = ("_commands", "_script", "has_command", "joins_ray", "words")
-
-    def __init__(self, words: Sequence[str], commands: int, *, script: Path | None = None, joins_ray: bool) -> None:
-        """Make the line of words, of which the first `commands` are from `command`, or all from a script at a place."""
-        self.words = words
-        self._commands = commands
-        self._script = script
-        self.has_command = commands > 0 or script is not None
-        self.joins_ray = joins_ray
+    words: Sequence[str]
+    commands: int
+    script: Path | None = None
+    joins_ray: bool = False
 
     def place(self, index: int) -> Path:
         """The path, from the container, to the element that holds the word with this index."""
-        if self._script is not None:
-            return self._script
-        if index < self._commands:
-            return "command", index
-        return "args", index - self._commands
+        if self.script is not None:
+            return self.script
+        return ("command", index) if index < self.commands else ("args", index - self.commands)
 
 
 class Spread(Enum):
@@ -79,7 +73,7 @@ _MOST_DIGITS = 5
 
 
 class Options:
-    """The options of one program that matter, by their canonical names. The last of several equal ones counts."""
+    """The options of one program by their canonical names. The last of several equal ones counts."""
 
     __slots__ = ("_found", "_line", "end")
 
@@ -93,7 +87,7 @@ class Options:
     ) -> None:
         """Read the words from the index `start` up to `stop`, or to the last.
 
-        `aliases` maps each spelling, with dashes for underscores, to a canonical name. `flags` are the options without
+        `aliases` maps other spellings, with dashes for underscores, to canonical names. `flags` are the options without
         a value of a launcher that starts a program: the first word that is neither option nor value ends its options,
         and the attribute `end` is the index of that word. Without `flags`, all of these words are read.
         """
@@ -119,9 +113,7 @@ class Options:
                     value, at = words[index], index
                     if flags is not None:
                         index += 1
-            known = aliases.get(name)
-            if known is not None:
-                self._found[known] = (value, at)
+            self._found[aliases.get(name, name)] = (value, at)
         self.end = index
 
     def __contains__(self, name: str) -> bool:
@@ -129,13 +121,11 @@ class Options:
 
     def text(self, name: str) -> str:
         """The value as it is written; empty where the option is absent."""
-        found = self._found.get(name)
-        return "" if found is None else found[0]
+        return self._found.get(name, ("", 0))[0]
 
     def number(self, name: str) -> int | None:
         """The value as a number above 0; None where the option is absent or its value is no such number."""
-        found = self._found.get(name)
-        return None if found is None else number(found[0])
+        return number(self.text(name))
 
     def factor(self, name: str) -> int:
         """The least that the option multiplies an amount by: 1 where it is absent or unknown."""
@@ -161,16 +151,15 @@ _WORDS = frozenset({"gloo", "--cpu", "--use-cpu", "--no-cuda", "--device=cpu", "
 _BEFORE_CPU = frozenset({"--device", "--platform", "--accelerator", "--device-type"})
 
 
-def is_on_cpu(line: CommandLine, start: int = 0) -> bool:
+def is_on_cpu(line: CommandLine, start: int) -> bool:
     """Whether a word from an index on names the CPU, or the backend `gloo` (pytorch/pytorch torch/distributed)."""
     words = line.words
     for index in range(start, len(words)):
         word = words[index]
-        if word.endswith("gloo") or word.endswith("cpu") or word.startswith("--no"):
+        if word.endswith(("gloo", "cpu")) or word.startswith("--no"):
             plain = word.replace("_", "-")
-            if plain in _WORDS or plain.endswith("=gloo"):
-                return True
-            if plain == "cpu" and index > start and words[index - 1] in _BEFORE_CPU:
+            is_device = plain == "cpu" and index > start and words[index - 1] in _BEFORE_CPU
+            if is_device or plain in _WORDS or plain.endswith("=gloo"):
                 return True
     return False
 
@@ -181,23 +170,3 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 def is_shell(word: str) -> bool:
     """Whether a word names a shell, or the path to one."""
     return word.rpartition("/")[2] in _SHELLS
-
-
-TGI_IMAGE, VLLM_IMAGE = "text-generation-inference", "vllm-openai"
-"""Names of images whose entrypoint is a server."""
-
-_LONGEST = 512
-"""Characters of the name of an image that are read."""
-
-
-def starts_image(container: Container, name: str) -> bool:
-    """Whether a container runs the entrypoint of an image of this name. Its variants have other entrypoints."""
-    image = container.raw.get("image")
-    if not isinstance(image, str) or container.raw.get("command"):
-        return False
-    own, _, tag = image[:_LONGEST].partition("@")[0].rpartition("/")[2].partition(":")
-    return own == name and not any(variant in tag for variant in _VARIANTS)
-
-
-_VARIANTS = ("trtllm", "llamacpp")
-"""Tags of Text Generation Inference with another server."""

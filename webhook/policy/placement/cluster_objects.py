@@ -26,6 +26,10 @@ class Taint:
     effect: TaintEffect = field(metadata={"description": "The taint's effect."})
     value: str = setting("", "The taint's value.")
 
+    def __str__(self) -> str:
+        """As `key=value:effect`, as kubectl writes it."""
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -51,10 +55,15 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A namespace and its labels."""
+    """A namespace, its labels, and the node selector that the API server adds to its pods."""
 
     name: SomeText = field(metadata={"description": "The namespace's name."})
     labels: Mapping[str, str] = setting({}, "Labels.")
+    node_selector: Mapping[str, str] = setting(
+        {},
+        "The node selector of its annotation `scheduler.alpha.kubernetes.io/node-selector` or "
+        "`openshift.io/node-selector`.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,43 +4,47 @@ A node is nearer the easier the pod, or time, removes what is in the way: only a
 one taint; only one expression about a label or field; and last, several of these, of which one is reported. Of equally
 near nodes the first one counts; where the amount is in the way, the first of those that offer most. The sets of the
 node index decide, so that the work does not multiply with the nodes.
+
+Where no nodes are known, the labels count that GPU feature discovery sets by the configurations of the device plugin.
+It reads the same configurations as the plugin, and its labels follow them (NVIDIA/k8s-device-plugin
+internal/lm/resource.go, `baseLabeler` and `getProductName`, and internal/lm/nvml.go, `newSharingLabeler`; equal from
+v0.15 on). Nodes may also run without it: then these labels are absent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice
+from typing import NamedTuple, TypeAlias
 
 from webhook.policy.messages import message, printable
-from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.node_sets import Nodes
-from webhook.policy.placement.reachability import Placement
-from webhook.policy.placement.selector import NAME_FIELD, Alternative, Expression, alternatives
+from webhook.policy.placement.cluster_objects import Node, PluginConfig, Taint
+from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, RENAMED, REPLICAS, SHARED, STRATEGY, shows_gpus
+from webhook.policy.placement.node_index import NodeBitset
+from webhook.policy.placement.reachability import ClusterNodes, Placement
+from webhook.policy.placement.selector import NAME_FIELD, Alternative, Constraint, Expression, Term, alternatives
 from webhook.policy.placement.taints import is_lifecycle
+from webhook.policy.pods.gpu_resources import CARD, is_listed_by_nodes
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Path, Severity, Violation
 
 
-@dataclass(frozen=True, slots=True)
-class Passing:
+class TransientTaint(NamedTuple):
     """Only passing states are in the way, of which the taint shows one."""
 
     node: Node
     taint: Taint
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class PluginDown(NamedTuple):
     """Nothing but the device plugin is in the way: the node offers none of a resource now, and may offer it again."""
 
     node: Node
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shortfall:
+class Shortfall(NamedTuple):
     """The node offers less of a resource than the pod asks for: `offered` whole units."""
 
     node: Node
@@ -48,8 +52,7 @@ class Shortfall:
     offered: int
 
 
-@dataclass(frozen=True, slots=True)
-class Untolerated:
+class Untolerated(NamedTuple):
     """The pod does not tolerate a taint. `alone`: nothing else is in the way."""
 
     node: Node
@@ -57,8 +60,7 @@ class Untolerated:
     alone: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Unmet:
+class Unmet(NamedTuple):
     """The node does not meet an expression. `alone`: nothing else is in the way."""
 
     node: Node
@@ -66,26 +68,36 @@ class Unmet:
     alone: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class WrongNodeName(NamedTuple):
     """The pod names a node that is unknown, or does not offer a resource."""
 
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
-    """Nodes offer the resource, but none of them offers the others that the pod asks for as well."""
+class NoCommonNode(NamedTuple):
+    """Nodes offer the resource, but none of them offers the others that the pod asks for as well.
 
+    `node` could take the pod but for the resource, if there is one.
+    """
+
+    resource: str
+    node: Node | None = None
+
+
+class Bare(NamedTuple):
+    """The selectors admit the node, and no node that they admit lists the resource."""
+
+    node: Node
     resource: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unclear:
+class TooManyTerms:
     """The pod demands more of its node than is listed."""
 
 
-Failure: TypeAlias = Passing | Stopped | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
+Failure: TypeAlias = (
+    TransientTaint | PluginDown | Shortfall | Untolerated | Unmet | WrongNodeName | NoCommonNode | Bare | TooManyTerms
+)
 
 
 def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> Iterable[Violation]:
@@ -96,7 +108,7 @@ def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> It
     failure = _failure(placement)
     if failure is None or (is_deferred and isinstance(failure, Untolerated)):
         return ()
-    return (_violation(placement, failure, selector),)
+    return (described(placement, failure, selector),)
 
 
 def fewer_units(placement: Placement) -> str | None:
@@ -107,11 +119,38 @@ def fewer_units(placement: Placement) -> str | None:
 
 def _failure(placement: Placement) -> Failure | None:
     cluster = placement.cluster
-    if placement.candidates & placement.left_by_steering:
-        return None
-    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in placement.requests.peaks):
+    if any(name in cluster.dynamic or not cluster.index.offers(name) for name in placement.requests.peaks):
         return None  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
+    beside = placement.beside
+    if placement.candidates:
+        return _beside(placement, beside) if beside else None
     return NearestNode(placement).failure()
+
+
+def offered_instead(cluster: ClusterNodes, resource: str, among: NodeBitset | None = None) -> str | None:
+    """The GPU resource that nodes offer in place of one that they do not: that of the other name of a share first."""
+    index, nodes = cluster.index, cluster.index.all if among is None else among
+    offered = [name for name in sorted(index.offered) if is_gpu(cluster, name) and index.offering(name, 1) & nodes]
+    other_name = resource.removesuffix(RENAMED) if resource.endswith(RENAMED) else resource + RENAMED
+    return next((name for name in (other_name, CARD) if name in offered), offered[0] if offered else None)
+
+
+def is_gpu(cluster: ClusterNodes, resource: str) -> bool:
+    """Whether nodes offer GPUs under this name."""
+    return resource in cluster.classes.gpus or is_listed_by_nodes(resource)
+
+
+def _beside(placement: Placement, beside: Mapping[str, int]) -> NoCommonNode | None:
+    """The failure if no node that could take the pod offers what it asks for beside GPUs, such as network devices.
+
+    Facts that name none of them know nothing about them.
+    """
+    nodes = placement.candidates
+    for name, peak in beside.items():
+        nodes &= placement.cluster.index.offering(name, peak)
+        if not nodes:
+            return NoCommonNode(name, next(placement.cluster.index.nodes(_first(placement.candidates))))
+    return None
 
 
 def _ask_for_less(placement: Placement, shortfall: Shortfall) -> str:
@@ -125,14 +164,13 @@ def _largest(placement: Placement, resource: str) -> ResourceRequest:
     return max(requests, key=lambda request: request.billionths)
 
 
-def _violation(placement: Placement, failure: Failure, selector: Path) -> Violation:
+def described(placement: Placement, failure: Failure, selector: Path) -> Violation:
+    """The words for a failure: those of GPS014, and of commands that answer questions about a pod."""
     match failure:
-        case Passing(node, taint):
-            problem = message(
-                "no node can take the pod now: the nearest, {}, has the taint {}", node.name, _text(taint)
-            )
+        case TransientTaint(node, taint):
+            problem = message("no node can take the pod now: the nearest, {}, has the taint {}", node.name, str(taint))
             return Violation(placement.pod.place_of("tolerations"), problem, _WAIT, cap=Severity.WARN)
-        case Stopped(node, resource):
+        case PluginDown(node, resource):
             problem = message("no node can take the pod now: the nearest, {}, offers 0 of {}", node.name, resource)
             return Violation(_largest(placement, resource).path, problem, _WAIT, cap=Severity.WARN)
         case Shortfall(node, resource, offered):
@@ -144,18 +182,31 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
             )
             return Violation(request.path, problem, _ask_for_less(placement, failure))
         case Untolerated(node, taint, alone):
-            remedy = f"if the node is meant for such pods, tolerate {_toleration(taint)}"
+            value = f'value: "{printable(taint.value)}", ' if taint.value else ""
+            toleration = f'{{key: "{printable(taint.key)}", {value}effect: {taint.effect}}}'
+            remedy = f"if the node is meant for such pods, tolerate {toleration}"
             template = f"no node can take the pod: the nearest, {{}}, has the taint {{}}{_more(alone)}"
-            return Violation(placement.pod.place_of("tolerations"), message(template, node.name, _text(taint)), remedy)
+            return Violation(placement.pod.place_of("tolerations"), message(template, node.name, str(taint)), remedy)
         case Unmet(node, expression, alone):
             return _unmet(node, expression, alone)
-        case Elsewhere(resource):
+        case WrongNodeName(resource):
             name = placement.pod.text("nodeName")
             problem = message("nodeName is {}, which is not a node that offers {}", name, resource)
             return Violation(placement.pod.path_of("nodeName"), problem, "omit nodeName, or name a node that offers it")
-        case Apart(resource):
+        case NoCommonNode(resource, node):
             problem = message("no node offers {} together with the other resources that the pod asks for", resource)
-            return Violation(_largest(placement, resource).path, problem, "ask for it in a pod of its own")
+            if node is None:
+                return Violation(_largest(placement, resource).path, problem, "ask for it in a pod of its own")
+            held = node.resources.get(resource, 0)
+            problem = message(f"no node offers {{}} beside GPUs: the nearest, {{}}, has {held}", resource, node.name)
+            asking = next(one for one in placement.pod.containers if resource in one.limits or resource in one.requests)
+            path = asking.amount_path("limits" if resource in asking.limits else "requests", resource)
+            return Violation(path, problem, "ask for it in another pod, or find out why the node does not offer it")
+        case Bare(node, resource):
+            problem = message("{} meets the selectors, and offers no {}", node.name, resource)
+            there = [name for name, units in node.resources.items() if units and is_gpu(placement.cluster, name)]
+            remedy = f"ask for {printable(there[0])}, which it offers" if there else _PLUGIN
+            return Violation(_largest(placement, resource).path, problem, remedy, cap=Severity.WARN)
         case _:
             first = placement.requests.positive[0].resource.name
             problem = message("nodes offer {}, but none of them can take the pod", first)
@@ -163,24 +214,25 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
 
 
 _WAIT = "none needed if the state passes; else ask an administrator about the node"
+_PLUGIN = "if it has GPUs, its device plugin does not run, or not yet; else correct the selectors"
 
 
 def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
-    held, key = expression.held_by(node), printable(expression.name)
+    value, key = expression.held_by(node), printable(expression.name)
     names = [str(expression), node.name]
     if expression.key == NAME_FIELD:
         is_so = "the nearest node is {}"
-    elif held is None:
+    elif value is None:
         is_so = "the nearest node, {}, lacks the label"
     else:
         is_so = "the nearest node, {}, has {}"
-        names.append(held)
+        names.append(value)
     if not expression.is_selector:
         remedy = f"change or remove the expression on {key} in the node affinity"
-    elif held is None:
+    elif value is None:
         remedy = f"remove {key} from the node selector"
     else:
-        remedy = f'set {key} to "{printable(held)}" in the node selector, or remove it'
+        remedy = f'set {key} to "{printable(value)}" in the node selector, or remove it'
     return Violation(expression.path, message(f"the pod requires {{}}, but {is_so}{_more(alone)}", *names), remedy)
 
 
@@ -188,14 +240,8 @@ def _more(alone: bool) -> str:
     return "" if alone else ", among others"
 
 
-def _text(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-
-
-def _toleration(taint: Taint) -> str:
-    """The toleration of exactly this taint, as YAML."""
-    value = f'value: "{printable(taint.value)}", ' if taint.value else ""
-    return f'{{key: "{printable(taint.key)}", {value}effect: {taint.effect}}}'
+_MOST_BARE = 64
+"""Nodes without a resource of which the likeliest is looked for."""
 
 
 class NearestNode:
@@ -208,7 +254,7 @@ class NearestNode:
         self._peaks = placement.requests.peaks
         self._bound = placement.pod.text("nodeName")
         self._named = index.named(self._bound) if self._bound else index.all
-        self._selected = placement.selected & placement.left_by_steering
+        self._selected, self._requirement = placement.selected, placement.requirement
         self._tolerations, self._effects = placement.tolerations(), placement.effects
         self._offering, self._offering_later = placement.offering
         # The pod of a bare container may tolerate anything.
@@ -219,45 +265,63 @@ class NearestNode:
 
         A node whose device plugin is not running could take it later, because its amount is unknown.
         """
-        admitting = self._selected & ~self._tainted
-        if admitting & self._offering_later:
-            return self._passing_state(admitting & self._offering_later)
+        index, selected = self._index, self._selected
+        admitting = selected & ~self._tainted
+        possible = admitting & self._offering_later
+        if possible & self._offering & ~self._passing:
+            return None
+        if possible:
+            first = _first(possible)
+            if first & self._passing:
+                return TransientTaint(*self._first_taint(first, self._is_untolerated))
+            stopped = next(name for name in self._peaks if not first & index.offering(name, 1))
+            return PluginDown(self._node(first), stopped)
         offering = self._named
+        if (bare := self._bare()) is not None:
+            return bare
         for name in self._peaks:
-            if not offering & self._index.offering(name, 1):
-                return Elsewhere(name) if self._bound else Apart(name)
-            offering &= self._index.offering(name, 1)
+            if not offering & index.offering(name, 1):
+                return WrongNodeName(name) if self._bound else NoCommonNode(name)
+            offering &= index.offering(name, 1)
+        if short := offering & admitting:
+            return self._shortfall(short)
         enough = offering & self._offering
-        if offering & admitting:
-            return self._shortfall(offering & admitting)
-        one_taint = enough & self._selected & self._tainted_once
-        if one_taint:
+        if one_taint := enough & selected & self._tainted_once:
             return Untolerated(*self._first_taint(one_taint, self._is_lasting))
         listed = alternatives(self._pod) or ()
-        return self._one_unmet(enough & ~self._tainted, listed) or self._one_of_several(
-            _first(enough or offering), listed
-        )
+        if unmet := self._one_unmet(enough & ~self._tainted, listed):
+            return unmet
+        # The node fails for several reasons, of which the first is reported: an expression, else a taint.
+        node = _first(enough or offering)
+        if node & selected:
+            return Untolerated(*self._first_taint(node, self._is_lasting), alone=False)
+        if not listed:
+            return TooManyTerms()
+        expression = next(expression for expression in listed[0] if self._failing(expression) & node)
+        return Unmet(self._node(node), expression, alone=False)
 
-    def _passing_state(self, nodes: Nodes) -> Passing | Stopped | None:
-        """The state that the first of the nodes passes through; None if one of them takes the pod now."""
-        if nodes & self._offering & ~self._passing:
-            return None
-        first = _first(nodes)
-        if first & self._passing:
-            return Passing(*self._first_taint(first, self._is_untolerated))
-        stopped = next(name for name in self._peaks if not first & self._index.offering(name, 1))
-        return Stopped(self._node(first), stopped)
+    def _bare(self) -> Bare | None:
+        """A node that the selectors admit, where none that they admit lists a resource of the pod.
 
-    def _shortfall(self, nodes: Nodes) -> Shortfall:
+        The likeliest node is one whose labels show GPUs.
+        """
+        nodes = self._selected & ~self._tainted or self._selected
+        for name in () if self._bound or self._requirement is None else self._peaks:
+            if nodes and not self._selected & self._index.listing(name):
+                first = list(islice(self._index.nodes(nodes), _MOST_BARE))
+                return Bare(next((one for one in first if shows_gpus(one.labels)), first[0]), name)
+        return None
+
+    def _shortfall(self, short: NodeBitset) -> Shortfall:
         """The node of a set that offers most of the first resource of which the nodes offer too little."""
         peaks = iter(self._peaks.items())
         name, peak = next(peaks)
-        while enough := nodes & self._index.offering(name, peak):  # of some resource there is too little
-            nodes, (name, peak) = enough, next(peaks)
-        most, having = self._index.most(name, nodes)
+        while enough := short & self._index.offering(name, peak):
+            short, (name, peak) = enough, next(peaks)
+        most, having = self._index.most(name, short)
         return Shortfall(self._node(having), name, most)
 
-    def _first_taint(self, nodes: Nodes, is_in_the_way: Callable[[Taint], bool]) -> tuple[Node, Taint]:
+    def _first_taint(self, nodes: NodeBitset, is_in_the_way: Callable[[Taint], bool]) -> tuple[Node, Taint]:
         """The first node of a set, and the first of its taints that is in the way."""
         node = self._node(nodes)
         return node, next(filter(is_in_the_way, node.taints))
@@ -268,7 +332,7 @@ class NearestNode:
     def _is_lasting(self, taint: Taint) -> bool:
         return self._is_untolerated(taint) and not is_lifecycle(taint.key)
 
-    def _one_unmet(self, nodes: Nodes, listed: Iterable[Alternative]) -> Unmet | None:
+    def _one_unmet(self, nodes: NodeBitset, listed: Iterable[Alternative]) -> Unmet | None:
         """The first node of a set that fails one expression of an alternative."""
         for alternative in listed:
             failing = [(expression, self._failing(expression)) for expression in alternative]
@@ -281,22 +345,68 @@ class NearestNode:
                 return Unmet(self._node(node), next(expression for expression, failed in failing if failed & node))
         return None
 
-    def _one_of_several(self, node: Nodes, listed: Sequence[Alternative]) -> Untolerated | Unmet | Unclear:
-        """One of the failures of a node: the first expression of the first alternative that it fails, else a taint."""
-        if node & self._selected:
-            return Untolerated(*self._first_taint(node, self._is_lasting), alone=False)
-        if not listed:
-            return Unclear()
-        first = next(expression for expression in listed[0] if self._failing(expression) & node)
-        return Unmet(self._node(node), first, alone=False)
-
-    def _failing(self, expression: Expression) -> Nodes:
+    def _failing(self, expression: Expression) -> NodeBitset:
         return self._index.all & ~self._index.holding(expression.key, expression.constraint)
 
-    def _node(self, nodes: Nodes) -> Node:
+    def _node(self, nodes: NodeBitset) -> Node:
         return next(self._index.nodes(_first(nodes)))
 
 
-def _first(nodes: Nodes) -> Nodes:
+def _first(nodes: NodeBitset) -> NodeBitset:
     """The first node of a set, as a set of its own."""
     return nodes & -nodes
+
+
+class Changed(NamedTuple):
+    """An expression of a pod that no node meets which a configuration describes, and the label that it has instead."""
+
+    expression: Expression
+    constraint: Constraint
+
+
+def changed(placement: Placement) -> Changed | None:
+    """The first expression of the pod about a label that each configuration gives another value; None without one.
+
+    Only configurations with which nodes offer the resource of the pod count. MIG devices have labels of their own.
+    """
+    required, cluster = placement.requirement, placement.cluster
+    if required is None or required.is_partial or placement.possible or cluster.refused:
+        return None
+    if placement.requests.has_mig or len(placement.requests.peaks) != 1:
+        return None
+    (resource,) = placement.requests.peaks
+    offering = cluster.classes.configs.offering(resource)
+    if not offering:
+        return None
+    labels = _labels(offering)
+    if required.satisfiable(labels):
+        return None
+    for expression in chain.from_iterable(alternatives(placement.pod) or ()):
+        constraint = labels.get(expression.key)
+        if constraint is not None and not expression.constraint.agrees_with(constraint):
+            return Changed(expression, constraint)
+    return None
+
+
+def _labels(configs: Sequence[PluginConfig]) -> Term:
+    """What the labels of nodes with any of these configurations have in common."""
+    cards = {card(config) for config in configs}
+    replicas = {str(count) for _, count, _ in cards}
+    suffixed = {has_suffix for _, _, has_suffix in cards}
+    product = Constraint()
+    if len(suffixed) == 1:
+        product = Constraint(suffix=SHARED) if suffixed.pop() else Constraint(but_suffix=SHARED)
+    return {
+        STRATEGY: Constraint({strategy for strategy, _, _ in cards}),
+        REPLICAS: Constraint(replicas | {"0"} if "1" in replicas else replicas),
+        CAPABLE: Constraint({"true" if config.strategy == "mps" else "false" for config in configs}),
+        PRODUCT: product,
+    }
+
+
+def card(config: PluginConfig) -> tuple[str, int, bool]:
+    """How a configuration shares cards, into how many replicas, and whether the label of their product says so."""
+    for shared in config.resources:
+        if shared.name in (CARD, CARD + RENAMED):
+            return config.strategy, shared.replicas, shared.name == CARD
+    return "none", 1, False

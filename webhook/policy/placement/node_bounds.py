@@ -6,7 +6,7 @@ node's `incomplete` names it. The entries that decide where a pod can land are k
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import chain
@@ -46,7 +46,7 @@ class Decisive(NamedTuple):
         of_groups = sorted(chain.from_iterable(group.labels for group in placement.node_groups))
         configured = dict.fromkeys(map(label_kind, chain(of_classes, of_groups)))
         new = [key for key in configured if key not in always]
-        return cls((*always, *new[:_MOST_CONFIGURED]), frozenset(one.name for one in settings.resources))
+        return cls((*always, *new[:_MOST_CONFIGURED]), frozenset(resource.name for resource in settings.resources))
 
 
 ALWAYS: Final = Decisive()
@@ -70,15 +70,23 @@ _FEATURES: Final = "feature.node.kubernetes.io/"
 
 def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
     """The node with as much as is kept of it."""
-    resources = {name: node.resources[name] for name in _kept_resources(node.resources, decisive)}
-    return cut(node, _kept_labels(node.labels, decisive), _kept_taints(node.taints), resources, decisive)
+    taints = [taint for taint in node.taints if _fits(taint.key, taint.value)]
+    if len(taints) > MOST["taints"]:  # without the others, a node seems to take more pods than it does
+        taints = nsmallest(MOST["taints"], taints, taint_order)
+    names = [name for name in node.resources if len(name) <= LONGEST_KEY]
+    if len(names) > MOST["resources"]:
+        names = nsmallest(
+            MOST["resources"],
+            names,
+            lambda name: (name not in decisive.resources, not name.startswith(_GPU_RESOURCES), name),
+        )
+    resources = {name: node.resources[name] for name in names}
+    return cut(node, _kept_labels(node.labels, decisive), taints, resources, decisive)
 
 
 def _kept_labels(labels: Mapping[str, str], decisive: Decisive) -> Mapping[str, str]:
     """The labels that are kept: decisive labels, labels of GPUs, others, and last those of node feature discovery."""
-    fitting = labels
-    if _longest(labels) > LONGEST_KEY or _longest(labels.values()) > LONGEST_VALUE:
-        fitting = {key: value for key, value in labels.items() if _fits(key, value)}
+    fitting = {key: value for key, value in labels.items() if _fits(key, value)}
     if len(fitting) <= MOST["labels"]:
         return fitting
     ranks = {each: rank for rank, each in enumerate(decisive.labels)}
@@ -90,27 +98,9 @@ def _kept_labels(labels: Mapping[str, str], decisive: Decisive) -> Mapping[str, 
     return {key: fitting[key] for key in first}
 
 
-def _kept_taints(taints: Sequence[Taint]) -> Sequence[Taint]:
-    """The taints that are kept. Without the others, a node seems to take more pods than it does."""
-    fitting = [taint for taint in taints if _fits(taint.key, taint.value)]
-    return fitting if len(fitting) <= MOST["taints"] else nsmallest(MOST["taints"], fitting, taint_order)
-
-
 def taint_order(taint: Taint) -> tuple[str, str, str]:
     """The order of taints in facts: findings name the first one, and are the same with a snapshot."""
     return taint.key, taint.effect, taint.value
-
-
-def _kept_resources(names: Collection[str], decisive: Decisive) -> Collection[str]:
-    """The names of the resources that are kept: the decisive ones, then those of GPUs and their parts."""
-    fitting = [name for name in names if len(name) <= LONGEST_KEY]
-    if len(fitting) <= MOST["resources"]:
-        return fitting
-    return nsmallest(
-        MOST["resources"],
-        fitting,
-        lambda name: (name not in decisive.resources, not name.startswith(_GPU_RESOURCES), name),
-    )
 
 
 def cut(
@@ -136,10 +126,6 @@ def cut(
     return replace(
         node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete, certain_labels=certain
     )
-
-
-def _longest(texts: Collection[str]) -> int:
-    return max(map(len, texts), default=0)
 
 
 def _fits(key: str, value: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -11,7 +12,7 @@ from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
+    from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
 
 
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
@@ -26,14 +27,13 @@ SHARING: Final[tuple[SharingStrategy, ...]] = ("mps", "time-slicing")
 class PluginConfigs:
     """The known configurations. Without any, every node's configuration is unknown."""
 
-    __slots__ = ("_by_name", "_default", "_offering", "have_names", "plugin")
-
     def __init__(self, plugin: DevicePlugin | None) -> None:
         self.plugin = plugin
         configs = () if plugin is None else plugin.configs or ()
         self._by_name = {config.name: config for config in reversed(configs)}
         self._default = None if plugin is None else plugin.default_config
         self._offering: dict[str, Sequence[PluginConfig]] = {}
+        """By the resources that a configuration renames, and by their new names; all configurations by ""."""
         self.have_names = plugin is not None and plugin.configs is not None
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
 
@@ -72,10 +72,8 @@ class PluginConfigs:
         For MPS the option defaults to true and counts from v0.20.0; for time-slicing it defaults to false
         (NVIDIA/k8s-device-plugin api/config/v1/sharing.go, NVIDIA/k8s-device-plugin#1762).
         """
-        return self._accept_several(config.strategy, config.fail_requests_greater_than_one)
-
-    def _accept_several(self, strategy: Strategy, refuses: bool | None) -> bool:
-        if strategy != "mps":
+        refuses = config.fail_requests_greater_than_one
+        if config.strategy != "mps":
             return not refuses
         return refuses is False and self.plugin is not None and self.plugin.honours_option_for_mps
 
@@ -84,41 +82,34 @@ class PluginConfigs:
         if self.plugin is None:
             return None
         if self.plugin.configs is None:
-            refuses = self.plugin.fail_requests_greater_than_one
-            if strategy != "mps" or (refuses is None and self.plugin.honours_option_for_mps):
+            refuses, is_honoured = self.plugin.fail_requests_greater_than_one, self.plugin.honours_option_for_mps
+            if strategy != "mps" or (refuses is None and is_honoured):
                 return None
-            return self._accept_several(strategy, refuses)
-        found = [self.accept_several(config) for config in self._by_name.values() if config.strategy == strategy]
-        return all(found) if found else None
+            return refuses is False and is_honoured
+        accepting = [self.accept_several(config) for config in self._by_name.values() if config.strategy == strategy]
+        return all(accepting) if accepting else None
 
     def offering(self, resource: str) -> Sequence[PluginConfig] | None:
         """The configurations with which nodes may offer a resource of NVIDIA's plugin; None without any that is known.
 
-        A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere.
+        A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere. Nodes
+        without a label may have no configuration, unless there is a default.
         """
         if not self._by_name or not resource.startswith(_DOMAIN):
             return None
         if not self._offering:
-            self._offering = self._by_resource()
+            from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
+
+            configs = [*self._by_name.values(), *(() if self._default else (NO_CONFIG,))]
+            renaming: dict[str, list[PluginConfig]] = {}
+            for config in configs:
+                for name in {shared.name for shared in config.resources if shared.name.endswith(RENAMED)}:
+                    renaming.setdefault(name, []).append(config)
+            self._offering = {"": configs, **renaming}
+            for name, some in renaming.items():
+                names = {config.name for config in some}
+                self._offering[name.removesuffix(RENAMED)] = [config for config in configs if config.name not in names]
         return self._offering.get(resource, () if resource.endswith(RENAMED) else self._offering[""])
-
-    def _by_resource(self) -> dict[str, Sequence[PluginConfig]]:
-        """The configurations by the resources that one of them renames, and by their new names; all of them by "".
-
-        Nodes without a label may have no configuration, unless there is a default.
-        """
-        from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
-
-        configs = [*self._by_name.values(), *(() if self._default else (NO_CONFIG,))]
-        renaming: dict[str, list[PluginConfig]] = {}
-        for config in configs:
-            for name in {shared.name for shared in config.resources if shared.name.endswith(RENAMED)}:
-                renaming.setdefault(name, []).append(config)
-        found: dict[str, Sequence[PluginConfig]] = {"": configs, **renaming}
-        for name, some in renaming.items():
-            names = {config.name for config in some}
-            found[name.removesuffix(RENAMED)] = [config for config in configs if config.name not in names]
-        return found
 
 
 _DOMAIN: Final = "nvidia.com/"
@@ -146,6 +137,42 @@ DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, CARD_
 """Labels of GPU feature discovery. It sets all of them on a GPU node, and removes them together."""
 
 
+_MARKS: Final[Mapping[str, str]] = {
+    "nvidia.com/gpu.present": "true",
+    "kubernetes.azure.com/accelerator": "nvidia",
+    "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia",
+    "eks.amazonaws.com/instance-gpu-manufacturer": "nvidia",
+}
+"""Labels of the GPU operator, AKS, Karpenter and EKS that say that a node has GPUs of NVIDIA."""
+
+_MODELS: Final = (
+    "k8s.amazonaws.com/accelerator",
+    "cloud.google.com/gke-accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+    "eks.amazonaws.com/instance-gpu-name",
+)
+"""Labels of EKS, GKE and Karpenter whose values name the model."""
+
+_OTHERS: Final = re.compile(r"amd|radeon|neuron|inferentia|trainium|tpu|gaudi", re.ASCII | re.IGNORECASE)
+"""Words of accelerators of other vendors."""
+
+_PCI: Final = re.compile(r"feature\.node\.kubernetes\.io/pci-(?:03\d\d_)?10de(?:_\w+)?\.present", re.ASCII)
+"""Labels of node feature discovery for a device of NVIDIA, in the forms of its charts."""
+
+_TALOS: Final = "extensions.talos.dev/nvidia-"
+
+
+def shows_gpus(labels: Mapping[str, str]) -> bool:
+    """Whether labels say that a node has GPUs of NVIDIA."""
+    if any(labels.get(key) == value for key, value in _MARKS.items()):
+        return True
+    if labels.get(CAPABLE) == "true" or CONFIG_LABEL in labels or labels.get(CARD_COUNT, "0") != "0":
+        return True
+    if any(key in labels and not _OTHERS.search(labels[key]) for key in _MODELS):
+        return True
+    return any((value == "true" and _PCI.fullmatch(key)) or key.startswith(_TALOS) for key, value in labels.items())
+
+
 def _is_set_by_plugin(labels: Container[str]) -> bool:
     """Whether the labels are those of the device plugin's own sharing, which sets the others too."""
     return STRATEGY in labels or CAPABLE in labels
@@ -158,8 +185,6 @@ class SharingClass:
     name of its own; `others` those of nodes outside the class. `config` describes the label of the configuration.
     """
 
-    __slots__ = ("labels", "others", "renamed", "shared")
-
     def __init__(self, labels: Mapping[str, str], config: Mapping[str, Constraint]) -> None:
         self.labels = labels
         certain = {key: Constraint((value,), absent=False) for key, value in labels.items()}
@@ -168,9 +193,6 @@ class SharingClass:
         self.renamed = {**certain, **config, REPLICAS: Constraint(above=1, absent=False)} if plugin else certain
         self.shared = {**self.renamed, PRODUCT: Constraint(suffix=SHARED, absent=False)} if plugin else certain
         self.others = {key: Constraint(excluded=(value,)) for key, value in labels.items()}
-
-    def marks(self, node: Node) -> bool:
-        return any(node.labels.get(key) == value for key, value in self.labels.items())
 
     def excluded_by(self, requirement: Requirement, *, renamed: bool) -> bool:
         """Whether the requirement keeps a pod off all nodes of the class, as far as labels show.
@@ -219,11 +241,10 @@ class NodeClasses:
         self.mps = SharingClass(mps_labels, self.configs.label("mps"))
         self.time_slicing = SharingClass(time_slicing_labels, self.configs.label("time-slicing"))
         self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
-        values: dict[str, set[str]] = {}
-        for labels in (time_slicing_labels, mps_labels):
-            for key, value in labels.items():
-                values.setdefault(key, set()).add(value)
-        self.excluded: Mapping[str, tuple[str, ...]] = {key: tuple(sorted(values[key])) for key in sorted(values)}
+        self.excluded: Mapping[str, tuple[str, ...]] = {
+            key: tuple(sorted({labels[key] for labels in (mps_labels, time_slicing_labels) if key in labels}))
+            for key in sorted({*mps_labels, *time_slicing_labels})
+        }
         """By label, the values that mark nodes which share their cards."""
         self.whole = {key: Constraint(excluded=marks) for key, marks in self.excluded.items()}
         if _is_set_by_plugin(self.excluded):
@@ -235,7 +256,10 @@ class NodeClasses:
 
     def marked(self, node: Node) -> SharingStrategy | None:
         """How a node shares its cards according to the labels of the classes; None without these labels."""
-        return next((strategy for strategy, each in self.sharing.items() if each.marks(node)), None)
+        for strategy, each in self.sharing.items():
+            if any(node.labels.get(key) == value for key, value in each.labels.items()):
+                return strategy
+        return None
 
     def are_shown_by(self, node: Node) -> bool:
         """Whether a label of a node shows its class: one of GPU feature discovery, or a configured one of any value.
@@ -261,7 +285,12 @@ class NodeClasses:
         if config is None or config.strategy == "none":
             if not self.mps.labels:  # no configuration of the plugin shows a daemon on the host
                 yield ("any",)
-            elif config is None and self._is_undiscovered(node):
+            elif (  # only labels could show how the node shares its cards, and none does
+                config is None
+                and self.are_discovered
+                and not self.are_shown_by(node)
+                and not self.shared.isdisjoint(node.resources)
+            ):
                 yield ("undiscovered",)
         else:
             if marked is None:
@@ -275,10 +304,6 @@ class NodeClasses:
         if not any(node.resources[name] for name in gpus):
             for name in gpus:
                 yield "unready", name
-
-    def _is_undiscovered(self, node: Node) -> bool:
-        """Whether only labels can show how a node shares its cards, and none does."""
-        return self.are_discovered and not self.are_shown_by(node) and not self.shared.isdisjoint(node.resources)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""

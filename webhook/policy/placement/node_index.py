@@ -1,17 +1,25 @@
-"""Known nodes, indexed by what pods select them by, so that the work for a pod does not multiply with the nodes."""
+"""Nodes, indexed by what pods select them by, so that the work for a pod does not multiply with the nodes.
+
+A set of nodes is an integer with one bit per node, so intersecting the sets of two selectors is one operation, however
+many nodes there are.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.policy.placement.facts import label_kind
-from webhook.policy.placement.node_bounds import ALWAYS, Decisive
-from webhook.policy.placement.node_classes import NodeClasses, SharingStrategy
-from webhook.policy.placement.node_sets import Nodes, NodeSets, sets_of, union
+from webhook.policy.placement.node_bounds import ALWAYS, Decisive, cut
+from webhook.policy.placement.node_classes import NodeClasses, SharingStrategy, Trait
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
-from webhook.policy.placement.taints import TaintIndex, taint_index
+from webhook.policy.placement.taints import Tolerations, is_lifecycle
+from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.steps import ENTRIES, Steps, converted
 
@@ -33,13 +41,200 @@ MOST_PER_NODE = 20
 A node has about ten labels that no other has, such as its host name.
 """
 
-_Amounts: TypeAlias = tuple[Sequence[int], Sequence[Nodes]]
+NodeBitset: TypeAlias = int
+"""A set of nodes: bit n stands for the n-th node of the index."""
+
+KeyAndEffect: TypeAlias = tuple[str, str]
+"""The key and the effect of a taint."""
+
+
+def union(sets: Iterable[NodeBitset]) -> NodeBitset:
+    """The nodes in any of the sets."""
+    nodes = 0
+    for each in sets:
+        nodes |= each
+    return nodes
+
+
+_ByValue: TypeAlias = "defaultdict[Any, defaultdict[Any, NodeBitset]]"
+
+
+class NodeSets:
+    """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them.
+
+    `traits`: the nodes by the traits of their classes, by the parts that are incomplete, and by the labels that are
+    certain even there. `size`: the number of different labels, taints and amounts that were merged.
+    """
+
+    def __init__(self) -> None:
+        by_value = partial(defaultdict[Any, NodeBitset], int)
+        self.labels: defaultdict[str, defaultdict[str, NodeBitset]] = defaultdict(by_value)
+        self.taints: defaultdict[KeyAndEffect, defaultdict[str, NodeBitset]] = defaultdict(by_value)
+        self.amounts: defaultdict[str, defaultdict[int, NodeBitset]] = defaultdict(by_value)
+        self.traits: defaultdict[Trait, NodeBitset] = defaultdict(int)
+        self.size = 0
+
+    def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
+        """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
+
+        MIG has too many names for that.
+        """
+        labels = {
+            key: value
+            for key, value in node.labels.items()
+            if value in self.labels.get(key, ()) or label_kind(key) in decisive.labels
+        }
+        taints = [taint for taint in node.taints if taint.value in self.taints.get((taint.key, taint.effect), ())]
+        resources = {
+            name: amount
+            for name, amount in node.resources.items()
+            if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
+        }
+        return cut(node, labels, taints, resources, decisive)
+
+    def merge(self, other: NodeSets, first: int) -> None:
+        """Add the sets of a slice whose first node has this bit."""
+        sets: tuple[tuple[_ByValue, _ByValue], ...] = (
+            (self.labels, other.labels),
+            (self.taints, other.taints),
+            (self.amounts, other.amounts),
+        )
+        for own, others in sets:
+            for key, values in others.items():
+                own_values = own[key]
+                self.size -= len(own_values)
+                for value, nodes in values.items():
+                    own_values[value] |= nodes << first
+                self.size += len(own_values)
+        for trait, nodes in other.traits.items():
+            self.traits[trait] |= nodes << first
+
+
+def _sets_of(nodes: Sequence[Node], classes: NodeClasses) -> NodeSets:
+    """The sets of a slice of nodes."""
+    sets = NodeSets()
+    bit = 1
+    for node in nodes:
+        for key, value in node.labels.items():
+            sets.labels[key][value] |= bit
+        sets.labels[NAME_FIELD][node.name] |= bit
+        for taint in node.taints:
+            sets.taints[taint.key, taint.effect][taint.value] |= bit
+        for resource, amount in node.resources.items():
+            sets.amounts[resource][amount] |= bit
+        for part in node.incomplete:
+            sets.traits["incomplete", part] |= bit
+        if "labels" in node.incomplete:
+            for each in node.certain_labels:
+                sets.traits["certain", each] |= bit
+        for trait in classes.traits(node):
+            sets.traits[trait] |= bit
+        bit <<= 1
+    return sets
+
+
+Counts: TypeAlias = list[NodeBitset]
+"""How often nodes were counted: at index n the nodes that were counted more than n times. The last is not empty.
+
+A node keeps a pod off if the pod tolerates fewer of its taints than it has. So the index counts the taints of the
+nodes, and a review counts those that the pod tolerates; how many others there are does not matter.
+"""
+
+
+def _count(counts: Counts, nodes: NodeBitset) -> None:
+    for times, more in enumerate(counts):
+        if not nodes:
+            return
+        counts[times] = more | nodes
+        nodes &= more
+    if nodes:
+        counts.append(nodes)
+
+
+class _Taints(NamedTuple):
+    """The nodes with taints of one key and effect, by the taint's value, and by how many of them they have.
+
+    The API server allows a node one of them.
+    """
+
+    by_value: Mapping[str, NodeBitset]
+    counts: Counts
+
+
+class TaintIndex(NamedTuple):
+    """The taints of known nodes. `counts`: how many a node has, by effect, and by whether they show a passing state."""
+
+    by_key: Mapping[KeyAndEffect, _Taints]
+    counts: Mapping[tuple[str, bool], Counts]
+
+    def having(self, key: KeyAndEffect) -> NodeBitset:
+        """The nodes with a taint of this key and effect, which some node has."""
+        return self.by_key[key].counts[0]
+
+    def untolerated(
+        self, tolerations: Tolerations, effects: frozenset[str], *, passing: bool
+    ) -> tuple[NodeBitset, NodeBitset]:
+        """The nodes with taints of the effects that nothing tolerates, and those with exactly one such taint.
+
+        `passing`: those that show a passing state of the node, else those that last.
+        """
+        some = several = 0
+        for effect in effects:
+            there = self.counts.get((effect, passing))
+            if there is None or tolerations.tolerate_every("", effect):
+                continue
+            tolerated = self._tolerated(tolerations, effect, passing=passing)
+            once = union(more & ~most for more, most in zip_longest(there, tolerated, fillvalue=0))
+            twice = union(more & ~most for more, most in zip_longest(there[1:], tolerated, fillvalue=0))
+            several |= twice | some & once
+            some |= once
+        return some, some & ~several
+
+    def _tolerated(self, tolerations: Tolerations, effect: str, *, passing: bool) -> Counts:
+        counts: Counts = []
+        for key in tolerations.keys(effect):
+            taints = self.by_key.get((key, effect))
+            if taints is None or is_lifecycle(key) is not passing:
+                continue
+            if tolerations.tolerate_every(key, effect):
+                tolerated = taints.counts
+            else:  # a node with several of the values is in several sets
+                values = tolerations.values(key, effect)
+                tolerated = [taints.by_value[value] for value in values if value in taints.by_value]
+            for nodes in tolerated:
+                _count(counts, nodes)
+        return counts
+
+
+def _taints(by_value: Mapping[str, NodeBitset]) -> Steps[_Taints]:
+    counts: Counts = []
+    for at, nodes in enumerate(by_value.values(), 1):
+        _count(counts, nodes)
+        if at % ENTRIES == 0:
+            yield
+    return _Taints(by_value, counts)
+
+
+def _taint_index(sets: Mapping[KeyAndEffect, Mapping[str, NodeBitset]]) -> Steps[TaintIndex]:
+    """Index sets of nodes by key and effect, and by value, of their taints. In steps."""
+    by_key = yield from converted(sets, _taints)
+    counts: dict[tuple[str, bool], Counts] = {}
+    for at, ((key, effect), taints) in enumerate(by_key.items(), 1):
+        own = counts.setdefault((effect, is_lifecycle(key)), [])
+        for nodes in taints.counts:
+            _count(own, nodes)
+        if at % ENTRIES == 0:
+            yield
+    return TaintIndex(by_key, counts)
+
+
+_Amounts: TypeAlias = tuple[Sequence[int], Sequence[NodeBitset]]
 """Numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
 
 _NO_AMOUNTS: _Amounts = ((), (0,))
 
 
-def _at_or_above(sets: Collection[tuple[int, Nodes]]) -> Steps[_Amounts]:
+def _at_or_above(sets: Collection[tuple[int, NodeBitset]]) -> Steps[_Amounts]:
     if not sets:
         return _NO_AMOUNTS
     numbers, from_here_on = [], [0]
@@ -54,21 +249,15 @@ def _at_or_above(sets: Collection[tuple[int, Nodes]]) -> Steps[_Amounts]:
 class _Label(NamedTuple):
     """The nodes that carry one label, by its value, and by its value as a number."""
 
-    by_value: Mapping[str, Nodes]
-    present: Nodes
+    by_value: Mapping[str, NodeBitset]
+    present: NodeBitset
     amounts: _Amounts
-
-    def between(self, above: int | None, below: int | None) -> Nodes:
-        """The nodes whose value is a number above the one and below the other."""
-        numbers, at_least = self.amounts
-        nodes = at_least[0 if above is None else bisect_right(numbers, above)]
-        return nodes if below is None else nodes & ~at_least[bisect_left(numbers, below)]
 
 
 _NO_LABEL = _Label({}, 0, _NO_AMOUNTS)
 
 
-def _label(by_value: Mapping[str, Nodes]) -> Steps[_Label]:
+def _label(by_value: Mapping[str, NodeBitset]) -> Steps[_Label]:
     present, numbers = 0, []
     for at, (value, nodes) in enumerate(by_value.items(), 1):
         present = present | nodes if present else nodes  # a label with one value has one set
@@ -101,7 +290,7 @@ class NodeIndex:
         amounts: Mapping[str, _Amounts],
     ) -> None:
         self._nodes = nodes
-        self.all: Nodes = (1 << len(nodes)) - 1
+        self.all: NodeBitset = (1 << len(nodes)) - 1
         traits = self._traits = sets.traits
         self._labels = labels
         self._amounts = amounts
@@ -109,22 +298,19 @@ class NodeIndex:
         self._unlisted_resources = traits.get(("incomplete", "resources"), 0)
         self.taints = taints
         beside_labels = self._unlisted_resources | traits.get(("incomplete", "taints"), 0)
-        self.incomplete: Nodes = self._unlisted_labels | beside_labels
+        self.incomplete: NodeBitset = self._unlisted_labels | beside_labels
         self.offered = frozenset(sets.amounts)
-        self.undiscovered = traits.get(("undiscovered",), 0) and self._undescribed(groups)
+        self.unlabelled = traits.get(("unlabelled",), 0)
+        """The nodes that share cards by their configuration, and have no label that shows it."""
+        self.undiscovered = traits.get(("undiscovered",), 0)
+        if self.undiscovered:  # except declared groups, which are the last nodes, and nodes with all labels of a group
+            first = len(nodes) - groups
+            described = (self.selected(Requirement(group.labels, None)) for group in nodes[first:] if group.labels)
+            others = union(described) & ~self._unlisted_labels  # they only may have the labels of a group
+            self.undiscovered &= ((1 << first) - 1) & ~others
         self.unknown = self.undiscovered | (beside_labels | traits.get(("undecided",), 0)) & ~traits.get(("mps",), 0)
 
-    def _undescribed(self, groups: int) -> Nodes:
-        """The nodes whose class no label shows, except declared groups and nodes with all labels of a group.
-
-        The groups are the last nodes.
-        """
-        first = len(self._nodes) - groups
-        described = (self.selected(Requirement(group.labels, None)) for group in self._nodes[first:] if group.labels)
-        unlisted = self._unlisted_labels  # they only may have the labels of a group
-        return self._traits.get(("undiscovered",), 0) & ((1 << first) - 1) & ~(union(described) & ~unlisted)
-
-    def sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
+    def sharing(self, strategy: SharingStrategy, resource: str) -> NodeBitset:
         """The nodes that share this resource through the strategy, or could: any node, without labels of MPS nodes.
 
         A node that does both is an MPS node.
@@ -134,34 +320,42 @@ class NodeIndex:
             return nodes | self._traits.get(("any",), 0)
         return nodes and nodes & ~self._sharing("mps", resource)
 
-    @property
-    def unlabelled(self) -> Nodes:
-        """The nodes that share cards by their configuration, and have no label that shows it."""
-        return self._traits.get(("unlabelled",), 0)
-
-    def _sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
+    def _sharing(self, strategy: SharingStrategy, resource: str) -> NodeBitset:
         return self._traits.get((strategy,), 0) | self._traits.get(("shares", strategy, resource), 0)
 
-    def accepting(self, strategy: SharingStrategy, resource: str, *, several: bool) -> Nodes:
+    def accepting(self, strategy: SharingStrategy, resource: str, *, several: bool) -> NodeBitset:
         """The nodes whose device plugin shares this resource so, and is known to accept several replicas, or one."""
         return self._traits.get(("accepting", strategy, resource, several), 0)
 
-    def configured_replicas(self, resource: str) -> list[tuple[int, Nodes]]:
+    def configured_replicas(self, resource: str) -> list[tuple[int, NodeBitset]]:
         """The replicas per card by the plugin's configuration, the highest number first, and the nodes that have it."""
-        found = []
-        for (word, *names), nodes in self._traits.items():
-            if word == "replicas" and names[0] == resource and isinstance(names[1], int):
-                found.append((names[1], nodes))
-        return sorted(found, reverse=True)
+        replicas = [
+            (names[1], nodes)
+            for (word, *names), nodes in self._traits.items()
+            if word == "replicas" and names[0] == resource and isinstance(names[1], int)
+        ]
+        return sorted(replicas, reverse=True)
 
-    def unready(self, resource: str) -> Nodes:
+    def unready(self, resource: str) -> NodeBitset:
         """The nodes that name this resource, but offer no GPU now: their device plugin is not running.
 
         The kubelet then reports 0 of each of its resources (kubernetes/kubernetes pkg/kubelet/cm/devicemanager).
         """
         return self._traits.get(("unready", resource), 0)
 
-    def nodes(self, chosen: Nodes) -> Iterator[Node]:
+    def offers(self, resource: str) -> bool:
+        """Whether a node offers a resource, or may do so again.
+
+        A kubelet goes on listing a name that its device plugin left for another one, with 0 (bottlerocket-os/
+        bottlerocket#4418). So a name that only such nodes list is not offered.
+        """
+        return resource in self.offered and bool(self.offering(resource, 1) or self.unready(resource))
+
+    def listing(self, resource: str) -> NodeBitset:
+        """The nodes that name this resource, in any amount, or may do so."""
+        return self._amounts.get(resource, _NO_AMOUNTS)[1][0] | self._unlisted_resources
+
+    def nodes(self, chosen: NodeBitset) -> Iterator[Node]:
         """The nodes of a set, in their order."""
         bits = f"{chosen:b}"[::-1]  # shifting a large number bit by bit would cost its whole length each time
         place = bits.find("1")
@@ -169,7 +363,7 @@ class NodeIndex:
             yield self._nodes[place]
             place = bits.find("1", place + 1)
 
-    def by_value(self, key: str, chosen: Nodes) -> Iterator[tuple[str, Nodes]]:
+    def by_value(self, key: str, chosen: NodeBitset) -> Iterator[tuple[str, NodeBitset]]:
         """The nodes of a set by the value of a label; those without the label have an empty value."""
         label = self._labels.get(key, _NO_LABEL)
         for value, nodes in label.by_value.items():
@@ -178,15 +372,15 @@ class NodeIndex:
         if chosen & ~label.present:
             yield "", chosen & ~label.present
 
-    def named(self, name: str) -> Nodes:
+    def named(self, name: str) -> NodeBitset:
         return self._labels.get(NAME_FIELD, _NO_LABEL).by_value.get(name, 0)
 
-    def offering(self, resource: str, billionths: int) -> Nodes:
+    def offering(self, resource: str, billionths: int) -> NodeBitset:
         """The nodes that offer at least this amount of a resource, which is above 0, or may do so."""
         amounts, at_least = self._amounts.get(resource, _NO_AMOUNTS)
         return at_least[bisect_left(amounts, -(-billionths // NANO))] | self._unlisted_resources & ~at_least[0]
 
-    def selected(self, requirement: Requirement) -> Nodes:
+    def selected(self, requirement: Requirement) -> NodeBitset:
         """The nodes whose labels and name satisfy a requirement."""
         chosen = self.all
         for key, value in requirement.selector.items():
@@ -196,16 +390,17 @@ class NodeIndex:
                 return 0
         if requirement.terms is None:
             return chosen
-        return union(self._meeting(term, chosen) for term in requirement.terms)
+        selected = 0
+        for term in requirement.terms:
+            meeting = chosen
+            for key, constraint in term.items():
+                meeting &= self.holding(key, constraint)
+                if not meeting:
+                    break
+            selected |= meeting
+        return selected
 
-    def _meeting(self, term: Mapping[str, Constraint], chosen: Nodes) -> Nodes:
-        for key, constraint in term.items():
-            chosen &= self.holding(key, constraint)
-            if not chosen:
-                return 0
-        return chosen
-
-    def holding(self, key: str, constraint: Constraint) -> Nodes:
+    def holding(self, key: str, constraint: Constraint) -> NodeBitset:
         """The nodes whose label, or field, satisfies a constraint."""
         label = self._labels.get(key, _NO_LABEL)
         nodes = self.all
@@ -217,15 +412,17 @@ class NodeIndex:
             nodes &= label.present
         if not constraint.present:
             nodes &= ~label.present
-        if constraint.above is not None or constraint.below is not None:
-            nodes &= label.between(constraint.above, constraint.below)
+        if constraint.above > -inf or constraint.below < inf:
+            numbers, at_least = label.amounts
+            nodes &= at_least[bisect_right(numbers, constraint.above)]
+            nodes &= ~at_least[bisect_left(numbers, constraint.below)]
         return nodes | self._unlisted(key) & ~label.present
 
-    def _unlisted(self, key: str) -> Nodes:
+    def _unlisted(self, key: str) -> NodeBitset:
         """The nodes that may have a label which is not listed."""
         return self._unlisted_labels and self._unlisted_labels & ~self._traits.get(("certain", label_kind(key)), 0)
 
-    def most(self, resource: str, among: Nodes) -> tuple[int, Nodes]:
+    def most(self, resource: str, among: NodeBitset) -> tuple[int, NodeBitset]:
         """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.
 
         At least one of them must offer the resource.
@@ -264,10 +461,10 @@ def indexing(
     for slice_ in _slices(nodes):
         if sets.size + sum(map(_entries, slice_)) > most:
             slice_ = [sets.known_of(node, classes.gpus, decisive) for node in slice_]
-        sets.merge(sets_of(slice_, classes), len(indexed))
+        sets.merge(_sets_of(slice_, classes), len(indexed))
         indexed += slice_
         yield
     labels = yield from converted(sets.labels, _label)
-    taints = yield from taint_index(sets.taints)
+    taints = yield from _taint_index(sets.taints)
     amounts = yield from converted(sets.amounts, lambda by_amount: _at_or_above(by_amount.items()))
     return NodeIndex(indexed, len(groups), sets, labels, taints, amounts)

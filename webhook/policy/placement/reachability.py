@@ -1,4 +1,4 @@
-"""Whether a pod could land on nodes that share their cards: yes, no or unknown, per resource. Unknown counts as yes.
+"""Where a pod could land: on nodes that share their cards, yes, no or unknown, per resource. Unknown counts as yes.
 
 Known nodes that could take the pod decide, whatever state they pass through: a pod outlives that state, so that a
 cordoned node, or one whose device plugin restarts, counts like any other. Without such nodes the pod's labels decide,
@@ -9,15 +9,131 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from fnmatch import fnmatchcase
 
-from webhook.policy.placement.cluster_nodes import ClusterNodes
-from webhook.policy.placement.node_classes import SharingClass, SharingStrategy
-from webhook.policy.placement.node_sets import Nodes
-from webhook.policy.placement.selector import Requirement, requirement
-from webhook.policy.placement.taints import Tolerations, tolerations_of
+from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
+from webhook.policy.placement.node_bounds import Decisive
+from webhook.policy.placement.node_classes import SHARING, STRATEGY, NodeClasses, SharingClass, SharingStrategy
+from webhook.policy.placement.node_index import NodeBitset, NodeIndex, indexing
+from webhook.policy.placement.selector import Constraint, Expression, Requirement, requirement
+from webhook.policy.placement.taints import Tolerations, is_lifecycle, tolerations_of
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
-from webhook.policy.settings.settings import Resource
+from webhook.policy.settings.settings import Resource, Settings
+from webhook.policy.steps import Steps
+
+_MOST_TOLERABLE = 16
+"""Taints of nodes that pods get tolerations for. Clusters have a handful that match."""
+
+
+class ClusterNodes:
+    """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
+
+    `decide`: the nodes of the index that could take a pod show how it may share a card, even if others are not known.
+    `are_shown`: objects show how nodes share their cards. `refused`: the configurations that the plugin refuses.
+    `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
+    that a DeviceClass serves (KEP-5004), on nodes that are not in the index. `taint_keys`: those of all taints and of
+    configured tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
+    """
+
+    def __init__(
+        self, settings: Settings, facts: Facts, classes: NodeClasses, index: NodeIndex, shown: Shown = NOTHING_SHOWN
+    ) -> None:
+        tolerations, served = settings.injections.tolerations, facts.device_classes or ()
+        self.classes = classes
+        self.index = index
+        self.known = facts.nodes is not None or settings.placement.groups_are_complete
+        self.decide = self.known or bool(shown.nodes)
+        self._strategies = shown.strategies
+        self.refused = shown.refused
+        self.are_shown = shown.strategies is not None or any(
+            index.sharing(strategy, resource.name) & ~index.unknown
+            for resource in (settings.resources if shown.nodes else ())
+            for strategy in SHARING
+        )
+        # Of the matching taints, those with the most nodes, so that no single node decides which pods tolerate; where
+        # equally many nodes have them, in the order of their names, so that replicas agree.
+        matching = [
+            (key, effect)
+            for key, effect in (index.taints.by_key if tolerations.enabled else ())
+            if any(fnmatchcase(key, pattern) for pattern in tolerations.from_nodes) and not is_lifecycle(key)
+        ]
+        having = index.taints.having
+        self.tolerable = sorted(matching, key=lambda each: (-having(each).bit_count(), each))[:_MOST_TOLERABLE]
+        self.dynamic = frozenset(each.extended_resource_name for each in served if each.extended_resource_name)
+        configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
+        self.taint_keys = configured.union(key for key, _ in index.taints.by_key)
+        self.whole_cards = WholeCards(
+            classes, labels_suffice=self.known and not index.unlabelled, all_discovered=not index.undiscovered
+        )
+        self.admitted_to_whole_cards = index.selected(self.whole_cards.requirement())
+
+    def may_share(self, strategy: SharingStrategy) -> bool:
+        """Whether nodes of which nothing is known may share their cards in this way."""
+        return self._strategies is None or strategy in self._strategies
+
+    def shares_otherwise(self, strategy: SharingStrategy, resource: str, nodes: NodeBitset) -> bool:
+        """Whether one of these nodes, which objects show, shares a resource, and nothing shown does in this way."""
+        other: SharingStrategy = "time-slicing" if strategy == "mps" else "mps"
+        is_shown = self._strategies is not None and strategy in self._strategies
+        return not is_shown and bool(nodes & self.index.sharing(other, resource) & ~self.index.unknown)
+
+    def selected_by(self, selector: Mapping[str, str]) -> NodeBitset:
+        """The nodes that a node selector alone selects."""
+        return self.index.selected(Requirement(selector, None))
+
+
+def cluster_nodes(settings: Settings, facts: Facts, shown: Shown = NOTHING_SHOWN) -> Steps[ClusterNodes]:
+    """The nodes of settings and facts, and those that objects show."""
+    classes = NodeClasses(settings, facts.device_plugin)
+    groups = []
+    if settings.placement.node_groups:
+        from webhook.policy.placement.cluster_objects import Node, Taint  # few settings have node groups
+
+        for group in settings.placement.node_groups:
+            taints = tuple(Taint(taint.key, taint.effect, taint.value) for taint in group.taints)
+            groups.append(Node(group.name, group.labels, taints, group.resources))
+    index = yield from indexing((*(facts.nodes or ()), *shown.nodes), classes, groups, Decisive.of(settings))
+    return ClusterNodes(settings, facts, classes, index, shown)
+
+
+_LONGEST = 200
+"""Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
+
+
+class WholeCards:
+    """The expressions that admit nodes with whole cards alone, and the labels of such nodes.
+
+    They exclude the nodes of sharing classes, by their configuration too unless `labels_suffice`: some nodes lack the
+    labels. Unless `all_discovered`, only the label that GPU feature discovery sets marks whole cards. `text` spells the
+    expressions out.
+    """
+
+    def __init__(self, classes: NodeClasses, *, labels_suffice: bool, all_discovered: bool) -> None:
+        self.expressions = [Expression(key, "NotIn", values) for key, values in classes.excluded.items()]
+        if not all_discovered:
+            self.expressions = [_UNSHARED, *(each for each in self.expressions if each.key != STRATEGY)]
+        if not labels_suffice:
+            self.expressions += classes.configs.label_of_whole_cards()
+        added = (each for each in self.expressions if each.operator == "In" or each.key not in classes.whole)
+        self.labels = {**classes.whole, **{each.key: each.constraint for each in added}}
+        # Values are quoted as YAML needs them: without quotes `true` would not be text.
+        spelled = " and ".join(
+            '{} {} ["{}"]'.format(each.key, each.operator, '", "'.join(each.values)) for each in self.expressions
+        )
+        self.text = spelled if len(spelled) <= _LONGEST else _SUMMARY
+
+    def requirement(self) -> Requirement:
+        """The expressions as what a pod requires of its node."""
+        term: dict[str, Constraint] = {}
+        for each in self.expressions:
+            term.setdefault(each.key, Constraint()).add(each.operator, each.values)
+        return Requirement({}, [term])
+
+
+_UNSHARED = Expression(STRATEGY, "In", ("none",))
+_SUMMARY = "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
+
 
 _SCHEDULED = frozenset({"NoSchedule", "NoExecute"})
 _BOUND = frozenset({"NoExecute"})
@@ -34,13 +150,13 @@ class Reachability(Enum):
 class Placement:
     """Which nodes could take a pod. `configured`: the tolerations of the settings; None: it gets none.
 
-    `class_selector`: the node selector of the RuntimeClass that the pod names. While it is `steered`, all is decided as
-    if the pod were kept off shared GPUs.
+    `class_selector`: the node selector of the RuntimeClass that the pod names. `namespace_selector`: the one that the
+    namespace adds to a pod that is yet to be made.
     """
 
     __slots__ = (
-        "_admitted",
         "_lands",
+        "_nodes",
         "_offer",
         "_selected",
         "_tolerations",
@@ -50,7 +166,6 @@ class Placement:
         "pod",
         "requests",
         "requirement",
-        "steered",
     )
 
     def __init__(
@@ -60,27 +175,23 @@ class Placement:
         cluster: ClusterNodes,
         configured: Sequence[dict[str, str]] | None,
         class_selector: Mapping[str, str],
+        namespace_selector: Mapping[str, str] | None = None,
     ) -> None:
         self.pod = pod
         self.requests = requests
         self.cluster = cluster
         self.configured = configured
         self.class_selector = class_selector
-        self.steered = False
-        self._offer: tuple[Nodes, Nodes] | None = None
-        self.require(requirement(pod))
-
-    def require(self, required: Requirement | None) -> None:
-        """From now on, decide as if the pod required this of its node."""
-        self.requirement = required
+        self.requirement = requirement(pod, namespace_selector)
+        self._offer: tuple[NodeBitset, NodeBitset] | None = None
         self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
-        self._selected: Nodes | None = None
-        self._admitted: tuple[Nodes, Nodes] | None = None
+        self._selected: NodeBitset | None = None
+        self._nodes: tuple[NodeBitset, NodeBitset] | None = None
         self._tolerations: Sequence[dict[str, str]] | None = None
 
     def lands(self, resource: Resource, strategy: SharingStrategy = "mps") -> Reachability:
         """Whether the pod could land on a node with a strategy for this resource."""
-        if self.steered or (strategy == "mps" and self.requests.has_mig):
+        if strategy == "mps" and self.requests.has_mig:
             return Reachability.NO  # the plugin rejects MIG together with MPS
         decided = self._lands.get((strategy, resource.name))
         if decided is None:
@@ -89,25 +200,26 @@ class Placement:
 
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource) if self.cluster.index.all else 0
-        is_dynamic = resource.name in self.cluster.dynamic
-        if self.cluster.decide:
-            certain = sharing & ~self.cluster.index.unknown
+        cluster = self.cluster
+        is_dynamic = resource.name in cluster.dynamic
+        if cluster.decide:
+            certain = sharing & ~cluster.index.unknown
             others = self._of_class() & ~certain
             if sharing:
-                is_open = others or is_dynamic or not self.cluster.known
+                is_open = others or is_dynamic or not cluster.known
                 return Reachability.UNKNOWN if is_open else Reachability.YES
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
             is_partial = self.requirement is not None and self.requirement.is_partial
             # Nodes that objects merely show prove no absence, but how the cluster shares cards instead.
-            excludes = self.cluster.known or self.cluster.shares_otherwise(strategy, resource.name, others)
+            excludes = cluster.known or cluster.shares_otherwise(strategy, resource.name, others)
             if others and not is_partial and excludes:
                 return Reachability.NO
-        by_labels = self._by_labels(self.cluster.classes.sharing[strategy], resource)
+        by_labels = self._by_labels(cluster.classes.sharing[strategy], resource)
         if by_labels is Reachability.NO and sharing:
             return Reachability.UNKNOWN  # a declared group of nodes
-        if by_labels is Reachability.UNKNOWN and self.cluster.known and is_dynamic and not is_partial:
+        if by_labels is Reachability.UNKNOWN and cluster.known and is_dynamic and not is_partial:
             return Reachability.NO  # a node of the DeviceClass takes the pod, which need not land on one that shares
-        if by_labels is Reachability.UNKNOWN and not sharing and not self.cluster.may_share(strategy):
+        if by_labels is Reachability.UNKNOWN and not sharing and not cluster.may_share(strategy):
             return Reachability.NO
         return by_labels
 
@@ -120,24 +232,21 @@ class Placement:
             return Reachability.NO
         return Reachability.YES if sharing.required_by(self.requirement) else Reachability.UNKNOWN
 
-    def sharing(self, strategy: SharingStrategy, resource: Resource) -> Nodes:
+    def sharing(self, strategy: SharingStrategy, resource: Resource) -> NodeBitset:
         """The known nodes and declared groups that could take the pod and share this resource."""
         members = self.cluster.index.sharing(strategy, resource.name)
         return members and members & self._of_class()
 
     @property
-    def possible(self) -> Nodes:
+    def possible(self) -> NodeBitset:
         """The known nodes and declared groups that could take the pod, now or after a passing state of theirs.
 
         A cordoned node is one, and so is one whose device plugin restarts: its amount is unknown. Limits depend on
         these alone, so that a passing state neither lifts a limit nor imposes one.
         """
-        if not self.cluster.index.all:
-            return 0
-        offering = self.offering[1]
-        return offering and offering & self._admit()[1]
+        return self._able()[1]
 
-    def _of_class(self) -> Nodes:
+    def _of_class(self) -> NodeBitset:
         """The possible nodes that the pod's RuntimeClass selects.
 
         The API server adds this selector to the pods of a template. Where the class selects none of the nodes, GPS011
@@ -148,13 +257,32 @@ class Placement:
         return selected or possible
 
     @property
-    def candidates(self) -> Nodes:
+    def candidates(self) -> NodeBitset:
         """The known nodes and declared groups that can take the pod now: they offer all GPUs that it asks for."""
-        offering = self.offering[0]
-        return offering and offering & self.admitted
+        return self._able()[0]
+
+    def _able(self) -> tuple[NodeBitset, NodeBitset]:
+        """The candidates, and the possible nodes. `nodeName` binds without the scheduler."""
+        if self._nodes is None:
+            now, later = self.offering if self.cluster.index.all else (0, 0)
+            nodes = later and later & self.selected
+            lasting, _, passing = self.kept_off() if nodes else (0, 0, 0)
+            self._nodes = now & nodes & ~(lasting | passing), nodes & ~lasting
+        return self._nodes
 
     @property
-    def offering(self) -> tuple[Nodes, Nodes]:
+    def beside(self) -> Mapping[str, int]:
+        """The amounts of extended resources beside GPUs that some node lists, such as network devices, by name.
+
+        They decide where the pod can run, and never about limits: an author chooses them.
+        """
+        index, gpus = self.cluster.index, self.cluster.classes.gpus
+        names = {name for one in self.pod.containers for name in (*one.limits, *one.requests) if "/" in name}
+        others = {name for name in names - self.cluster.dynamic if name not in gpus and name in index.offered}
+        return GpuRequests(self.pod, lambda name: Resource(name) if name in others else None).peaks if others else {}
+
+    @property
+    def offering(self) -> tuple[NodeBitset, NodeBitset]:
         """The nodes that offer all GPUs that the pod asks for, and those together with the ones that are not ready."""
         if self._offer is None:
             index, requests = self.cluster.index, self.requests
@@ -166,20 +294,7 @@ class Placement:
             self._offer = now, later
         return self._offer
 
-    @property
-    def admitted(self) -> Nodes:
-        """The nodes that selectors and taints admit the pod to. `nodeName` binds without the scheduler."""
-        return self._admit()[0]
-
-    def _admit(self) -> tuple[Nodes, Nodes]:
-        """The nodes that admit the pod now, and those that do but for a passing state of theirs."""
-        if self._admitted is None:
-            nodes = self.selected
-            lasting, _, passing = self.kept_off() if nodes else (0, 0, 0)
-            self._admitted = nodes & ~(lasting | passing), nodes & ~lasting
-        return self._admitted
-
-    def kept_off(self) -> tuple[Nodes, Nodes, Nodes]:
+    def kept_off(self) -> tuple[NodeBitset, NodeBitset, NodeBitset]:
         """The nodes with taints that nothing tolerates: any that last, exactly one that lasts, and any that pass."""
         taints, tolerations, effects = self.cluster.index.taints, self.tolerations(), self.effects
         lasting, once = taints.untolerated(tolerations, effects, passing=False)
@@ -187,7 +302,7 @@ class Placement:
         return lasting, once, passing
 
     @property
-    def selected(self) -> Nodes:
+    def selected(self) -> NodeBitset:
         """The nodes that satisfy the pod's selectors, whatever their taints."""
         if self._selected is None:
             bound, index = self.pod.text("nodeName"), self.cluster.index
@@ -214,18 +329,14 @@ class Placement:
         if self._tolerations is None:
             configured = self._tolerations = self.configured or ()
             if self.cluster.tolerable and self.requests.positive and self.configured is not None:
-                self._tolerations = [*configured, *self._from_nodes(configured)]
+                nodes, taints = self.selected & self.offering[1], self.cluster.index.taints
+                admitting = [
+                    {"key": key, "operator": "Exists", "effect": effect}
+                    for key, effect in self.cluster.tolerable
+                    if nodes & taints.having((key, effect))
+                ]
+                self._tolerations = [*configured, *(raw for raw in admitting if raw not in configured)]
         return self._tolerations
-
-    def _from_nodes(self, configured: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-        index = self.cluster.index
-        nodes = self.selected & self.offering[1]
-        found = [
-            {"key": key, "operator": "Exists", "effect": effect}
-            for key, effect in self.cluster.tolerable
-            if nodes & index.taints.having((key, effect))
-        ]
-        return [raw for raw in found if raw not in configured]
 
     def other_candidate(self, resource: Resource) -> bool:
         """Whether a known node or declared group without MPS could take the pod, or a node of a DeviceClass."""
@@ -246,19 +357,8 @@ class Placement:
             return False
         return self.requirement is None or self.requirement.satisfiable(self.cluster.whole_cards.labels)
 
-    def whole_candidates(self, resource: Resource) -> Nodes:
+    def whole_candidates(self, resource: Resource) -> NodeBitset:
         """The known nodes and declared groups with whole cards that could take the pod for this resource."""
-        return self._of_class() & self._without_sharing(resource.name)
-
-    @property
-    def left_by_steering(self) -> Nodes:
-        """The nodes that the affinity of steering leaves to the pod; all nodes for a pod that is not steered."""
-        nodes = self.cluster.index.all
-        for name in self.requests.peaks if self.steered else ():
-            nodes &= self._without_sharing(name)
-        return nodes
-
-    def _without_sharing(self, resource: str) -> Nodes:
         index = self.cluster.index
-        sharing = index.sharing("mps", resource) | index.sharing("time-slicing", resource)
-        return self.cluster.admitted_to_whole_cards & ~sharing
+        sharing = index.sharing("mps", resource.name) | index.sharing("time-slicing", resource.name)
+        return self._of_class() & self.cluster.admitted_to_whole_cards & ~sharing

@@ -4,19 +4,19 @@ A node selector and the required node affinity become terms: any term suffices, 
 (kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing.
 
 An `Expression` is written in a pod, or added to it; an entry of the node selector counts as one. A `Constraint` sums up
-the expressions of one term about one label, and a `Requirement` everything that a pod requires of its node. An added
-expression must be in each term of an affinity, because terms are alternatives: see `RequiredAffinity`.
+the expressions of one term about one label, and a `Requirement` everything that a pod requires of its node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, elements, members, text, texts
-from webhook.policy.verdict import Append, Edit, Path
+from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node
@@ -44,7 +44,7 @@ class Constraint:
         self,
         values: Iterable[str] | None = None,
         excluded: Iterable[str] = (),
-        above: int | None = None,
+        above: float = -inf,
         suffix: str = "",
         but_suffix: str = "",
         *,
@@ -53,7 +53,7 @@ class Constraint:
         self.values = None if values is None else set(values)
         self.excluded = set(excluded)
         self.above = above
-        self.below: int | None = None
+        self.below = inf
         self.suffix = suffix
         self.but_suffix = but_suffix
         self.absent = absent
@@ -73,10 +73,10 @@ class Constraint:
             case "DoesNotExist":
                 self.present = False
             case "Gt" if number is not None:
-                self.above = number if self.above is None else max(self.above, number)
+                self.above = max(self.above, number)
                 self.absent = False
             case "Lt" if number is not None:
-                self.below = number if self.below is None else min(self.below, number)
+                self.below = min(self.below, number)
                 self.absent = False
 
     def holds(self, value: str | None) -> bool:
@@ -87,14 +87,10 @@ class Constraint:
             return False
         if not value.endswith(self.suffix) or (self.but_suffix and value.endswith(self.but_suffix)):
             return False
-        if self.above is None and self.below is None:
+        if self.above == -inf and self.below == inf:
             return True
         number = integer(value)
-        return (
-            number is not None
-            and (self.above is None or number > self.above)
-            and (self.below is None or number < self.below)
-        )
+        return number is not None and self.above < number < self.below
 
     def agrees_with(self, other: Constraint) -> bool:
         """Whether some value, or the lack of the label, satisfies both."""
@@ -105,15 +101,11 @@ class Constraint:
             return any(self.holds(value) and other.holds(value) for value in candidates)
         if not (self.present and other.present):
             return False
-        lows = [each.above for each in (self, other) if each.above is not None]
-        highs = [each.below for each in (self, other) if each.below is not None]
-        if not lows and not highs:
+        low, high = max(self.above, other.above), min(self.below, other.below)
+        if low == -inf and high == inf:
             return True  # infinitely many texts, finitely many of them excluded
         if self.suffix or other.suffix:
             return False
-        if not lows or not highs:
-            return True
-        low, high = max(lows), min(highs)
         excluded = {number for value in self.excluded | other.excluded if (number := integer(value)) is not None}
         return high - low - 1 > sum(low < number < high for number in excluded)
 
@@ -174,20 +166,31 @@ A pod with gates may get a warning where the whole affinity would deny it; its r
 """
 
 
-def requirement(pod: Pod, required: Sequence[Members] | None = None) -> Requirement | None:
+def requirement(pod: Pod, added: Mapping[str, str] | None = None) -> Requirement | None:
     """The requirement of the pod, or None when it requires nothing of its node. Raises MalformedError.
 
-    `required` are terms of a required affinity in place of its own.
+    `added` is a node selector that the pod gets beside its own.
     """
-    if required is None:
-        if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
-            return None
-        required = required_terms(pod)
-    selector = node_selector(pod)
+    if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
+        return Requirement(added, None) if added else None
+    selector, required = node_selector(pod), required_terms(pod)
+    selector = {**added, **selector} if added else selector
     if required is None:
         return Requirement(selector, None) if selector else None
-    terms = _terms(required, terms_path(pod), selector)
-    return Requirement(selector, terms, is_partial=terms is None)
+    path, left = terms_path(pod), ANALYSED
+    terms: list[Term] = []
+    for index, raw in enumerate(required):
+        term: dict[str, Constraint] = {}
+        for key, operator, values, _ in expressions(raw, (*path, index)):
+            left -= 1 + len(values)
+            if left < 0:
+                return Requirement(selector, None, is_partial=True)
+            if key not in term:
+                term[key] = Constraint((selector[key],), absent=False) if key in selector else Constraint()
+            term[key].add(operator, values)
+        if term:  # an empty term matches nothing
+            terms.append(term)
+    return Requirement(selector, terms)
 
 
 def node_selector(pod: Pod) -> Mapping[str, str]:
@@ -213,24 +216,6 @@ def required_terms(pod: Pod) -> list[Members] | None:
 def terms_path(pod: Pod) -> Path:
     """The path to the terms of the pod's required node affinity."""
     return (*pod.path_of(AFFINITY[0]), *AFFINITY[1:], TERMS)
-
-
-def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> list[Term] | None:
-    """The terms that are not empty, or None if there are more than are analysed."""
-    terms: list[Term] = []
-    left = ANALYSED
-    for index, raw in enumerate(raws):
-        term: dict[str, Constraint] = {}
-        for key, operator, values, _ in expressions(raw, (*path, index)):
-            left -= 1 + len(values)
-            if left < 0:
-                return None
-            if key not in term:
-                term[key] = Constraint((selector[key],), absent=False) if key in selector else Constraint()
-            term[key].add(operator, values)
-        if term:
-            terms.append(term)
-    return terms
 
 
 def expressions(term: Members, path: Path) -> Iterator[Expression]:
@@ -318,74 +303,9 @@ def alternatives(pod: Pod) -> list[Alternative] | None:
         return None
     listed: list[Alternative] = []
     for index, term in enumerate(terms):
-        found = expressions(term, (*path, index))
-        own = list(islice(found, MOST_LISTED))
-        if len(common) + len(own) > MOST_LISTED or next(found, None) is not None:
+        own = list(islice(expressions(term, (*path, index)), MOST_LISTED + 1))
+        if len(common) + len(own) > MOST_LISTED:
             return None
         if own:
             listed.append([*common, *own])
     return listed
-
-
-class RequiredAffinity:
-    """A pod's required affinity, of which each term also requires one of some alternatives.
-
-    `alternatives` holds these for each term that is not empty; an empty alternative leaves the term as it is. For a pod
-    without terms it holds one entry, whose alternatives become the terms. Without `alternatives` it is the pod's own.
-    """
-
-    __slots__ = ("_alternatives", "_pod", "_terms")
-
-    def __init__(self, pod: Pod, alternatives: Sequence[Sequence[Alternative]] | None = None) -> None:
-        self._pod = pod
-        self._terms = _with_expressions(pod)
-        self._alternatives = [[()]] * len(self._terms) if alternatives is None else alternatives
-
-    def also(self, added: Alternative) -> RequiredAffinity:
-        """The affinity that also requires these expressions."""
-        return RequiredAffinity(self._pod, [[(*one, *added) for one in several] for several in self._alternatives])
-
-    def requirement(self) -> Requirement | None:
-        """The requirement of the pod with this affinity."""
-        together = zip(self._terms, self._alternatives, strict=True)
-        return requirement(self._pod, [_extended(term, one) for (_, term), several in together for one in several])
-
-    def edits(self) -> Iterator[Edit]:
-        """The edits that make the affinity: the first alternative in each term, a copy of the term for each other."""
-        path = terms_path(self._pod)
-        together = list(zip(self._terms, self._alternatives, strict=True))
-        for (index, _), several in together:
-            if index is not None:
-                for expression in several[0]:
-                    yield Append((*path, index, "matchExpressions"), expression.raw())
-        for (index, term), several in together:
-            further = several if index is None else several[1:]
-            yield from (Append(path, _extended(term, added)) for added in further if added)
-
-
-def _with_expressions(pod: Pod) -> Sequence[tuple[int | None, Members]]:
-    """The terms that are not empty, with their indices; an empty one without an index for a pod without terms."""
-    terms = required_terms(pod)
-    if not terms:
-        return ((None, {}),)
-    return [
-        (index, term) for index, term in enumerate(terms) if term.get("matchExpressions") or term.get("matchFields")
-    ]
-
-
-def _extended(term: Members, added: Alternative) -> Members:
-    copied: Members = {"matchExpressions": [*(term.get("matchExpressions") or ()), *(each.raw() for each in added)]}
-    if term.get("matchFields"):
-        copied["matchFields"] = term["matchFields"]
-    return copied
-
-
-def characters(pod: Pod) -> int:
-    """The length of the texts in the required terms, with the quotes and the comma of each."""
-    return sum(
-        len(text or "") + 3
-        for _, term in _with_expressions(pod)
-        for field in ("matchExpressions", "matchFields")
-        for expression in term.get(field) or ()
-        for text in (expression.get("key"), expression.get("operator"), *(expression.get("values") or ()))
-    )

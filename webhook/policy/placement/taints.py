@@ -1,20 +1,14 @@
-"""Taints of nodes, and the tolerations of pods.
-
-A node keeps a pod off if the pod tolerates fewer of its taints than it has. So the index counts the taints of the
-nodes, and a review counts those that the pod tolerates; how many others there are does not matter.
-"""
+"""The tolerations of pods, and the taints that show a passing state of a node."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Set
-from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
-from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, union
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, text
 from webhook.policy.settings.settings import Toleration
-from webhook.policy.steps import ENTRIES, Steps, converted
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
@@ -57,21 +51,20 @@ class Tolerations:
         """Add the tolerations of a list at a path. Raises MalformedError."""
         for index, raw in enumerate(tolerations):
             key = raw.get("key")
-            if not key or not isinstance(key, str) or key in self._keys:
-                self._add(raw, (*path, index))
-
-    def _add(self, raw: Members, path: Path) -> None:
-        key, operator = text(raw, "key", path), text(raw, "operator", path) or "Equal"
-        if not key and operator != "Exists":
-            return
-        value, effect = text(raw, "value", path) if operator == "Equal" else None, text(raw, "effect", path)
-        # Gt and Lt are taken as met: unknown must not count as "cannot land". They cover none of the configured ones.
-        if value is None:
-            self._every.add((key, effect))
-        else:
-            self._values.setdefault((key, effect), set()).add(value)
-        if raw.get("tolerationSeconds") is None and operator in ("Exists", "Equal"):
-            self._permanent.add((key, value, effect))
+            if key and isinstance(key, str) and key not in self._keys:
+                continue
+            place = (*path, index)
+            key, operator = text(raw, "key", place), text(raw, "operator", place) or "Equal"
+            if not key and operator != "Exists":
+                continue
+            value, effect = text(raw, "value", place) if operator == "Equal" else None, text(raw, "effect", place)
+            # Gt and Lt are taken as met: unknown must not count as "cannot land". They cover none of the configured.
+            if value is None:
+                self._every.add((key, effect))
+            else:
+                self._values.setdefault((key, effect), set()).add(value)
+            if raw.get("tolerationSeconds") is None and operator in ("Exists", "Equal"):
+                self._permanent.add((key, value, effect))
 
     def tolerate(self, taint: Taint) -> bool:
         """Whether one of them admits a pod to a node with this taint."""
@@ -82,7 +75,9 @@ class Tolerations:
     def tolerate_every(self, key: str, effect: str) -> bool:
         """Whether one of them tolerates all values of a taint with this key and effect."""
         every = self._every
-        return bool(every) and any((one, other) in every for one in ("", key) for other in ("", effect))
+        return bool(every) and any(
+            (any_key, any_effect) in every for any_key in ("", key) for any_effect in ("", effect)
+        )
 
     def values(self, key: str, effect: str) -> Set[str]:
         """The values of taints with this key and effect that single ones of them tolerate."""
@@ -129,105 +124,14 @@ _PREFIXES = (
     "medik8s.io/",
 )
 _KEYS = frozenset({"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"})
-_MAINTENANCE = "maintenance"
-_STARTING = "agent-not-ready"
-"""Agents of nodes remove it once they run (kubernetes/kops#15464, kubernetes-sigs/aws-ebs-csi-driver#1949)."""
 
 
 def is_lifecycle(key: str) -> bool:
     """Whether a taint's key shows a passing state of the node.
 
     Kubernetes, cloud providers and autoscalers set such taints. No pod should tolerate them for its GPU, and they are
-    no evidence that a pod can never run on the node.
+    no evidence that a pod can never run on the node. Agents of nodes remove `agent-not-ready` once they run
+    (kubernetes/kops#15464, kubernetes-sigs/aws-ebs-csi-driver#1949).
     """
     name = key.rpartition("/")[2]
-    return key.startswith(_PREFIXES) or key in _KEYS or name == _STARTING or _MAINTENANCE in name.lower()
-
-
-Counts: TypeAlias = list[Nodes]
-"""How often nodes were counted: at index n the nodes that were counted more than n times. The last is not empty."""
-
-
-def _count(counts: Counts, nodes: Nodes) -> None:
-    for times, more in enumerate(counts):
-        if not nodes:
-            return
-        counts[times] = more | nodes
-        nodes &= more
-    if nodes:
-        counts.append(nodes)
-
-
-class _Taints(NamedTuple):
-    """The nodes with taints of one key and effect, by the taint's value, and by how many of them they have.
-
-    The API server allows a node one of them.
-    """
-
-    by_value: Mapping[str, Nodes]
-    counts: Counts
-
-
-class TaintIndex(NamedTuple):
-    """The taints of known nodes. `counts`: how many a node has, by effect, and by whether they show a passing state."""
-
-    by_key: Mapping[KeyAndEffect, _Taints]
-    counts: Mapping[tuple[str, bool], Counts]
-
-    def having(self, key: KeyAndEffect) -> Nodes:
-        """The nodes with a taint of this key and effect, which some node has."""
-        return self.by_key[key].counts[0]
-
-    def untolerated(self, tolerations: Tolerations, effects: frozenset[str], *, passing: bool) -> tuple[Nodes, Nodes]:
-        """The nodes with taints of the effects that nothing tolerates, and those with exactly one such taint.
-
-        `passing`: those that show a passing state of the node, else those that last.
-        """
-        some = several = 0
-        for effect in effects:
-            there = self.counts.get((effect, passing))
-            if there is None or tolerations.tolerate_every("", effect):
-                continue
-            tolerated = self._tolerated(tolerations, effect, passing=passing)
-            one = union(more & ~most for more, most in zip_longest(there, tolerated, fillvalue=0))
-            two = union(more & ~most for more, most in zip_longest(there[1:], tolerated, fillvalue=0))
-            several |= two | some & one
-            some |= one
-        return some, some & ~several
-
-    def _tolerated(self, tolerations: Tolerations, effect: str, *, passing: bool) -> Counts:
-        counts: Counts = []
-        for key in tolerations.keys(effect):
-            taints = self.by_key.get((key, effect))
-            if taints is None or is_lifecycle(key) is not passing:
-                continue
-            if tolerations.tolerate_every(key, effect):
-                found = taints.counts
-            else:  # a node with several of the values is in several sets
-                values = tolerations.values(key, effect)
-                found = [taints.by_value[value] for value in values if value in taints.by_value]
-            for nodes in found:
-                _count(counts, nodes)
-        return counts
-
-
-def _taints(by_value: Mapping[str, Nodes]) -> Steps[_Taints]:
-    counts: Counts = []
-    for at, nodes in enumerate(by_value.values(), 1):
-        _count(counts, nodes)
-        if at % ENTRIES == 0:
-            yield
-    return _Taints(by_value, counts)
-
-
-def taint_index(sets: Mapping[KeyAndEffect, Mapping[str, Nodes]]) -> Steps[TaintIndex]:
-    """Index sets of nodes by key and effect, and by value, of their taints. In steps."""
-    by_key = yield from converted(sets, _taints)
-    counts: dict[tuple[str, bool], Counts] = {}
-    for at, ((key, effect), taints) in enumerate(by_key.items(), 1):
-        own = counts.setdefault((effect, is_lifecycle(key)), [])
-        for nodes in taints.counts:
-            _count(own, nodes)
-        if at % ENTRIES == 0:
-            yield
-    return TaintIndex(by_key, counts)
+    return key.startswith(_PREFIXES) or key in _KEYS or name == "agent-not-ready" or "maintenance" in name.lower()

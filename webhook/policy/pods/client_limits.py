@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from webhook.policy.pods.pod import CONNECTIONS, MEMORY, PARTITIONING, PRIORITY, THREADS
 
 PREFIX = "gpushare-webhook/"
+INJECTED = f"{PREFIX}injected"
+"""The annotation that names the injections of a pod, so that a changed pod explains itself.
+
+Only a guard reads it to decide, since any user can write it (`webhook/guard/spec.yaml`).
+"""
+
 _PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?", re.ASCII)
 _DEVICE_LIMIT = re.compile(r"([0-9]{1,3})=([0-9]{1,9})([MG])B?", re.ASCII)
 _DEVICES = 64
@@ -49,19 +56,23 @@ def memory(text: str) -> tuple[MemoryLimit, ...]:
     limits = []
     for part in text.split(",", _DEVICES):
         match = _DEVICE_LIMIT.fullmatch(part)
-        if match is None or int(match.group(2)) == 0 or int(match.group(1)) >= _DEVICES:
+        device, amount, unit = ("0", "0", "M") if match is None else match.groups()
+        if int(amount) == 0 or int(device) >= _DEVICES:
             raise ValueError("limits such as 0=4G")
-        limits.append(MemoryLimit(int(match.group(1)), int(match.group(2)), match.group(3)))
+        limits.append(MemoryLimit(int(device), int(amount), unit))
     if len({limit.device for limit in limits}) < len(limits):
         raise ValueError("one limit per device")
     return tuple(limits)
 
 
-def priority(text: str) -> str:
-    """A client priority: 0 normal, 1 below normal. Raises ValueError."""
+def _switch(text: str, meaning: str) -> str:
+    """A value that is 0 or 1. Raises ValueError."""
     if text not in ("0", "1"):
-        raise ValueError("0 (normal) or 1 (below normal)")
+        raise ValueError(meaning)
     return text
+
+
+_priority = partial(_switch, meaning="0 (normal) or 1 (below normal)")
 
 
 def connections(text: str) -> int:
@@ -69,17 +80,6 @@ def connections(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 2 or not 1 <= int(text) <= _MOST_CONNECTIONS:
         raise ValueError("a number from 1 to 32")
     return int(text)
-
-
-def switch(text: str) -> bool:
-    """A switch: 0 or 1. Raises ValueError."""
-    if text not in ("0", "1"):
-        raise ValueError("0 or 1")
-    return text == "1"
-
-
-def _percentage_text(text: str) -> str:
-    return f"{percentage(text):.6f}".rstrip("0").rstrip(".")
 
 
 def _memory_text(text: str) -> str:
@@ -92,8 +92,8 @@ def _memory_text(text: str) -> str:
 VARIABLES: dict[str, Callable[[str], object]] = {
     THREADS: percentage,
     MEMORY: memory,
-    PRIORITY: priority,
-    PARTITIONING: switch,
+    PRIORITY: _priority,
+    PARTITIONING: partial(_switch, meaning="0 or 1"),
     CONNECTIONS: connections,
 }
 """The parser of each variable. It raises ValueError with a description of valid values."""
@@ -108,7 +108,9 @@ class Annotation(NamedTuple):
 
 
 ANNOTATIONS = (
-    Annotation(PREFIX + "active-thread-percentage", THREADS, _percentage_text),
+    Annotation(
+        PREFIX + "active-thread-percentage", THREADS, lambda text: f"{percentage(text):.6f}".rstrip("0").rstrip(".")
+    ),
     Annotation(PREFIX + "pinned-device-memory-limit", MEMORY, _memory_text),
-    Annotation(PREFIX + "client-priority", PRIORITY, priority),
+    Annotation(PREFIX + "client-priority", PRIORITY, _priority),
 )

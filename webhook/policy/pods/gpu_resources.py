@@ -14,8 +14,6 @@ MIG = "nvidia.com/mig-"
 class GpuResources:
     """The GPU resources of the settings. `by_name` does not contain those of MIG, which need no entry."""
 
-    __slots__ = ("by_name",)
-
     def __init__(self, resources: Iterable[Resource]) -> None:
         self.by_name = {resource.name: resource for resource in resources}
 
@@ -62,8 +60,6 @@ WRONG_NAMES: Mapping[str, str] = {
 class KnownNames:
     """The resources of the settings, by the lengths of the names that could be a typo of them."""
 
-    __slots__ = ("_by_length", "_folded", "_longest", "_names")
-
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(names)
         self._folded = {name.lower(): name for name in self._names}
@@ -80,18 +76,13 @@ class KnownNames:
         folded = name.lower()
         if folded.startswith(MIG) or folded.partition("/")[2] in _FOREIGN:
             return None
-        meant = self._folded.get(folded) or self._well_known(folded)
-        if meant is not None:
-            return meant
+        wrong = WRONG_NAMES.get(folded)
+        # A share counts as a card where no share has a name of its own.
+        for meant in (self._folded.get(folded), wrong, wrong and CARD):
+            if meant in self._names:
+                return meant
         near = self._by_length.get(len(name), ())
         return next((known for known in near if is_one_edit_away(folded, known.lower())), None)
-
-    def _well_known(self, folded: str) -> str | None:
-        """The meaning of a well-known wrong name: a share counts as a card where no share has a name of its own."""
-        meant = WRONG_NAMES.get(folded)
-        if meant in self._names:
-            return meant
-        return CARD if meant is not None and CARD in self._names else None
 
 
 def is_listed_by_nodes(name: str) -> bool:
@@ -100,7 +91,4 @@ def is_listed_by_nodes(name: str) -> bool:
     Nodes do not list what HAMi's scheduler counts, such as `nvidia.com/gpumem`.
     """
     domain, _, rest = name.partition("/")
-    return domain == _DOMAIN and rest not in _FOREIGN
-
-
-_DOMAIN = "nvidia.com"
+    return domain == "nvidia.com" and rest not in _FOREIGN

@@ -1,15 +1,20 @@
 """A pod as checks and injections see it: a lazy view over the plain object, never a copy of it.
 
+Custom kinds use forms of pods and containers of their own, from which their controllers assemble pods.
+
 Views are slotted and not frozen: freezing costs as much as several checks, on every request. The policy ignores all
 environment variables of a container except those here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import islice
 from posixpath import normpath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from webhook.policy.pods.gpu_resources import CARD
 from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, members, text
 from webhook.policy.verdict import Path
 
@@ -23,16 +28,11 @@ CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
 CUDA_VISIBLE = "CUDA_VISIBLE_DEVICES"
 MULTI_RANK = "NCCL_MULTI_RANK_GPU_ENABLE"
 RAY_ADDRESS = "RAY_ADDRESS"
-SHARDS = "NUM_SHARD"
-CUDA_FRACTION = "CUDA_MEMORY_FRACTION"
-XLA_FRACTIONS = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")
-XLA_PREALLOCATE = "XLA_PYTHON_CLIENT_PREALLOCATE"
-XLA_ALLOCATOR = "XLA_PYTHON_CLIENT_ALLOCATOR"
 
 WATCHED = frozenset(
     {
         *(PIPE_DIRECTORY, VISIBLE_DEVICES, THREADS, MEMORY, PRIORITY, PARTITIONING, CONNECTIONS),
-        *(CUDA_VISIBLE, MULTI_RANK, RAY_ADDRESS, SHARDS, CUDA_FRACTION, *XLA_FRACTIONS, XLA_PREALLOCATE, XLA_ALLOCATOR),
+        *(CUDA_VISIBLE, MULTI_RANK, RAY_ADDRESS),
     }
 )
 
@@ -89,10 +89,8 @@ class Container:
         """The path to where the name of a resource stands: to its amount, whose key it is."""
         return self.amount_path(field, name)
 
-    @property
-    def bare_amounts(self) -> tuple[Path, ...]:
-        """The paths to its amounts below the bare name `gpu`, whether they are set or not."""
-        return ()
+    bare_amounts: tuple[Path, ...] = ()
+    """The paths to its amounts below the bare name `gpu`."""
 
     @property
     def name(self) -> str:
@@ -113,19 +111,16 @@ class Container:
     def variables(self) -> Mapping[str, int]:
         """The index of each watched variable in `env`. The last of several entries counts, as in the kubelet."""
         if self._variables is None:
-            self._variables = self._watched() if self.raw.get("env") is not None else _NO_INDICES
+            variables = {}
+            for index, entry in enumerate(elements(self.raw, "env", self.path) if "env" in self.raw else ()):
+                name = entry.get("name")
+                if isinstance(name, str):
+                    if name in WATCHED:
+                        variables[name] = index
+                elif name is not None:
+                    raise MalformedError((*self.path, "env", index, "name"), "text", name)
+            self._variables = variables
         return self._variables
-
-    def _watched(self) -> dict[str, int]:
-        found = {}
-        for index, entry in enumerate(elements(self.raw, "env", self.path)):
-            name = entry.get("name")
-            if isinstance(name, str):
-                if name in WATCHED:
-                    found[name] = index
-            elif name is not None:
-                raise MalformedError((*self.path, "env", index, "name"), "text", name)
-        return found
 
     def variable(self, name: str) -> Members | None:
         """The entry that sets the variable, or None."""
@@ -142,15 +137,13 @@ class Container:
     def mounts(self) -> Mapping[str, int]:
         """The index in `volumeMounts` of each mount path, normalised."""
         if self._mounts is None:
-            self._mounts = self._mounted() if self.raw.get("volumeMounts") is not None else _NO_INDICES
+            path = self.path
+            mounts = elements(self.raw, "volumeMounts", path) if "volumeMounts" in self.raw else ()
+            self._mounts = {
+                clean_path(text(mount, "mountPath", (*path, "volumeMounts", index))): index
+                for index, mount in enumerate(mounts)
+            }
         return self._mounts
-
-    def _mounted(self) -> dict[str, int]:
-        path = (*self.path, "volumeMounts")
-        return {
-            clean_path(text(mount, "mountPath", (*path, index))): index
-            for index, mount in enumerate(elements(self.raw, "volumeMounts", self.path))
-        }
 
 
 def clean_path(path: str) -> str:
@@ -176,11 +169,6 @@ def mounts_below(raw: Members, folder: str) -> bool:
     return False
 
 
-def _matters(raw: Members) -> bool:
-    """Whether a check can report a container: it names resources or sets variables."""
-    return raw.get("resources") not in _NO_RESOURCES or raw.get("env") not in _NO_ENTRIES
-
-
 _NO_RESOURCES: Final[tuple[object, ...]] = (None, {})
 _NO_ENTRIES: Final[tuple[object, ...]] = (None, [])
 
@@ -196,9 +184,10 @@ def _first(raw: Members) -> str:
 class Pod:
     """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
-    `containers` are those that name resources or set variables; no check reads the others. `is_editable`: the object
-    has both metadata and spec, so that edits can be made. `holds_spec`: the object holds the whole spec in one mapping,
-    where fields can be added. `is_container`: nothing is known of the pod but its containers.
+    `containers` are those that name resources or set variables, init containers first; no check reads the others.
+    `is_editable`: the object has both metadata and spec, so that edits can be made. `holds_spec`: the object holds the
+    whole spec in one mapping, where fields can be added. `is_container`: nothing is known of the pod but its
+    containers.
     """
 
     __slots__ = (
@@ -220,11 +209,25 @@ class Pod:
         self.is_container = False
         self.spec_path = spec_path
         self.spec = spec
-        self.containers = self._containers()
+        self.containers: tuple[Container, ...] = tuple(
+            [
+                Container(raw, path, index, _KINDS.get(field) or _first(raw))
+                for field in ("initContainers", "containers")
+                for path in [(*spec_path, field)]  # the same for all of its containers
+                for index, raw in enumerate(self.elements(field))
+                if raw.get("resources") not in _NO_RESOURCES or raw.get("env") not in _NO_ENTRIES
+            ]
+        )
         self._volumes = _NO_INDICES if spec.get("volumes") is None else None
 
     def path_of(self, field: str) -> Path:
         return (*self.spec_path, field)
+
+    def having(self, field: str, value: object) -> Pod:
+        """The same pod with a field of its spec."""
+        pod = copy(self)
+        pod.spec = {**self.spec, field: value}
+        return pod
 
     def place_of(self, field: str) -> Path:
         """The path of a field, or of the spec where the field is absent."""
@@ -274,20 +277,6 @@ class Pod:
         pod.containers = (Container(raw, path, None, APP),)
         return pod
 
-    def _containers(self) -> tuple[Container, ...]:
-        """Init containers and sidecars in their order, then app containers."""
-        path = (*self.spec_path, "initContainers")
-        first = [
-            Container(raw, path, index, _first(raw))
-            for index, raw in enumerate(self.elements("initContainers"))
-            if _matters(raw)
-        ]
-        path = (*self.spec_path, "containers")
-        apps = [
-            Container(raw, path, index, APP) for index, raw in enumerate(self.elements("containers")) if _matters(raw)
-        ]
-        return (*first, *apps)
-
     def every_container(self) -> Iterator[Container]:
         """All init containers, sidecars and app containers, in their order."""
         known = iter((*self.containers, None))
@@ -298,14 +287,13 @@ class Pod:
                     yield following
                     following = next(known)
                 else:
-                    yield Container(raw, (*self.spec_path, field), index, APP if field == "containers" else _first(raw))
+                    yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
 
     def container(self, name: object) -> Container | None:
         """The container of a name, app containers first; the first app container without a name. None if absent."""
-        if name is None:
-            return next((one for one in self.every_container() if one.kind is APP), None)
-        named = [one for one in self.every_container() if one.raw.get("name") == name]
-        return next((one for one in named if one.kind is APP), named[0] if named else None)
+        named = [each for each in self.every_container() if name is None or each.raw.get("name") == name]
+        first = named[0] if named and name is not None else None
+        return next((container for container in named if container.kind is APP), first)
 
     def mounting(self, folder: str) -> Iterator[Container]:
         """The containers, ephemeral ones included, with a mount path that contains the text."""
@@ -330,3 +318,177 @@ class Pod:
 
     def text(self, field: str) -> str:
         return text(self.spec, field, self.spec_path)
+
+
+_FIELDS = ("limits", "requests")
+
+
+class Amount(NamedTuple):
+    """An amount of a resource, among the limits or the requests, and the paths to it and to the resource's name."""
+
+    field: str
+    name: str
+    value: object
+    path: Path
+    named: Path
+
+
+class FieldContainer(Container):
+    """A container in a field of a custom kind. `given` is the name that the controller gives it; empty for its own."""
+
+    __slots__ = ("_given", "_stated", "bare_amounts")
+
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(raw, list_path, place, kind)
+        self._given = given
+        self._stated: dict[tuple[str, str], Amount] = {}
+        self.bare_amounts = ()
+
+    def state(self, amounts: Iterable[Amount]) -> None:
+        """Give it these amounts instead of its own. A later one replaces an earlier one of the same resource."""
+        stated = self._stated = {(amount.field, amount.name): amount for amount in amounts}
+        self.limits, self.requests = (
+            {name: amount.value for (own, name), amount in stated.items() if own == field} for field in _FIELDS
+        )
+
+    @property
+    def label(self) -> str:
+        """The name that it has in its pod, for messages."""
+        return self._given or super().label
+
+    def amount_path(self, field: str, name: str) -> Path:
+        stated = self._stated.get((field, name))
+        return super().amount_path(field, name) if stated is None else stated.path
+
+    def name_path(self, field: str, name: str) -> Path:
+        stated = self._stated.get((field, name))
+        return super().name_path(field, name) if stated is None else stated.named
+
+
+def resource_amounts(resources: Members, path: Path) -> Iterator[Amount]:
+    """The amounts of the API's own form."""
+    for field in _FIELDS:
+        for name, value in members(resources, field, path).items():
+            where = (*path, field, name)
+            yield Amount(field, name, value, where, where)
+
+
+def amounts_below(raw: Members, path: Path, field: str) -> Iterator[Amount]:
+    """The amounts below a field, or below `resources` where that is empty."""
+    where = field if members(raw, field, path) else "resources"
+    return resource_amounts(members(raw, where, path), (*path, where))
+
+
+_MOST_INHERITED = 8
+"""Resources that each step inherits. No author writes as many, and every step pays for each."""
+
+
+def inherited_amounts(template: Members, path: Path) -> list[Amount]:
+    """What Tekton's steps inherit from their template: a few of its extended resources, whose names have a domain."""
+    inherited: list[Amount] = []
+    for field in _FIELDS:
+        amounts = amounts_below(template, path, "computeResources")
+        inherited += islice(
+            (amount for amount in amounts if amount.field == field and "/" in amount.name), _MOST_INHERITED
+        )
+    return inherited
+
+
+def spark_amounts(role: Members, path: Path) -> Iterator[Amount]:
+    """The GPU of a role of Spark, which the operator sets as a limit (kubeflow/spark-operator, `GPUSpec` and `addGPU`).
+
+    The role holds the container's `env`, `volumeMounts` and `securityContext`.
+    """
+    gpu, where = members(role, "gpu", path), (*path, "gpu")
+    name = text(gpu, "name", where)
+    if name and "quantity" in gpu:
+        yield Amount("limits", name, gpu["quantity"], (*where, "quantity"), (*where, "name"))
+
+
+def dynamo_service(service: Members, path: Path, kind: str, given: str) -> FieldContainer:
+    """The main container of a service of Dynamo, in its form of v1alpha1.
+
+    The operator merges `extraPodSpec.mainContainer` over the service's own `resources`, whose `gpu` counts, as NVIDIA's
+    GPUs unless `gpuType` names another resource (ai-dynamo/dynamo at 0d531a9,
+    `deploy/operator/api/v1alpha1/shared_spec_conversion.go`). The variables in the service's `envs` are not read. With
+    `gpuMemoryService`, a claim takes the place of its GPUs, which are not read.
+    """
+    extra, resources = members(service, "extraPodSpec", path), members(service, "resources", path)
+    main = members(extra, "mainContainer", (*path, "extraPodSpec"))
+    container = FieldContainer(main, (*path, "extraPodSpec", "mainContainer"), None, kind, given)
+    counted: list[Amount] = []
+    for field in _FIELDS:
+        stated, where = members(resources, field, (*path, "resources")), (*path, "resources", field)
+        named, amount = text(stated, "gpuType", where), (*where, "gpu")
+        if stated.get("gpu") not in (None, ""):
+            name_path = (*where, "gpuType") if named else amount
+            counted.append(Amount(field, named or CARD, stated["gpu"], amount, name_path))
+    if members(service, "gpuMemoryService", path).get("enabled") is True:
+        container.state(())
+    else:
+        own = resource_amounts(members(main, "resources", container.path), (*container.path, "resources"))
+        container.state((*counted, *own))
+        container.bare_amounts = tuple(amount.path for amount in counted)
+    return container
+
+
+SPEC_FIELDS = tuple(
+    """
+    affinity hostIPC hostPID hostUsers nodeName nodeSelector os runtimeClassName schedulingGates securityContext
+    tolerations volumes
+    """.split()
+)
+"""The fields of a pod's spec that checks read, and that custom kinds hold under the same name and with one meaning."""
+
+_UNSET: tuple[object, ...] = (None, {}, [])
+
+
+class AssembledPod(Pod):
+    """A pod of these containers, with the fields of these mappings, of which a later one replaces an earlier one.
+
+    `places` are the mappings with their paths, `path` is that of the pod. An empty field replaces none.
+    """
+
+    __slots__ = ("_places",)
+
+    def __init__(
+        self,
+        containers: tuple[Container, ...],
+        places: Sequence[tuple[Path, Members]],
+        path: Path,
+        *,
+        is_container: bool,
+    ) -> None:
+        spec: Members = {}
+        self._places: dict[str, Path] = {}
+        for place, fields in places:
+            for field in SPEC_FIELDS:
+                if field in fields and fields[field] not in _UNSET:
+                    spec[field], self._places[field] = fields[field], place
+        where = places[-1][0] if places else path
+        super().__init__(NOTHING, spec, where, where)
+        self.is_editable = False
+        self.is_container = is_container
+        self.holds_spec = [place for place, _ in places] == [path]
+        self.containers = containers
+
+    def path_of(self, field: str) -> Path:
+        """The path to a field of the spec, in the mapping that holds it."""
+        return (*self._places.get(field, self.spec_path), field)
+
+    def members(self, field: str) -> Members:
+        return members(self.spec, field, self.path_of(field)[:-1])
+
+    def elements(self, field: str) -> list[Members]:
+        return elements(self.spec, field, self.path_of(field)[:-1])
+
+    def text(self, field: str) -> str:
+        return text(self.spec, field, self.path_of(field)[:-1])
+
+    def every_container(self) -> Iterator[Container]:
+        """All init containers, sidecars and app containers, in their order."""
+        return iter(self.containers)
+
+    def mounting(self, folder: str) -> Iterator[Container]:
+        """The containers with a mount path that contains the text."""
+        return (container for container in self.containers if mounts_below(container.raw, folder))

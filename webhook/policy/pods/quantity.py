@@ -54,7 +54,17 @@ def parse(value: object) -> int:
         if not isfinite(value):
             raise QuantityError
         return _parse_text(repr(value))
-    return _parse_text(str(value)) if abs(value) < _ABSURD else _absurd(value < 0)
+    if abs(value) < _ABSURD:
+        return _parse_text(str(value))
+    return _ABSURD if value > 0 else -_ABSURD
+
+
+def parse_or_zero(value: object) -> int:
+    """The quantity in billionths; 0 for a value that is no quantity."""
+    try:
+        return parse(value)
+    except QuantityError:
+        return 0
 
 
 @memo(1024)
@@ -63,13 +73,14 @@ def _parse_text(text: str) -> int:
     match = _FORM.fullmatch(text)
     if not text or match is None:
         raise QuantityError
-    sign, whole, fraction, suffix = match.group(1), match.group(2).lstrip("0"), match.group(3) or "", match.group(4)
+    sign, digits, fraction, suffix = match.groups("")
+    whole = digits.lstrip("0")
     if not suffix and not whole and not fraction.strip("0"):
         return 0
     binary = _BINARY.get(suffix)
     exponent = 0 if binary is not None else _decimal_exponent(suffix)
     scale = exponent - len(fraction)
-    if (scale < -9 or (binary or 0) >= _SLOW_BINARY) and not match.group(2) and not fraction:
+    if (scale < -9 or (binary or 0) >= _SLOW_BINARY) and not digits and not fraction:
         raise QuantityError  # the API server's slow path requires a digit; its fast path reads "." as 0
     billionths = _scaled(whole + fraction, scale, binary or 0)
     if binary is not None:
@@ -97,7 +108,7 @@ def _scaled(digits: str, scale: int, binary: int) -> int:
         return 0
     shift = scale + 9
     if len(digits) + shift > _ABSURD_DIGITS:
-        return _absurd(negative=False)
+        return _ABSURD
     if len(digits) + shift + 20 < 0:
         return 1
     if len(digits) > 4000:  # int() rejects longer text; digits below a billionth only round up
@@ -106,10 +117,6 @@ def _scaled(digits: str, scale: int, binary: int) -> int:
     number = int(digits) << binary
     power: int = 10 ** abs(shift)
     return number * power if shift >= 0 else -(-number // power)
-
-
-def _absurd(negative: bool) -> int:
-    return -_ABSURD if negative else _ABSURD
 
 
 def is_whole(billionths: int) -> bool:

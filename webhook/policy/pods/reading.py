@@ -95,7 +95,7 @@ def texts(holder: Members, field: str, path: Path) -> list[str]:
     if not isinstance(value, list):
         raise MalformedError((*path, field), "a list", value)
     if not _ONLY_TEXTS.issuperset(map(type, value)):
-        index, element = next((index, one) for index, one in enumerate(value) if type(one) is not str)
+        index, element = next((index, element) for index, element in enumerate(value) if type(element) is not str)
         raise MalformedError((*path, field, index), "text", element)
     return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ Lookup = Callable[[str], Resource | None]
 """Returns the GPU resource that a name stands for, or None."""
 
 
+@dataclass(slots=True, eq=False)
 class ResourceRequest:
     """The amount of one GPU resource that one container requests. `billionths` is the quantity.
 
@@ -28,16 +30,11 @@ class ResourceRequest:
     the annotation of the pod that asks for one replica, instead of the container.
     """
 
-    __slots__ = ("annotation", "billionths", "container", "field", "resource")
-
-    def __init__(
-        self, container: Container, resource: Resource, field: str, billionths: int, annotation: Path | None = None
-    ) -> None:
-        self.container = container
-        self.resource = resource
-        self.field = field
-        self.billionths = billionths
-        self.annotation = annotation
+    container: Container
+    resource: Resource
+    field: str
+    billionths: int
+    annotation: Path | None = None
 
     @property
     def path(self) -> Path:
@@ -49,42 +46,22 @@ class ResourceRequest:
         return self.annotation or self.container.name_path(self.field, self.resource.name)
 
 
-class PeakRequest:
-    """The highest amount in use at any time, as the scheduler counts it. Add the containers in their order.
+def peak(amounts: Iterable[tuple[str, int]]) -> int:
+    """The highest amount in use at any time, as the scheduler counts it.
 
-    Init containers run one after another, next to the sidecars that were started before them; app containers run next
-    to all sidecars (k8s.io/component-helpers resource/helpers.go, KEP-753).
+    The amounts are those of containers in their order, each with the container's kind. Init containers run one after
+    another, next to the sidecars that were started before them; app containers run next to all sidecars
+    (k8s.io/component-helpers resource/helpers.go, KEP-753).
     """
-
-    __slots__ = ("_apps", "_highest", "_sidecars")
-
-    def __init__(self) -> None:
-        self._apps = self._highest = self._sidecars = 0
-
-    def add(self, kind: str, amount: int) -> None:
-        """Add the amount of the next container, of a kind from `webhook.policy.pods.pod`."""
+    apps = highest = sidecars = 0
+    for kind, amount in amounts:
         if kind is APP:
-            self._apps += amount
+            apps += amount
         elif kind is INIT:
-            self._highest = max(self._highest, self._sidecars + amount)
+            highest = max(highest, sidecars + amount)
         else:
-            self._sidecars += amount
-
-    @property
-    def total(self) -> int:
-        """The highest amount so far, in the unit of the added ones."""
-        return max(self._highest, self._sidecars + self._apps)
-
-
-def _of_pod(pod: Pod, lookup: Lookup) -> list[tuple[str, str]]:
-    """The fields and names of GPU resources in `spec.resources`. Raises MalformedError."""
-    resources, path = pod.members("resources"), pod.path_of("resources")
-    return [
-        (field, name)
-        for field in ("limits", "requests")
-        for name in members(resources, field, path)
-        if "/" in name and lookup(name) is not None
-    ]
+            sidecars += amount
+    return max(highest, sidecars + apps)
 
 
 class GpuRequests:
@@ -105,7 +82,14 @@ class GpuRequests:
         self.has_mig = self.has_renamed = False
         self.named: list[ResourceRequest] = []
         self._peaks: dict[str, int] | None = None
-        self.of_pod: Sequence[tuple[str, str]] = _of_pod(pod, lookup) if pod.spec.get("resources") else ()
+        self.of_pod: Sequence[tuple[str, str]] = ()
+        if pod.spec.get("resources"):
+            self.of_pod = [
+                (field, name)
+                for field in ("limits", "requests")
+                for name in members(pod.members("resources"), field, pod.path_of("resources"))
+                if "/" in name and lookup(name) is not None
+            ]
         for container in pod.containers:
             limits, requests = container.limits, container.requests
             for name in limits:
@@ -134,11 +118,11 @@ class GpuRequests:
         The container that gets it is the one that another annotation names, else the first one. It gets none if it
         requests a GPU itself. Raises MalformedError.
         """
-        held = self.pod.annotations
-        asked = next((one for one in annotations if one.annotation in held), None)
+        own = self.pod.annotations
+        asked = next((request for request in annotations if request.annotation in own), None)
         if asked is None:
             return
-        container = self.pod.container(held.get(asked.container) if asked.container is not None else None)
+        container = self.pod.container(own.get(asked.container) if asked.container is not None else None)
         if container is None or any(request.container.path == container.path for request in self.positive):
             return
         self.annotated = container
@@ -157,8 +141,8 @@ class GpuRequests:
     def peaks(self) -> Mapping[str, int]:
         """The pod's peak request of each resource that it requests, in billionths."""
         if self._peaks is None:
-            peaks: dict[str, PeakRequest] = {}
+            amounts: dict[str, list[tuple[str, int]]] = {}
             for request in self.positive:
-                peaks.setdefault(request.resource.name, PeakRequest()).add(request.container.kind, request.billionths)
-            self._peaks = {name: peak.total for name, peak in peaks.items()}
+                amounts.setdefault(request.resource.name, []).append((request.container.kind, request.billionths))
+            self._peaks = {name: peak(own) for name, own in amounts.items()}
         return self._peaks

@@ -2,33 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
-
-__all__ = ["section", "setting"]
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from typing import Any, ClassVar, NoReturn, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
 
 
-def setting(default: T, description: str = "", *, key: str = "", shorthand: str = "") -> T:
+def setting(
+    default: T,
+    description: str = "",
+    *,
+    key: str = "",
+    shorthand: str = "",
+    written: Callable[[Any], Any] | None = None,
+) -> T:
     """A field with its default and its description, which a section of settings takes from its class.
 
     `key` is the field's name in the file where that is not the field's name in camelCase. `shorthand`: the key of
-    a section that gets a list with the text that stands in place of the section. A field without a default needs
-    `field(metadata={"description": ...})`.
+    a section that gets a list with the text that stands in place of the section. `written` spells the value as a file
+    does.
     """
-    metadata = {"description": description, "key": key, "shorthand": shorthand}
+    metadata = {"description": description, "key": key, "shorthand": shorthand, "written": written}
     if isinstance(default, dict):
         return cast("T", field(default_factory=default.copy, metadata=metadata))
     return field(default=default, metadata=metadata)
 
 
-class _Shared:
-    """The methods of all sections of settings."""
+def required(description: str) -> Any:
+    """A field without a default."""
+    return field(metadata={"description": description})
+
+
+def key_of(one: Field[Any]) -> str:
+    """The key of a field in the file: `per_pod` is `perPod`."""
+    first, *rest = one.name.split("_")
+    return str(one.metadata.get("key") or first + "".join(map(str.capitalize, rest)))
+
+
+def default_of(one: Field[Any]) -> Any:
+    """The default of a field; MISSING for a key that must be given."""
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field, required))
+class Section:
+    """A section of settings: a frozen dataclass, whose methods all sections share.
+
+    To generate methods for each section would take a tenth of the time in which `check` starts.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(init=False, repr=False, eq=False)(cls)
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        known = fields(cast(Any, self))
-        defaults = {one.name: one.default if one.default_factory is MISSING else one.default_factory() for one in known}
+        defaults = {one.name: default_of(one) for one in fields(self)}
         placed = dict(zip(defaults, values, strict=False))
         given = defaults | placed | named
         wrong = [name for name, value in given.items() if name not in defaults or value is MISSING]
@@ -49,22 +79,3 @@ class _Shared:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass as section
-else:
-
-    def section(**_):  # the argument, `frozen=True`, is for type checkers
-        """Make a class a section of settings: a frozen dataclass without methods of its own.
-
-        To generate methods for each section would take a tenth of the time in which `check` starts.
-        """
-        return _section
-
-
-def _section(cls: type[T]) -> type[T]:
-    for name, method in vars(_Shared).items():
-        if callable(method):
-            setattr(cls, name, method)
-    return dataclass(init=False, repr=False, eq=False)(cls)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings import section, setting
+from webhook.policy.settings import Section, required, setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings import formats
 
 
-@section(frozen=True)
-class LabelSelector:
+class LabelSelector(Section):
     """A selector of namespaces by their labels."""
 
     match_labels: Mapping[formats.LabelKey, formats.LabelValue] = setting(
@@ -25,8 +23,7 @@ class LabelSelector:
         return all(labels.get(key) == value for key, value in self.match_labels.items())
 
 
-@section(frozen=True)
-class NamespaceInjections:
+class NamespaceInjections(Section):
     """What happens to injections in some namespaces."""
 
     mode: formats.InjectionMode | None = setting(
@@ -34,8 +31,7 @@ class NamespaceInjections:
     )
 
 
-@section(frozen=True)
-class NamespaceRule:
+class NamespaceRule(Section):
     """Severities and modes for some namespaces. The first matching rule applies."""
 
     names: tuple[formats.NamespacePattern, ...] = setting((), "Namespaces by name; `*` stands for any text.")
@@ -45,21 +41,19 @@ class NamespaceRule:
     injections: NamespaceInjections = setting(NamespaceInjections())
 
 
-@section(frozen=True)
-class AnnotationRequest:
+class AnnotationRequest(Section):
     """An annotation by which a pod asks for a share of a GPU without naming a resource."""
 
-    annotation: formats.LabelKey = field(metadata={"description": "The annotation's key, such as `gpu-fraction`."})
+    annotation: formats.LabelKey = required("The annotation's key, such as `gpu-fraction`.")
     container: formats.LabelKey | None = setting(
         None, "The annotation that names the container which gets the share. null, or absent on a pod: the first one."
     )
 
 
-@section(frozen=True)
-class NodeGroup:
+class NodeGroup(Section):
     """Nodes that an autoscaler may add."""
 
-    name: formats.SomeText = field(metadata={"description": "The group's name in messages."})
+    name: formats.SomeText = required("The group's name in messages.")
     labels: Mapping[formats.LabelKey, formats.LabelValue] = setting({}, "Labels of its nodes.")
     taints: tuple[NodeTaint, ...] = setting((), "Taints of its nodes.")
     resources: Mapping[formats.ResourceName, formats.Amount] = setting(
@@ -67,17 +61,15 @@ class NodeGroup:
     )
 
 
-@section(frozen=True)
-class NodeTaint:
+class NodeTaint(Section):
     """A taint of a node group."""
 
-    key: formats.TaintKey = field(metadata={"description": "The taint's key."})
+    key: formats.TaintKey = required("The taint's key.")
     value: formats.LabelValue = setting("", "The taint's value.")
     effect: formats.TaintEffect = setting("NoSchedule", "The taint's effect.")
 
 
-@section(frozen=True)
-class DevicePluginSource:
+class DevicePluginSource(Section):
     """Where the device plugin's configuration and version are read."""
 
     config_maps: tuple[formats.NamespacedName, ...] = setting(
@@ -91,16 +83,13 @@ class DevicePluginSource:
     version: formats.PluginVersion | None = setting(None, "Its version, if the image does not show it.")
 
 
-@section(frozen=True)
-class WorkloadPath:
+class WorkloadPath(Section):
     """Where a custom kind keeps a pod template."""
 
-    kind: formats.KindName = field(metadata={"description": "The kind, such as `JobSet`."})
-    path: formats.TemplatePath = field(
-        metadata={
-            "description": "The path, such as `spec.replicatedJobs[*].template.spec.template`; "
-            "`[*]` stands for every element of a list, `.*` for every member of a mapping."
-        }
+    kind: formats.KindName = required("The kind, such as `JobSet`.")
+    path: formats.TemplatePath = required(
+        "The path, such as `spec.replicatedJobs[*].template.spec.template`; "
+        "`[*]` stands for every element of a list, `.*` for every member of a mapping."
     )
     group: formats.ApiGroup = setting("", "The kind's API group; empty for the core group.")
     holds: Literal["template", "podSpec", "container", "resources"] = setting("template", "What the path leads to.")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings import section, setting
+from webhook.policy.settings import Section, required, setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings import elements, formats
@@ -26,8 +26,7 @@ class Resource:
     renamed: bool = setting(False, "Only sharing nodes offer the name (the plugin's `renameByDefault`).")
 
 
-@section(frozen=True)
-class TimeSlicingLimits:
+class TimeSlicingLimits(Section):
     """How many replicas pods may ask for where GPUs are shared through time-slicing."""
 
     per_container: formats.Count | None = setting(
@@ -37,8 +36,7 @@ class TimeSlicingLimits:
     )
 
 
-@section(frozen=True)
-class Limits:
+class Limits(Section):
     """How many replicas pods may ask for where GPUs are shared."""
 
     per_container: formats.Count | None = setting(
@@ -60,8 +58,7 @@ class Limits:
     )
 
 
-@section(frozen=True)
-class Exempt:
+class Exempt(Section):
     """Namespaces and pods that the webhook neither changes nor checks."""
 
     namespaces: tuple[formats.NamespaceName, ...] = setting(
@@ -76,15 +73,9 @@ class Exempt:
     )
 
 
-@section(frozen=True)
-class Suppress:
+class Suppress(Section):
     """What may suppress single findings. Every suppressed finding is counted and reported."""
 
-    annotation: formats.LabelKey | None = setting(
-        None,
-        "An annotation of pods whose value lists checks, such as `GPS001,GPS009`, and suppresses what they find in the "
-        "pod. Anyone who creates pods can set it. null: none.",
-    )
     comments: bool = setting(
         False,
         "Whether comments such as `# gpushare-webhook: ignore GPS001` in a file suppress findings of `check`. The "
@@ -92,8 +83,7 @@ class Suppress:
     )
 
 
-@section(frozen=True)
-class RuntimeClassInjection:
+class RuntimeClassInjection(Section):
     """`runtimeClassName` for pods that ask for a GPU."""
 
     enabled: bool = setting(True, "Whether to inject it.")
@@ -111,8 +101,7 @@ class RuntimeClassInjection:
     )
 
 
-@section(frozen=True)
-class PipeDirectoryInjection:
+class PipeDirectoryInjection(Section):
     """`CUDA_MPS_PIPE_DIRECTORY` for containers that ask for a shared resource."""
 
     enabled: bool = setting(True, "Whether to inject it.")
@@ -126,8 +115,7 @@ class PipeDirectoryInjection:
     )
 
 
-@section(frozen=True)
-class PipeMountInjection:
+class PipeMountInjection(Section):
     """The hostPath mount of the pipe directory, for the same containers."""
 
     enabled: bool = setting(True, "Whether to inject it.")
@@ -141,18 +129,16 @@ class PipeMountInjection:
     )
 
 
-@section(frozen=True)
-class Toleration:
+class Toleration(Section):
     """A toleration as a pod carries it."""
 
-    key: formats.TaintKey = field(metadata={"description": "The taint's key."})
+    key: formats.TaintKey = required("The taint's key.")
     operator: Literal["Exists", "Equal"] = setting("Exists", "How the toleration matches the taint.")
     value: formats.LabelValue | None = setting(None, "The taint's value, for `Equal`.")
     effect: formats.TaintEffect | None = setting("NoSchedule", "The taint's effect. null: every effect.")
 
 
-@section(frozen=True)
-class TolerationInjection:
+class TolerationInjection(Section):
     """Tolerations for pods that ask for a GPU."""
 
     enabled: bool = setting(True, "Whether to inject them.")
@@ -163,37 +149,26 @@ class TolerationInjection:
     )
 
 
-@section(frozen=True)
-class LimitsInjection:
+class LimitsInjection(Section):
     """`CUDA_MPS_*` limits, from the annotations of a pod."""
 
     enabled: bool = setting(True, "Whether to read the annotations.")
 
 
-@section(frozen=True)
-class MemoryInjection:
-    """Placement by memory, from the annotation `gpushare-webhook/memory` of a pod."""
-
-    enabled: bool = setting(False, "Whether to read the annotation. Needs known nodes: `facts.nodes` or a facts file.")
-
-
-@section(frozen=True)
-class VoidDevicesInjection:
+class VoidDevicesInjection(Section):
     """`NVIDIA_VISIBLE_DEVICES=void`, for containers that ask for no GPU."""
 
     enabled: bool = setting(False, "Whether to inject it.")
     pods: Literal["gpu", "all"] = setting("gpu", "`gpu`: in pods that ask for a GPU. `all`: in every pod.")
 
 
-@section(frozen=True)
-class SteeringInjection:
+class SteeringInjection(Section):
     """Node affinity that keeps pods over the limit off shared GPUs, instead of a rejection."""
 
     enabled: bool = setting(False, "Whether to inject it.")
 
 
-@section(frozen=True)
-class Injections:
+class Injections(Section):
     """What the webhook injects into pods when they are created."""
 
     mode: formats.InjectionMode | None = setting(
@@ -207,13 +182,11 @@ class Injections:
     pipe_mount: PipeMountInjection = setting(PipeMountInjection())
     tolerations: TolerationInjection = setting(TolerationInjection())
     limits: LimitsInjection = setting(LimitsInjection())
-    memory: MemoryInjection = setting(MemoryInjection())
     void_devices: VoidDevicesInjection = setting(VoidDevicesInjection())
     steering: SteeringInjection = setting(SteeringInjection())
 
 
-@section(frozen=True)
-class Requests:
+class Requests(Section):
     """What counts as a request for a share of a GPU besides the resources of containers."""
 
     annotations: tuple[elements.AnnotationRequest, ...] = setting(
@@ -221,8 +194,7 @@ class Requests:
     )
 
 
-@section(frozen=True)
-class Users:
+class Users(Section):
     """The user and the IPC namespace with which containers use MPS."""
 
     run_as_user: formats.Amount | None = setting(
@@ -236,8 +208,7 @@ class Users:
     )
 
 
-@section(frozen=True)
-class PodSecurity:
+class PodSecurity(Section):
     """How the webhook reads the Pod Security labels of namespaces."""
 
     unlabelled: formats.Level = setting(
@@ -245,8 +216,7 @@ class PodSecurity:
     )
 
 
-@section(frozen=True)
-class PlacementSettings:
+class PlacementSettings(Section):
     """How to recognise nodes that share GPUs, and which nodes may be added."""
 
     mps_labels: Mapping[formats.LabelKey, formats.LabelValue] = setting(
@@ -265,8 +235,7 @@ class PlacementSettings:
     )
 
 
-@section(frozen=True)
-class FactsSettings:
+class FactsSettings(Section):
     """Facts that the server reads from its cluster. Each needs rights of its own, which the chart grants."""
 
     nodes: bool = setting(False, "Reads and watches nodes, and keeps those with GPUs.")
@@ -308,13 +277,9 @@ PresetName = Literal[
     "kserve",
     "kuberay",
     "leaderworkerset",
-    "llm-d",
     "llmaz",
-    "llmkube",
     "nim",
     "notebooks",
-    "ome",
-    "production-stack",
     "spark",
     "tekton",
     "trainer",
@@ -323,8 +288,7 @@ PresetName = Literal[
 ]
 
 
-@section(frozen=True)
-class Workloads:
+class Workloads(Section):
     """Kinds that the webhook checks besides the built-in ones."""
 
     presets: tuple[PresetName, ...] = setting(("all",), "Presets of custom kinds that are checked.")
@@ -337,8 +301,7 @@ class Workloads:
     )
 
 
-@section(frozen=True)
-class Sharing:
+class Sharing(Section):
     """Who may use shared GPUs."""
 
     namespaces: elements.LabelSelector | None = setting(
@@ -347,19 +310,18 @@ class Sharing:
     )
 
 
-@section(frozen=True)
-class Policies:
-    """Policies in the API server, which check and change pods without the webhook."""
+class Guard(Section):
+    """The guard in the API server, which denies while no replica answers."""
 
     enabled: bool = setting(
         False,
-        "Whether the cluster has the policies of `gpushare-webhook export policies`: the webhook leaves them their "
-        "decisions, and writes their parameters. The chart sets it.",
+        "Whether the cluster has the guard of `gpushare-webhook export guard`: `/mutate` then gives each pod that asks "
+        "for a GPU the annotation `gpushare-webhook/injected`, by which the guard leaves it to `/validate`. The chart "
+        "sets it.",
     )
 
 
-@section(frozen=True)
-class Settings:
+class Settings(Section):
     """All settings that the verdict on a pod depends on."""
 
     mode: formats.Mode = setting(
@@ -383,7 +345,7 @@ class Settings:
     placement: PlacementSettings = setting(PlacementSettings())
     facts: FactsSettings = setting(FactsSettings())
     workloads: Workloads = setting(Workloads())
-    policies: Policies = setting(Policies())
+    guard: Guard = setting(Guard())
     message_suffix: formats.Line | None = setting(
         None, "The last line of each denial in the cluster, such as `Ask #gpu-help.` null: none."
     )

@@ -1,145 +1,318 @@
 """One configuration of the device plugin, as the plugin understands it, and the first value that it refuses.
 
 The rules are those of NVIDIA/k8s-device-plugin from v0.15.0 to v0.20.0: `api/config/v1/config.go` (`NewConfig`) for the
-file, and `cmd/nvidia-device-plugin/main.go` (`validateFlags`) for its flags. Unknown fields are ignored, and only the
-first document counts. The variable MPS_ROOT is set, as in NVIDIA's charts, and the nodes have the driver's library.
+file, and `cmd/nvidia-device-plugin/main.go` (`validateFlags`) for its flags. They cover the version, what shares cards,
+and two flags: the MIG strategy, which decides about sharing, and how pods get their devices. Other values are not
+judged, unknown fields are ignored, and only the first document counts. The variable MPS_ROOT is set, as in NVIDIA's
+charts.
+
+The structs are those of api/config/v1 (config.go, flags.go, sharing.go, imex.go), whose fields Go matches in any case.
+The decoders of a sharing block and of its resources (replicas.go) match exactly. Values are checked as Go decodes them:
+the plugin converts YAML to JSON (sigs.k8s.io/yaml), where scalars become text for fields that hold text, and decodes
+that with encoding/json. A null leaves the default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import RENAMED
-from webhook.policy.sharing.problems import Problem, Problems, release_of
-from webhook.policy.sharing.schema import Held, read
-from webhook.policy.sharing.values import as_text, full_name
+from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
+    from webhook.policy.placement.cluster_objects import PluginConfig
 
 MOST_RESOURCES: Final = 64
 """Resources that one configuration may share. Every node that uses the configuration is indexed by each of them."""
 
-_MIG: Final[Path] = ("flags", "migStrategy")
+FIRST: Final = 15
+"""The first release with MPS, v0.15: releases are known by their minor number. Earlier ones count as this one."""
+
+NEWEST: Final = 20
+"""The newest release whose code the rules follow, v0.20. Later ones count as this one."""
+
+
+def release_of(version: str) -> int:
+    """The release that a version such as v0.17.4 belongs to."""
+    major, minor, *_ = version.lstrip("v").split(".")
+    return min(max(int(minor), FIRST), NEWEST) if int(major) == 0 else NEWEST
 
 
 class RefusedError(Exception):
-    """The device plugin rejects a configuration. The message says why, and `path` leads to the value."""
+    """The device plugin refuses a value. The message says why, `path` leads to it, `remedy` says what to write."""
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(self, path: Path, problem: str, remedy: str = "") -> None:
         super().__init__(problem)
         self.path = path
+        self.remedy = remedy
 
 
-class Refusal(NamedTuple):
-    """The first value of a configuration that the plugin refuses, why, and what to write instead.
-
-    `releases` are those that refuse it; empty if all do, or the known version does.
-    """
-
-    path: Path
-    problem: str
-    remedy: str
-    releases: str
-
-
-def refusals(value: object, version: str | None, mig_strategy: str | None = None) -> Refusal | None:
-    """Return the first refusal of a document, in the order of the loader; None if the plugin starts with it.
-
-    Where the version is unknown, a refusal by all releases goes first. `mig_strategy` is the plugin's environment
-    variable MIG_STRATEGY, which overrides the file.
-    """
-    return _first(_problems(value, {}, mig_strategy), version)
+def refusal(value: object) -> RefusedError | None:
+    """The first value of a document that the plugin refuses, in the order of the loader; None if it starts."""
+    try:
+        _judged(value, None)
+    except RefusedError as error:
+        return error
+    return None
 
 
 def parse(name: str, value: object, mig_strategy: str | None = None) -> PluginConfig:
     """Return the configuration that a document means, under one key of the plugin's ConfigMap.
 
-    Raises RefusedError if all releases refuse it, and for more resources than are kept.
+    `mig_strategy` is the plugin's environment variable MIG_STRATEGY, which overrides the file. Raises RefusedError if
+    the plugin refuses it, and for more resources than are kept.
     """
-    from webhook.policy.placement.cluster_objects import PluginConfig  # most command lines know no plugin
+    from webhook.policy.placement.cluster_objects import PluginConfig, Replicas  # most command lines know no plugin
 
-    held: dict[str, Held] = {}
-    refusal = _first(_problems(value, held, mig_strategy), None)
-    if refusal is not None and not refusal.releases:
-        raise RefusedError(refusal.path, refusal.problem)
-    if (mps := _value(held, "mps")) is not None:
-        return PluginConfig(name, "mps", *_shared(held["mps"].path, mps))
-    if (sliced := _value(held, "timeSlicing")) is not None:
-        return PluginConfig(name, "time-slicing", *_shared(held["timeSlicing"].path, sliced))
+    fields = _judged(value, mig_strategy)
+    for strategy, field in _FIELDS.items():
+        path, block = fields[field]
+        if block is None:
+            continue
+        if len(block["resources"]) > MOST_RESOURCES:
+            raise RefusedError((*path, "resources"), f"more than {MOST_RESOURCES} resources")
+        suffix = RENAMED if block.get("renameByDefault") else ""
+        replicas: dict[str, int] = {}  # the plugin resets `rename` and `devices` (`disableResoureRenaming`)
+        for resource in block["resources"]:
+            shared = full_name(resource["name"]) + suffix
+            replicas[shared] = max(int(resource["replicas"]), replicas.get(shared, 0))
+        fails = block.get("failRequestsGreaterThanOne")
+        return PluginConfig(name, strategy, fails, tuple(starmap(Replicas, replicas.items())))
     return PluginConfig(name)
 
 
-def _shared(path: Path, block: Mapping[str, Any]) -> tuple[bool | None, tuple[Replicas, ...]]:
-    """The option and the resources of a block. The plugin resets `rename` and `devices` (`disableResoureRenaming`)."""
-    from webhook.policy.placement.cluster_objects import Replicas
-
-    if len(block["resources"]) > MOST_RESOURCES:
-        raise RefusedError((*path, "resources"), f"more than {MOST_RESOURCES} resources")
-    suffix = RENAMED if block.get("renameByDefault") else ""
-    replicas: dict[str, int] = {}
-    for one in block["resources"]:
-        name = full_name(one["name"]) + suffix
-        replicas[name] = max(int(one["replicas"]), replicas.get(name, 0))
-    return block.get("failRequestsGreaterThanOne"), tuple(Replicas(*one) for one in replicas.items())
+_FIELDS: Final[Mapping[Literal["mps", "time-slicing"], str]] = {"mps": "mps", "time-slicing": "timeSlicing"}
+"""The fields by strategy. MPS takes precedence."""
 
 
-def _first(problems: Problems, version: str | None) -> Refusal | None:
-    """The first problem of a version; where it is unknown, the first one of all releases, or else of some."""
-    release = None if version is None else release_of(version)
-    of_some: Problem | None = None
-    for one in problems:
-        if release is None and one.releases:
-            of_some = of_some or one
-        elif release is None or one.since <= release < one.until:
-            return Refusal(one.path, one.problem, one.remedy, "")
-    return None if of_some is None else Refusal(of_some.path, of_some.problem, of_some.remedy, of_some.releases)
+class Held(NamedTuple):
+    """The value of a field, and its path in the document; None for an absent one."""
+
+    path: Path = ()
+    value: Any = None
 
 
-def _problems(value: object, held: dict[str, Held], mig_strategy: str | None) -> Problems:
-    """The problems of a document in the order of the loader. Its fields are added to those held."""
-    yield from read(value, held)
-    version = _value(held, "version")
+def _judged(value: object, mig_strategy: str | None) -> Mapping[str, Held]:
+    """The fields of a document. Raises RefusedError for the first value that the loader refuses."""
+    fields = read(value)
+    path, version = fields["version"]
     if version not in (None, "", "v1"):
-        problem = f'must be v1, not "{printable(as_text(version) or "", 48)}"'
-        yield Problem(held["version"].path, problem, "write version: v1")
-    yield from _of_flags(held, mig_strategy)
-    if _value(held, "channelIDs") not in (None, [], [0], [None]):
-        path, _, since = held["channelIDs"]
-        yield Problem(path, "must be [] or [0]", "write [0], or remove it", since)
-
-
-def _of_flags(held: Mapping[str, Held], mig_strategy: str | None) -> Problems:
-    """The problems of flags whose types are right (main.go, `validateFlags`)."""
-    yield from _unless_one_of(held, "deviceListStrategy", ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri"))
-    yield from _unless_one_of(held, "deviceIDStrategy", ("uuid", "index"))
-    yield from _unless_one_of(held, "sharedDevicesAllocationPolicy", ("distributed", "packed"))
+        text = str(version).lower() if isinstance(version, bool) else str(version)
+        raise RefusedError(path, f'must be v1, not "{printable(text, 48)}"', "write version: v1")
+    _require_one_of(fields["deviceListStrategy"], "envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
     if mig_strategy is not None:
-        held = {**held, "migStrategy": Held(_MIG, mig_strategy)}
-    if _value(held, "mps") is not None and _value(held, "migStrategy") == "mixed":
-        problem, remedy = "mixed is not supported with sharing.mps", "use single or none, or share by timeSlicing"
-        yield Problem(held["migStrategy"].path, problem, remedy)
-    yield from _unless_one_of(held, "deviceDiscoveryStrategy", ("auto", "nvml", "tegra"))
-    yield from _unless_one_of(held, "migStrategy", ("none", "single", "mixed"))
+        fields["migStrategy"] = Held(("flags", "migStrategy"), mig_strategy)
+    mig = fields["migStrategy"]
+    if fields["mps"].value is not None and mig.value == "mixed":
+        remedy = "use single or none, or share by timeSlicing"
+        raise RefusedError(mig.path, "mixed is not supported with sharing.mps", remedy)
+    _require_one_of(mig, "none", "single", "mixed")
+    return fields
 
 
-def _unless_one_of(held: Mapping[str, Held], name: str, known: tuple[str, ...]) -> Problems:
-    """A problem unless a flag has known values, or none."""
-    value = _value(held, name)
-    given = () if value is None else value if isinstance(value, list) else (value,)
-    wrong = next((one for one in given if (as_text(one) or "") not in known), _NONE_WRONG)
-    if wrong is not _NONE_WRONG:
-        path, _, since = held[name]
-        problem = f'must be {", ".join(known[:-1])} or {known[-1]}, not "{printable(as_text(wrong) or "", 24)}"'
-        yield Problem(path, problem, f"write {known[0]}, or another one of these", since)
+def _require_one_of(field: Held, *known: str) -> None:
+    """Raise RefusedError unless a flag has known values, or none (main.go, `validateFlags`)."""
+    path, value = field
+    for word in () if value is None else value if isinstance(value, list) else (value,):
+        if word not in known:
+            problem = f'must be {", ".join(known[:-1])} or {known[-1]}, not "{printable(word or "", 24)}"'
+            raise RefusedError(path, problem, f"write {known[0]}, or another one of these")
 
 
-_NONE_WRONG: Final = object()
+Check: TypeAlias = Callable[[Any, Path], None]
+"""Raises RefusedError for a value at a path."""
 
 
-def _value(held: Mapping[str, Held], name: str) -> Any:
-    found = held.get(name)
-    return None if found is None else found.value
+class Struct(NamedTuple):
+    """The fields of a mapping, or of each element of a list."""
+
+    fields: Mapping[str, Field]
+    is_exact: bool = False
+
+    def name_of(self, key: str) -> str | None:
+        """The field that a key stands for; None if it stands for none."""
+        if key in self.fields or self.is_exact:
+            return key if key in self.fields else None
+        return next((name for name in self.fields if folded(name) == folded(key)), None)
+
+
+class Field(NamedTuple):
+    """A field: the check of its value, or the fields of the struct that it holds.
+
+    The value of one without a check, or with a struct whose fields have none, is not judged.
+    """
+
+    check: Check | None = None
+    struct: Struct | None = None
+    since: int = FIRST
+
+
+def folded(name: str) -> str:
+    """A name in the case in which Go compares names of fields (encoding/json, `foldName`)."""
+    return name.replace("\u017f", "s").replace("\u212a", "k").lower()
+
+
+def _require(value: object, path: Path, wanted: str, types: type | tuple[type, ...]) -> None:
+    """Raise RefusedError unless a value is null or of one of these types."""
+    if value is None or isinstance(value, types):
+        return
+    remedy = f"write {wanted}, or remove it"
+    if wanted == "text" and not isinstance(value, (dict, list)):
+        remedy = "put it in quotes, or remove it"
+    elif wanted == "true or false" and isinstance(value, str):
+        remedy = f"write {wanted}, without quotes, or remove it"
+    raise RefusedError(path, f"must be {wanted}, not {type_of(value)}", remedy)
+
+
+_text = partial(_require, wanted="text", types=(str, int, float))
+"""Check text, which any scalar becomes."""
+
+_only_text = partial(_require, wanted="text", types=str)
+"""Check text that no other scalar becomes: in decoders of the plugin's own, and below `flags`.
+
+There, the struct that holds the fields is embedded, which the conversion does not follow.
+"""
+
+
+def _strategies(value: Any, path: Path) -> None:
+    """Check a text or a list of texts (flags.go, `deviceListStrategyFlag.UnmarshalJSON`)."""
+    _require(value, path, "text or a list of text", (str, list))
+    for index, word in enumerate(value if isinstance(value, list) else ()):
+        _only_text(word, (*path, index))
+
+
+def _block(value: Any, path: Path) -> None:
+    """Check a sharing block (replicas.go, `ReplicatedResources.UnmarshalJSON`)."""
+    _require(value, path, "a mapping", dict)
+    block: Mapping[str, Any] = value or {}
+    for name in ("renameByDefault", "failRequestsGreaterThanOne"):
+        _require(block.get(name), (*path, name), "true or false", bool)
+    resources = block.get("resources")
+    if resources is None or resources == []:
+        raise RefusedError(path, "must name at least one resource", "remove the block, or list a resource in it")
+    path = (*path, "resources")
+    _require(resources, path, "a list", list)
+    for index, resource in enumerate(resources):
+        _resource(resource, (*path, index))
+
+
+def _optional_block(value: Any, path: Path) -> None:
+    """Check a block to which Go has a pointer, so that a null stands for none."""
+    if value is not None:
+        _block(value, path)
+
+
+def _resource(value: Any, path: Path) -> None:
+    """Check one resource of a block (replicas.go, `ReplicatedResource.UnmarshalJSON`)."""
+    _require(value, path, "a mapping", dict)
+    resource: Mapping[str, Any] = value or {}
+    if "name" not in resource:
+        raise RefusedError(path, "name is missing", "add name: nvidia.com/gpu")
+    _resource_name(resource["name"], (*path, "name"), "write nvidia.com/gpu")
+    devices = resource.get("devices", "all")  # the plugin ignores them (`ReplicatedDevices.UnmarshalJSON`)
+    if not (devices == "all" or _is_integer(devices, low=1) or isinstance(devices, list)):
+        problem = 'must be "all", a number above 0, or a list of devices'
+        raise RefusedError((*path, "devices"), problem, "remove it")
+    if "replicas" not in resource:
+        raise RefusedError(path, "replicas is missing", "add replicas: 2, or more")
+    count, where = resource["replicas"], (*path, "replicas")
+    remedy = "set 2 or more, or remove the block to share nothing"
+    if count is not None and not _is_integer(count):
+        is_number = isinstance(count, (int, float)) and not isinstance(count, bool)
+        wanted = "a whole number of 64 bits" if is_number else f"a whole number, not {type_of(count)}"
+        raise RefusedError(where, f"must be {wanted}", remedy)
+    if (count or 0) < 2:
+        raise RefusedError(where, f"must be at least 2, not {int(count or 0)}", remedy)
+    if "rename" in resource:
+        _resource_name(resource["rename"], (*path, "rename"), "remove it")
+
+
+def _is_integer(value: Any, low: int = -(2**63)) -> bool:
+    """Whether a value is a number without a fraction, not below a bound, and of 64 bits."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and low <= value < 2**63 and value == int(value)
+
+
+PREFIX: Final = "nvidia.com/"
+_LONGEST_NAME: Final = 63
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+
+def full_name(name: str) -> str:
+    """A resource's name with its domain."""
+    return name if name.startswith(PREFIX) else PREFIX + name
+
+
+def _resource_name(value: Any, path: Path, remedy: str) -> None:
+    """Check a resource's name (resources.go, `NewResourceName`)."""
+    if not isinstance(value, str):
+        raise RefusedError(path, f"must be a resource's name, not {type_of(value)}", remedy)
+    name = full_name(value)
+    if len(name.encode()) > _LONGEST_NAME:
+        raise RefusedError(path, f"longer than {_LONGEST_NAME} characters, {PREFIX} included", remedy)
+    if not _SUBDOMAIN.fullmatch(name.removeprefix(PREFIX)):
+        raise RefusedError(path, f'not a resource\'s name: "{printable(name, 80)}"', remedy)
+
+
+def _fields(names: str, since: int = FIRST) -> dict[str, Field]:
+    """Fields that are known by name alone."""
+    return {name: Field(since=since) for name in names.split()}
+
+
+_RESOURCE: Final = Struct(_fields("name rename devices replicas"), is_exact=True)
+_BLOCK: Final = Struct(
+    _fields("renameByDefault failRequestsGreaterThanOne") | {"resources": Field(struct=_RESOURCE)}, is_exact=True
+)
+SHARING: Final = Struct({"timeSlicing": Field(_block, _BLOCK), "mps": Field(_optional_block, _BLOCK)})
+PLUGIN: Final = Struct(
+    _fields("passDeviceSpecs deviceIDStrategy cdiAnnotationPrefix nvidiaCTKPath containerDriverRoot")
+    | _fields("sharedDevicesAllocationPolicy", since=20)
+    | {"deviceListStrategy": Field(_strategies)}
+)
+GFD: Final = Struct(_fields("oneshot noTimestamp sleepInterval outputFile machineTypeFile"))
+FLAGS: Final = Struct(
+    _fields("mpsRoot nvidiaDriverRoot failOnInitError gdsEnabled mofedEnabled useNodeFeatureAPI")
+    | _fields("nvidiaDevRoot deviceDiscoveryStrategy", since=16)
+    | _fields("gdrcopyEnabled", since=18)
+    | {"migStrategy": Field(_only_text), "plugin": Field(struct=PLUGIN), "gfd": Field(struct=GFD)}
+)
+_PATTERN: Final = Struct(_fields("pattern name"), is_exact=True)
+ROOT: Final = Struct(
+    {
+        "version": Field(_text),
+        "flags": Field(struct=FLAGS),
+        "resources": Field(struct=Struct(dict.fromkeys(("gpus", "mig"), Field(struct=_PATTERN)))),
+        "sharing": Field(struct=SHARING),
+        "imex": Field(struct=Struct(_fields("channelIDs required", since=17)), since=17),
+    }
+)
+_JUDGED: Final = (FLAGS, PLUGIN, SHARING)
+"""The structs with fields whose values are checked."""
+
+
+def read(value: Any, struct: Struct = ROOT, path: Path = ()) -> defaultdict[str, Held]:
+    """The fields of a document whose values are checked. Of a field given twice, the last one counts.
+
+    Raises RefusedError for the first wrong value in the order in which Go decodes: that of JSON, whose keys the
+    conversion from YAML sorts.
+    """
+    _require(value, path, "a mapping", dict)
+    fields = defaultdict[str, Held](Held)
+    for key in sorted(value or ()):
+        name = struct.name_of(key)
+        if name is None:
+            continue
+        field, here = struct.fields[name], (*path, key)
+        if field.check is not None:
+            fields[name] = Held(here, value[key])
+            field.check(value[key], here)
+        elif field.struct in _JUDGED:
+            fields.update(read(value[key], field.struct, here))
+    return fields

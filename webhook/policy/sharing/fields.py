@@ -1,15 +1,15 @@
-"""Fields of a document that the plugin ignores, and which documents are configurations of it."""
+"""Which documents are configurations of the device plugin, and their fields that the plugin ignores."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
+from functools import cache
+from typing import Any, Final, TypeGuard
 
-from webhook.policy.messages import is_one_edit_away
-from webhook.policy.sharing.problems import NEWEST, release_of
-from webhook.policy.sharing.schema import FLAGS, GFD, PLUGIN, ROOT, SHARING, Struct, folded
-from webhook.policy.verdict import Path
+from webhook.policy.messages import is_one_edit_away, message
+from webhook.policy.sharing.config import FLAGS, GFD, NEWEST, PLUGIN, ROOT, SHARING, Struct, folded, release_of
+from webhook.policy.verdict import Path, Violation
 
 _HOME: Final[Mapping[str, str]] = {
     **dict.fromkeys(SHARING.fields, "sharing"),
@@ -21,33 +21,24 @@ _HOME: Final[Mapping[str, str]] = {
 """Where fields belong that users often put elsewhere."""
 
 
-class Ignored(NamedTuple):
-    """A field that the plugin does not know at its place, and what to do about it."""
-
-    path: Path
-    name: str
-    remedy: str
-
-
-_Held: TypeAlias = "list[tuple[Path, Any, Struct]]"
-
-
-def ignored(value: object, version: str | None = None) -> Iterator[Ignored]:
-    """The fields of a document that the plugin ignores, level by level: all releases, or a known version."""
+def ignored(value: object, version: str | None = None) -> Iterator[Violation]:
+    """A violation for each field that the plugin ignores, level by level: all releases, or a known version."""
     release = NEWEST if version is None else release_of(version)
-    pending: _Held = [((), value, ROOT)]
-    for path, held, struct in pending:
-        if isinstance(held, list):
-            pending += [((*path, index), item, struct) for index, item in enumerate(held) if isinstance(item, dict)]
+    pending: list[tuple[Path, Any, Struct]] = [((), value, ROOT)]
+    for path, fields, struct in pending:
+        if isinstance(fields, list):
+            pending += [((*path, index), item, struct) for index, item in enumerate(fields) if isinstance(item, dict)]
             continue
-        for key, inner in held.items() if isinstance(held, dict) else ():
+        for key, inner in fields.items() if isinstance(fields, dict) else ():
             name, here = struct.name_of(key), (*path, key)
-            if name is None:
-                yield Ignored(here, key, _remedy(key, struct))
-            elif (field := struct.fields[name]).since > release:
-                yield Ignored(here, key, f"run v0.{field.since} or newer, or remove it")
-            elif field.struct is not None:
-                pending.append((here, inner, field.struct))
+            field = None if name is None else struct.fields[name]
+            if field is not None and field.since <= release:
+                if field.struct is not None:
+                    pending.append((here, inner, field.struct))
+                continue
+            problem = message("the device plugin has no field {} here, and ignores it", key)
+            newer = f"run v0.{field.since} or newer, or remove it" if field is not None else _remedy(key, struct)
+            yield Violation(here, problem, newer)
 
 
 _LONGEST: Final = 40
@@ -65,10 +56,12 @@ def _remedy(key: str, struct: Struct) -> str:
     return "remove it"
 
 
-def member(held: object, name: str) -> tuple[str, Any] | None:
+def member(fields: object, name: str) -> tuple[str, Any] | None:
     """The key and the value of a struct's field; None where it is absent. Of a field given twice, Go uses the last."""
-    keys = [key for key in held if folded(key) == folded(name)] if isinstance(held, dict) else []
-    return (max(keys), held[max(keys)]) if isinstance(held, dict) and keys else None
+    if not isinstance(fields, dict):
+        return None
+    key = max((key for key in fields if folded(key) == folded(name)), default=None)
+    return None if key is None else (key, fields[key])
 
 
 _VERSION: Final = re.compile("v[0-9]")
@@ -99,22 +92,49 @@ def is_configuration_beside(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def _shares(sharing: object, *, is_certain: bool) -> bool:
-    """Whether the value of `sharing` is that of the plugin. Other programs have `mps` there, too."""
-    if member(sharing, "timeSlicing"):
-        return True
+    """Whether the value of `sharing` is that of the plugin. Other programs have `mps` there, too.
+
+    They have no field of a sharing block in it, in any case, or of one of its resources.
+    """
     mps = member(sharing, "mps")
-    if mps and (is_certain or _has_fields(mps[1])):
+    names = ("renameByDefault", "failRequestsGreaterThanOne", "resources", "replicas")
+    if member(sharing, "timeSlicing") or (mps and (is_certain or any(member(mps[1], name) for name in names))):
         return True
     return isinstance(sharing, dict) and any(map(_is_block, sharing.values()))
-
-
-def _has_fields(value: object) -> bool:
-    """Whether a mapping has a field of a sharing block, in any case, or one of its resources."""
-    names = ("renameByDefault", "failRequestsGreaterThanOne", "resources", "replicas")
-    return any(member(value, name) for name in names)
 
 
 def _is_block(value: object) -> bool:
     """Whether a mapping that stands at a wrong place, or has a wrong name, is a sharing block."""
     resources = value.get("resources") if isinstance(value, dict) else None
-    return isinstance(resources, list) and any(member(one, "replicas") for one in resources)
+    return isinstance(resources, list) and any(member(resource, "replicas") for resource in resources)
+
+
+_COLON: Final = rb"""\\?["']?\s*:"""
+
+
+@cache
+def _key(name: bytes) -> re.Pattern[bytes]:
+    """The key of a name in lower case, which no letter precedes but that of a line break in a text of JSON.
+
+    It may be one of YAML, of JSON, or of either in a text of JSON. The name comes first, because a search for a fixed
+    start is fast. Most runs need no such pattern.
+    """
+    return re.compile(name + rb"(?:(?<![a-z]" + name + rb")|(?<=\\n" + name + rb"))" + _COLON)
+
+
+def may_be_configuration(data: bytes) -> bool:
+    """Whether bytes have the fields by which a configuration is known: those of sharing, or flags and a version.
+
+    Most manifests have none. A search for fixed words in lower case is ten times as fast as a pattern for any case.
+    """
+    lower = data.lower()
+    if any(name in lower and _key(name).search(lower) for name in (b"sharing", b"timeslicing", b"mps")):
+        return True
+    if b"flags" not in lower or _key(b"flags").search(lower) is None:
+        return False
+    return re.search(_key(b"version").pattern + rb"""\s*\\?["']?v[0-9]""", lower) is not None
+
+
+def seems_to_share(text: str) -> bool:
+    """Whether a line of a text that is not read opens a sharing block."""
+    return re.search(r"^[ \t]*+(?:mps|timeSlicing)[ \t]*+:", text, re.MULTILINE | re.IGNORECASE) is not None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from webhook.policy.pods.pod import APP, INIT
@@ -36,21 +38,41 @@ Condition = Callable[[Members, Path], bool]
 """Whether something is true of the pod at a path of an object."""
 
 
+@lru_cache(maxsize=1024)
+def steps(path: str) -> PathPattern:
+    """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
+    return tuple(step for step in path.replace("[*]", ".[*]").split(".") if step)
+
+
+def repeats(step: str | int) -> bool:
+    """Whether a step of a pattern leads to all elements or members of what is there."""
+    return step in _REPEATED
+
+
+def written(path: Path) -> str:
+    """Steps as settings write them, the inverse of `steps`; the index of a list, too."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else step if step == EVERY else f".{step}"
+    return text.removeprefix(".")
+
+
 class Containers(NamedTuple):
-    """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT.
+    """Containers of an assembled pod: the path to them from its place, their form, and APP or INIT.
 
     Only the last step can be EVERY. `name` is the one that the controller gives a container, whatever the object says.
     `template` leads to a step template whose amounts they inherit.
     """
 
-    steps: PathPattern
+    path: str
     form: Form = "container"
     kind: str = APP
     name: str = ""
-    template: PathPattern | None = None
+    template: str = ""
 
 
-CONTAINERS = (Containers(("initContainers", EVERY), kind=INIT), Containers(("containers", EVERY)))
+INIT_CONTAINERS = Containers("initContainers[*]", kind=INIT)
+CONTAINERS = (INIT_CONTAINERS, Containers("containers[*]"))
 """The containers of a PodSpec."""
 
 
@@ -63,23 +85,21 @@ class Assembly(NamedTuple):
     """
 
     parts: tuple[Containers, ...]
-    around: tuple[PathPattern, ...] = ()
+    around: tuple[str, ...] = ()
 
     @property
-    def requests(self) -> tuple[tuple[PathPattern, Form], ...]:
-        """The steps from the place of the pod to all that may ask for resources, each with its form."""
-        templates = ((part.template, part.form) for part in self.parts if part.template is not None)
-        own = ((part.steps, part.form) for part in self.parts if part.form != "dynamo")
-        merged = (
-            ((*part.steps, *steps), form) for part in self.parts if part.form == "dynamo" for steps, form in _MERGED
-        )
-        return (*own, *merged, *templates)
+    def requests(self) -> Iterator[tuple[str, Form]]:
+        """The paths from the place of the pod to all that may ask for resources, each with its form."""
+        yield from ((part.path, part.form) for part in self.parts if part.form != "dynamo")
+        for part in self.parts:
+            yield from _OF_DYNAMO if part.form == "dynamo" else ()
+            yield from ((part.template, part.form),) if part.template else ()
 
 
-_MERGED: tuple[tuple[PathPattern, Form], ...] = (
-    (("extraPodSpec", "mainContainer"), "container"),
-    (("resources", "limits"), "gpus"),
-    (("resources", "requests"), "gpus"),
+_OF_DYNAMO: tuple[tuple[str, Form], ...] = (
+    ("extraPodSpec.mainContainer", "container"),
+    ("resources.limits", "gpus"),
+    ("resources.requests", "gpus"),
 )
 """What may ask for the resources of a service of Dynamo."""
 
@@ -109,24 +129,33 @@ class PodPath:
     """A path to pods inside an object.
 
     `group` names the group of pods that work together, within the object; a pod without a group works alone, and so
-    does one that does not meet `works_together`. Each element at which the steps of `apart` end has a group of its own.
-    `count` is how many pods of one group are made from a template. `hides_shared_memory`: the controller mounts a
-    volume at `/dev/shm` into the first container. `renders`: the controller replaces placeholders in texts of the
-    template before it makes pods. It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939,
-    tektoncd/pipeline#4080). `ranks`: every pod that asks for a GPU is a rank, or several, of one job that communicates
-    through NCCL. `is_unused`: the controller makes no pods of this place, whatever it holds.
+    does one that does not meet `works_together`. `apart`: each element of the first list or mapping of the path has a
+    group of its own. `count` is how many pods of one group are made from a template. `hides_shared_memory`: the
+    controller mounts a volume at `/dev/shm` into the first container. `renders`: the controller replaces placeholders
+    in texts of the template before it makes pods. It reads no placeholder in an amount of a resource
+    (argoproj/argo-workflows#6939, tektoncd/pipeline#4080). `ranks`: every pod that asks for a GPU is a rank, or
+    several, of one job that communicates through NCCL. `is_unused`: the controller makes no pods of this place,
+    whatever it holds.
     """
 
-    steps: PathPattern
+    path: str
     holds: Whole | Assembly = "template"
     group: str = ""
     works_together: Condition = always
-    apart: PathPattern = ()
+    apart: bool = False
     count: PodCount = one
     hides_shared_memory: Condition = never
     renders: bool = False
     ranks: bool = False
     is_unused: Condition = never
+
+    @property
+    def steps(self) -> PathPattern:
+        return steps(self.path)
+
+    def group_of(self, path: Path) -> Path:
+        """What the paths to the pods of one group have in common, from one of them."""
+        return path[: next((end for end, step in enumerate(self.steps, 1) if repeats(step)), 0)] if self.apart else ()
 
     def meets(self, other: PodPath) -> bool:
         """Whether both can lead to the same node, or one to the containers in the pods of the other."""
@@ -145,24 +174,6 @@ class PodPath:
 
 _WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
 """The steps from a pod spec to itself and to its containers."""
-
-
-def steps(path: str) -> PathPattern:
-    """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
-    return tuple(step for step in path.replace("[*]", ".[*]").split(".") if step)
-
-
-def repeats(step: str | int) -> bool:
-    """Whether a step of a pattern leads to all elements or members of what is there."""
-    return step in _REPEATED
-
-
-def written(path: Path) -> str:
-    """Steps as settings write them, the inverse of `steps`; the index of a list, too."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else step if step == EVERY else f".{step}"
-    return text.removeprefix(".")
 
 
 def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[Path, Members]]:
@@ -194,19 +205,20 @@ def at(node: Any, path: Path) -> Any:
     return node
 
 
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
 """The greatest number that a field with a number of pods holds: each is an int32."""
 
 
-def stated(value: object, default: int | None = None) -> int | None:
-    """The number of pods that a field states: the default if it is absent or null, None if it is no such number.
+def number(node: Any, field: str, default: int | None = None) -> int | None:
+    """The number of pods that a field below a node states: the default if it is absent or null.
 
-    Text or a negative number makes the count unknown: it never fails, since the API server rejects such an object, or
-    the controller does.
+    Text or a negative number makes the count unknown, None: it never fails, since the API server rejects such an
+    object, or the controller does.
     """
+    value = at(node, steps(field))
     if value is None:
         return default
-    return value if type(value) is int and 0 <= value <= _MOST else None
+    return value if type(value) is int and 0 <= value <= MOST else None
 
 
 def product(*factors: int | None) -> int | None:
@@ -219,14 +231,40 @@ def product(*factors: int | None) -> int | None:
     return result
 
 
-def replicas(default: int) -> PodCount:
-    """The count that `replicas` beside the template states. The docstring of the count is on the reference page."""
+def counted(field: str, default: int | None = None, *, up: int = 1, unless: str = "", alone: bool = False) -> PodCount:
+    """The count that a field states, from the mapping `up` steps above the pod. Its docstring is on the reference page.
+
+    It is unknown if the object sets the field at the path `unless`. `alone`: it is 1 without the first step.
+    """
+    first, *_ = steps(field)
 
     def count(manifest: Members, path: Path) -> int | None:
-        return stated(at(manifest, (*path[:-1], "replicas")), default)
+        holder = at(manifest, path[: len(path) - up])
+        if unless and at(manifest, steps(unless)) not in (None, False):
+            return None
+        return 1 if alone and at(holder, (first,)) is None else number(holder, field, default)
 
-    count.__doc__ = f"The pods of a template: `replicas`, {default} by default."
+    otherwise = "" if default is None else f", {default} by default"
+    count.__doc__ = f"The pods of a template: `{field}`{f', 1 without `{first}`' if alone else otherwise}."
     return count
+
+
+def sets(*paths: str) -> Condition:
+    """The condition that an object sets a field at one of these paths."""
+
+    def condition(manifest: Members, _path: Path) -> bool:
+        for path in paths:
+            values: list[Any] = [manifest]
+            for step in steps(path):
+                every = [
+                    value if step == EVERY and isinstance(value, list) else [at(value, (step,))] for value in values
+                ]
+                values = list(chain.from_iterable(every))
+            if any(values):
+                return True
+        return False
+
+    return condition
 
 
 def of_job(manifest: Members, path: Path) -> int | None:
@@ -235,6 +273,6 @@ def of_job(manifest: Members, path: Path) -> int | None:
     Source: kubernetes/kubernetes, `pkg/controller/job/job_controller.go`; `parallelism` is 1 by default.
     """
     spec = at(manifest, path[:-1])
-    parallelism = stated(at(spec, ("parallelism",)), 1)
-    completions = stated(at(spec, ("completions",)), parallelism)
+    parallelism = number(spec, "parallelism", 1)
+    completions = number(spec, "completions", parallelism)
     return None if parallelism is None or completions is None else min(parallelism, completions)

@@ -1,4 +1,4 @@
-"""The formats of `check -o`: the registry here, and one module for each, imported when it is chosen."""
+"""The formats of `check -o`: one module for each, which is imported when it is chosen."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ class CheckFormat(Enum):
 
     TEXT = "text"
     JSON = "json"
-    YAML = "yaml"
     JUNIT = "junit"
     SARIF = "sarif"
     GITHUB = "github"
-    GITLAB = "gitlab"
-    NAME = "name"
 
     @property
     def is_for_people(self) -> bool:
@@ -35,10 +32,6 @@ class CheckFormat(Enum):
                 from webhook.report.check.json import JsonWriter
 
                 return JsonWriter()
-            case CheckFormat.YAML:
-                from webhook.report.check.yaml import YamlWriter
-
-                return YamlWriter()
             case CheckFormat.JUNIT:
                 from webhook.report.check.junit import JunitWriter
 
@@ -51,13 +44,5 @@ class CheckFormat(Enum):
                 from webhook.report.check.github import GithubWriter
 
                 return GithubWriter(page)
-            case CheckFormat.GITLAB:
-                from webhook.report.check.gitlab import GitlabWriter
-
-                return GitlabWriter(page.tree)
-            case CheckFormat.NAME:
-                from webhook.report.check.name import NameWriter
-
-                return NameWriter(page.fail_on)
             case _:
                 assert_never(self)

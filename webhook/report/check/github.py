@@ -33,12 +33,12 @@ class GithubWriter:
             case Result():
                 return "".join(
                     self._command(
-                        _COMMANDS[one.finding.severity],
-                        {"file": file, "line": one.line, "col": one.column},
-                        one.finding.code,
-                        f"{one.finding.message} ({entry.subject}); {one.finding.remedy}",
+                        _COMMANDS[finding.severity],
+                        {"file": file, "line": finding.line, "col": finding.column},
+                        finding.code,
+                        f"{finding.message} ({entry.subject}); {finding.remedy}",
                     )
-                    for one in entry.findings
+                    for finding in entry.findings
                 )
             case Diagnostic():
                 place = {"line": entry.line, "col": entry.column} if entry.line else {}
@@ -51,8 +51,7 @@ class GithubWriter:
 
     def end(self, tally: Tally) -> str:
         """Return what is read as facts, and the summary. It says so if GitHub leaves out annotations."""
-        facts = () if tally.evidence is None else tally.evidence.lines()
-        said = "".join(self._command("notice", {}, _TITLE, line) for line in facts)
+        said = "".join(self._command("notice", {}, _TITLE, line) for line in tally.evidence.lines())
         unread = f"; {tally.unread}" if tally.unread else ""
         cut = [name for name, count in self._written.items() if count > _SHOWN]
         shown = " and ".join(f"the first {_SHOWN} {name}s" for name in cut)
@@ -62,13 +61,10 @@ class GithubWriter:
     def _command(self, name: str, place: dict[str, object], title: str, message: str) -> str:
         self._written[name] += 1
         properties = {**place, "title": title}
-        written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        values = {key: _data(printable(value, LINE)) for key, value in properties.items()}
+        written = ",".join(f"{key}={value.replace(':', '%3A').replace(',', '%2C')}" for key, value in values.items())
         return f"::{name} {written}::{_data(printable(message, LINE))}\n"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(value: object) -> str:
-    return _data(printable(value, LINE)).replace(":", "%3A").replace(",", "%2C")

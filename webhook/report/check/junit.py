@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Decision, Severity
-from webhook.report.model import SKIPPED, Entry, Located, Result
+from webhook.report.model import SKIPPED, Entry, LocatedFinding, Result
 from webhook.report.tally import Tally, further
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="gpushare-webhook">\n'
@@ -83,25 +83,25 @@ def _of_result(result: Result) -> _Case:
     if result.decision == SKIPPED:
         return _Case(name, "skipped", _element("skipped", "skipped", result.reason))
     is_denied = result.decision == Decision.DENIED.label
-    denying = [one for one in result.findings if is_denied and one.finding.severity is Severity.DENY]
-    others = [one for one in result.findings if one not in denying]
+    denying = [finding for finding in result.findings if is_denied and finding.severity is Severity.DENY]
+    others = [finding for finding in result.findings if finding not in denying]
     notes = [*_lines(result, others), *further(result), *([result.reason] if result.reason else [])]
     output = f"<system-out>{_text(notes)}</system-out>" if notes else ""
     return _Case(name, "failures", _failure(result, denying) + output) if is_denied else _Case(name, "", output)
 
 
-def _failure(result: Result, denying: Sequence[Located]) -> str:
+def _failure(result: Result, denying: Sequence[LocatedFinding]) -> str:
     if not denying:
         return _element("failure", "denied", "denied by findings that are not listed")
     first = denying[0]
     more = f" (and {len(denying) - 1} more)" if len(denying) > 1 else ""
-    return _element("failure", first.finding.code, f"{first.finding.message}{more}", *_lines(result, denying))
+    return _element("failure", first.code, f"{first.message}{more}", *_lines(result, denying))
 
 
-def _lines(result: Result, findings: Iterable[Located]) -> Iterable[str]:
+def _lines(result: Result, findings: Iterable[LocatedFinding]) -> Iterable[str]:
     for located in findings:
-        yield f"{located.at(result.file)}: {located.finding.severity.label} {located}"
-        yield f"    remedy: {located.finding.remedy}"
+        yield f"{located.at(result.file)}: {located.severity.label} {located}"
+        yield f"    remedy: {located.remedy}"
 
 
 def _element(tag: str, kind: str, message: str, *lines: str) -> str:

@@ -21,7 +21,7 @@ from webhook.policy.verdict import Severity
 from webhook.report.data import JsonItems, json_text
 from webhook.report.explanation import explanation, sections
 from webhook.report.fingerprint import Fingerprints
-from webhook.report.model import Entry, Located, Result, TextEdit
+from webhook.report.model import Entry, LocatedFinding, Result, filled
 from webhook.report.tally import Tally, assumption
 from webhook.report.writer import ANYWHERE, SourceTree
 
@@ -63,8 +63,8 @@ class SarifWriter:
 
     def end(self, tally: Tally) -> str:
         notifications = [*self._notifications, *self._cuts()]
-        facts = () if tally.evidence is None else tally.evidence.lines()
-        notifications += [_note(text) for text in (*facts, assumption(tally)) if text]
+        notes = (*tally.evidence.lines(), assumption(tally))
+        notifications += [{"level": "note", "message": {"text": _plain(text)}} for text in notes if text]
         invocation = {"executionSuccessful": not tally.errors, "toolExecutionNotifications": notifications}
         rest = {"invocations": [invocation], "properties": {"summary": tally.summary()}}
         members = json_text(rest).removeprefix("{\n").removesuffix("\n}\n")
@@ -97,8 +97,7 @@ def _head() -> str:
     return report[: report.rindex("[") + 1]
 
 
-def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> dict[str, Any]:
-    finding = located.finding
+def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTree) -> dict[str, Any]:
     rule = {"ruleIndex": _INDEX[finding.code]} if finding.code in _INDEX else {}
     return {
         "ruleId": finding.code,
@@ -107,36 +106,41 @@ def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> 
         "message": {"text": _plain(f"{finding.message} ({result.subject}); {finding.remedy}")},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": _artifact(result.file, tree), **_regions(located)},
-                "logicalLocations": [_logical(result, located)],
+                "physicalLocation": {"artifactLocation": _artifact(result.file, tree), **_regions(finding)},
+                "logicalLocations": [_logical(result, finding)],
             }
         ],
         "partialFingerprints": {"gpushareWebhook/v1": digest},
-        **({"fixes": [_fix(result, located, tree)]} if located.fix else {}),
+        **filled(fixes=[_fix(result, finding, tree)] if finding.edits else []),
         "properties": {
             "remedy": finding.remedy,
             "decision": result.decision,
-            **({"source": result.source} if result.source else {}),
+            **filled(source=result.source),
         },
     }
 
 
-def _fix(result: Result, located: Located, tree: SourceTree) -> dict[str, Any]:
-    changes = [f"set {dotted(edit.path)} to {json.dumps(edit.value)}" for edit in located.fix]
+def _fix(result: Result, finding: LocatedFinding, tree: SourceTree) -> dict[str, Any]:
+    changes = [f"set {dotted(edit.path)} to {json.dumps(edit.value)}" for edit in finding.edits]
     return {
         "description": {"text": _plain(" and ".join(changes))},
         "artifactChanges": [
             {
                 "artifactLocation": _artifact(result.file, tree),
-                "replacements": [_replacement(edit) for edit in located.fix],
+                "replacements": [
+                    {
+                        "deletedRegion": {
+                            "startLine": edit.line,
+                            "startColumn": edit.column,
+                            "endColumn": edit.column + edit.length,
+                        },
+                        "insertedContent": {"text": edit.text},
+                    }
+                    for edit in finding.edits
+                ],
             }
         ],
     }
-
-
-def _replacement(edit: TextEdit) -> dict[str, Any]:
-    region = {"startLine": edit.line, "startColumn": edit.column, "endColumn": edit.column + edit.length}
-    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
 def _plain(text: str) -> str:
@@ -149,33 +153,29 @@ def _artifact(file: str, tree: SourceTree) -> dict[str, str]:
     return {"uri": f"file://{path}"} if path.startswith("/") else {"uri": path, "uriBaseId": _BASE}
 
 
-def _regions(located: Located) -> dict[str, Any]:
+def _regions(finding: LocatedFinding) -> dict[str, Any]:
     """Return the region of the value, up to its end if that is known, and the line around it."""
-    text, first = located.excerpt
-    start = {"startLine": max(located.line, 1), "startColumn": max(located.column, 1)}
+    text, first = finding.excerpt
+    start = {"startLine": max(finding.line, 1), "startColumn": max(finding.column, 1)}
     region: dict[str, Any] = dict(start)
-    if located.length:
-        begin = located.column - first
-        region["endColumn"] = located.column + located.length
-        region["snippet"] = {"text": text[begin : begin + located.length]}
+    if finding.length:
+        begin = finding.column - first
+        region["endColumn"] = finding.column + finding.length
+        region["snippet"] = {"text": text[begin : begin + finding.length]}
     if not text:
         return {"region": region}
     context = {"startLine": start["startLine"], "startColumn": first, "endColumn": first + len(text)}
     return {"region": region, "contextRegion": {**context, "snippet": {"text": text}}}
 
 
-def _logical(result: Result, located: Located) -> dict[str, str]:
+def _logical(result: Result, finding: LocatedFinding) -> dict[str, str]:
     subject = result.subject
     object_name = f"{subject.api_version}/{subject.kind}/{subject.namespace}/{subject.name}"
     return {
         "name": subject.name or subject.kind,
         "kind": "object",
-        "fullyQualifiedName": f"{object_name}#{located.pointer}",
+        "fullyQualifiedName": f"{object_name}#{finding.pointer}",
     }
-
-
-def _note(text: str) -> dict[str, Any]:
-    return {"level": "note", "message": {"text": _plain(text)}}
 
 
 def _notification(error: Diagnostic, tree: SourceTree) -> dict[str, Any]:

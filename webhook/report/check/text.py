@@ -12,7 +12,7 @@ from webhook.policy.messages import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Finding, Severity
 from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
-from webhook.report.model import SKIPPED, Entry, Located, Result, Suppressor
+from webhook.report.model import SKIPPED, Entry, LocatedFinding, Result, Suppressor
 from webhook.report.tally import Tally, assumption, further, is_of_another_kind, summary
 from webhook.report.writer import PLAIN, Page
 
@@ -48,9 +48,10 @@ class TextWriter:
             return ""
         self._omitted += sum(entry.omitted.values())
         if not entry.findings and entry.reason and entry.decision != SKIPPED:
-            self._count(entry.reason)
+            is_listed = entry.reason in self._reasons or len(self._reasons) < _REASONS
+            self._reasons[entry.reason if is_listed else "with other notes"] += 1
         for located in entry.findings:
-            self._remedies.add(located.finding)
+            self._remedies.add(located)
         return self._written(_result(entry, self._page))
 
     def end(self, tally: Tally) -> str:
@@ -61,18 +62,13 @@ class TextWriter:
         self._has_lines |= bool(text)
         return text
 
-    def _count(self, reason: str) -> None:
-        is_listed = reason in self._reasons or len(self._reasons) < _REASONS
-        self._reasons[reason if is_listed else "with other notes"] += 1
-
     def _end(self, tally: Tally) -> Iterator[str]:
-        width = self._page.width
         if self._has_lines:
             yield ""
         if remedies := list(self._remedies.listed()):
-            yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
+            yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", self._page.width)
             for code, remedy in remedies:
-                yield from hanging(f"  {code}", printable(remedy, LINE), width, _INDENT)
+                yield from _hanging(f"  {code}", remedy, self._page)
             yield ""
         if self._commands:
             yield "To check what is not read:"
@@ -80,8 +76,8 @@ class TextWriter:
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
         for line in (*_notes(tally, self._omitted, self._reasons), f"{summary(tally)}{settings}", assumption(tally)):
-            first, _, rest = printable(line, LINE).partition(" ")
-            yield from hanging(first, rest, width, _INDENT) if line else ()
+            first, _, rest = line.partition(" ")
+            yield from _hanging(first, rest, self._page) if line else ()
 
 
 class QuietWriter:
@@ -99,7 +95,7 @@ class QuietWriter:
         fail_on = self._page.fail_on
         if entry.decision == SKIPPED and self._fails(entry):
             return _joined(_about(entry, entry.reason, self._page))
-        failing = [located for located in entry.findings if fail_on.shows(located.finding.severity)]
+        failing = [located for located in entry.findings if fail_on.shows(located.severity)]
         if failing or not self._fails(entry):
             return _joined(line for located in _by_place(failing) for line in _finding(entry, located, self._page))
         return _joined(line for text in further(entry) for line in _about(entry, text, self._page))
@@ -111,6 +107,11 @@ class QuietWriter:
         return ""
 
 
+def _hanging(head: str, text: object, page: Page) -> Iterator[str]:
+    """Yield the lines of a text after a head that is never broken. Both are sanitised."""
+    return hanging(printable(head, LINE), printable(text, LINE), page.width, _INDENT)
+
+
 def _joined(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
@@ -118,10 +119,10 @@ def _joined(lines: Iterable[str]) -> str:
 def _unread(entry: Unread, page: Page) -> Iterator[str]:
     """Return the lines for a file or folder that fails the run; the summary counts the others."""
     if entry.may_hide and page.fail_on.counts_unread:
-        yield from hanging(printable(f"{entry.file}:", LINE), f"not read: {entry.reason}", page.width, _INDENT)
+        yield from _hanging(f"{entry.file}:", f"not read: {entry.reason}", page)
 
 
-def _by_place(findings: Iterable[Located]) -> list[Located]:
+def _by_place(findings: Iterable[LocatedFinding]) -> list[LocatedFinding]:
     """Return findings in the order of the file, as compilers report them; those of one place stay in that of codes.
 
     Those about a mapping or list with lines of its own are reported at its key.
@@ -129,7 +130,7 @@ def _by_place(findings: Iterable[Located]) -> list[Located]:
     return sorted(map(_at_key, findings), key=lambda located: (located.line, located.column))
 
 
-def _at_key(located: Located) -> Located:
+def _at_key(located: LocatedFinding) -> LocatedFinding:
     if located.key is None:
         return located
     (line, column), excerpt = located.key
@@ -144,13 +145,12 @@ def _result(result: Result, page: Page) -> Iterator[str]:
     for text in further(result):
         yield from _about(result, text, page)
     for note in result.notes:
-        place = printable(f"{note.file}:{note.line}:{note.column}:", LINE)
-        yield from hanging(place, printable(note.message, LINE), page.width, _INDENT)
+        yield from _hanging(f"{note.file}:{note.line}:{note.column}:", note.message, page)
 
 
-def _finding(result: Result, located: Located, page: Page) -> Iterator[str]:
+def _finding(result: Result, located: LocatedFinding, page: Page) -> Iterator[str]:
     """Yield the lines of a finding. Only the position, which programs parse, may be wider than the page."""
-    severity = located.finding.severity
+    severity = located.severity
     place, label, colour = located.at(result.file), severity.label, _COLOURS[severity]
     head = f"{place}: {label}"
     first, *more = hanging(head, str(located), page.width, _INDENT)
@@ -169,7 +169,7 @@ _TAB = "    "
 _ELLIPSIS = "…"
 
 
-def _pointed(located: Located, page: Page, colour: str) -> Iterator[str]:
+def _pointed(located: LocatedFinding, page: Page, colour: str) -> Iterator[str]:
     """Yield the source line of a finding and carets under the value, if it is one; nothing if the line is unknown.
 
     Of a line that does not fit, the part around the value is shown. A character that is not printable becomes `?`, and
@@ -207,8 +207,7 @@ def _window(widths: list[int], at: int, room: int, *, is_whole: bool) -> tuple[i
 
 
 def _about(result: Result, text: str, page: Page) -> Iterator[str]:
-    place = printable(f"{result.file}:{result.line}:", LINE)
-    yield from hanging(place, printable(f"{result.subject}: {text}", LINE), page.width, _INDENT)
+    return _hanging(f"{result.file}:{result.line}:", f"{result.subject}: {text}", page)
 
 
 def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
@@ -221,16 +220,13 @@ def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
         yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
         yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
-    if count := tally.suppressed_by(Suppressor.ANNOTATION):
-        yield f"{counted(count, 'finding')} suppressed by annotations of pods, here and in the cluster"
-    if count := tally.suppressed_by(Suppressor.COMMENT):
+    if count := tally.suppressed[Suppressor.COMMENT]:
         yield f"{counted(count, 'finding')} suppressed by comments, which the cluster does not read"
     if tally.baseline is not None:
-        yield from _of_baseline(tally.baseline, tally.suppressed_by(Suppressor.BASELINE))
+        yield from _of_baseline(tally.baseline, tally.suppressed[Suppressor.BASELINE])
     if tally.selection.options:
         yield str(tally.selection)
-    if tally.evidence is not None:
-        yield from tally.evidence.lines()
+    yield from tally.evidence.lines()
 
 
 _MOST_STALE = 10
@@ -246,7 +242,7 @@ def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
     if stale:
         entries = "1 entry" if len(stale) == 1 else f"{len(stale)} entries"
         yield f"{entries} of {file} no longer occur{'s' if len(stale) == 1 else ''}; write the baseline again:"
-        yield from (f"    {one}" for one in stale[:_MOST_STALE])
+        yield from (f"    {key}" for key in stale[:_MOST_STALE])
         if len(stale) > _MOST_STALE:
             yield f"    and {len(stale) - _MOST_STALE} more"
 

@@ -9,7 +9,7 @@ from webhook.report.mutate.diff import DiffWriter
 from webhook.report.mutate.json import JsonMutations
 from webhook.report.mutate.patch import PatchWriter
 from webhook.report.mutate.yaml import YamlMutations
-from webhook.report.mutation_writer import Destination, MutationWriter
+from webhook.report.mutation import Destination, MutationWriter
 
 
 class MutateFormat(Enum):

@@ -10,14 +10,14 @@ from __future__ import annotations
 import io
 import posixpath
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
-from webhook.report.file_writer import FileWriter, is_command, is_printable
-from webhook.report.mutation_writer import Destination, Medium, Mutation
+from webhook.report.mutation import Destination, FileWriter, Medium, Mutation, is_command, is_printable
 from webhook.report.rewrite import Splice, applied, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}
@@ -32,16 +32,15 @@ class DiffWriter(FileWriter):
         self._destination = destination
         self._written: set[str] = set()
 
-    def file(self, file: str, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
-        edited = [one for one in mutations if one.operations]
+    def file(self, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
+        file = mutations[0].manifest.file
+        edited = [mutation for mutation in mutations if mutation.operations]
         path = _path(file, self._destination.folder)
         if not edited or path in self._written:
             return  # the same diff would not apply twice
         self._written.add(path)
         rewritten = rewrite(data, edited)
-        for one in rewritten.failures:
-            failure = one.diagnostic("no diff")
-            yield replace(failure, message=f"{failure.message}; use -o yaml")
+        yield from (failure.diagnostic("no diff") for failure in rewritten.failures)
         lines = list(unified(data, rewritten.splices))
         problem = next(self._problems(file, lines), None)
         if problem is not None:
@@ -115,74 +114,32 @@ class DiffLine(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Adjacent lines of a file that change: where they start, and the lines before and after."""
+    """Adjacent lines of a file that change, from the index `start` to `end`, and the lines in their place."""
 
     start: int
-    old: list[bytes]
+    end: int
     new: list[bytes]
-
-    @property
-    def end(self) -> int:
-        return self.start + sum(map(len, self.old))
 
 
 def unified(data: bytes, splices: Iterable[Splice]) -> Iterator[DiffLine]:
     """Yield the lines of the hunks for splices in the order of the file; nothing where nothing changes."""
-    number, reached, added = 1, 0, 0
-    for hunk in _hunks(data, _groups(data, splices)):
-        first = _back(data, hunk[0].start)
-        number += data.count(b"\n", reached, first)
-        reached = first
-        lines = list(_lines(data, hunk, first, number))
-        old = sum(line.mark in " -" for line in lines)
-        new = sum(line.mark in " +" for line in lines)
-        yield DiffLine("@", f"@@ -{_range(number, old)} +{_range(number + added, new)} @@\n".encode(), number)
-        yield from lines
+    lines = _split(data)
+    hunks: list[list[_Group]] = []
+    for group in _groups(data, lines, splices):
+        if hunks and group.start - hunks[-1][-1].end <= 2 * CONTEXT:
+            hunks[-1].append(group)  # their context meets
+        else:
+            hunks.append([group])
+    added = 0
+    for hunk in hunks:
+        first = max(0, hunk[0].start - CONTEXT)
+        shown = list(_shown(lines, hunk, first))
+        old = sum(line.mark != "+" for line in shown)
+        new = sum(line.mark != "-" for line in shown)
+        head = f"@@ -{_range(first + 1, old)} +{_range(first + 1 + added, new)} @@\n"
+        yield DiffLine("@", head.encode(), first + 1)
+        yield from shown
         added += new - old
-
-
-def _range(first: int, count: int) -> str:
-    """Return the range of lines for the head of a hunk: the first line, and the count unless it is 1."""
-    return str(first) if count == 1 else f"{first if count else first - 1},{count}"
-
-
-def _groups(data: bytes, splices: Iterable[Splice]) -> Iterator[_Group]:
-    """Yield the lines that change. Splices in the same line, or at its end, belong to one group."""
-    start = end = -1
-    pending: list[Splice] = []
-    for splice in splices:
-        # Whole lines between two lines are a group of their own, but a file may end without a line break.
-        in_group = splice.start < end or (splice.start == end and data[end - 1 : end] not in (b"\n", b""))
-        if not pending or not in_group:
-            if pending:
-                yield from _group(data, start, end, pending)
-            start, pending = data.rfind(b"\n", 0, splice.start) + 1, []
-        if not pending or splice.end >= end:
-            end = _line_end(data, splice)
-        pending.append(splice)
-    if pending:
-        yield from _group(data, start, end, pending)
-
-
-def _line_end(data: bytes, splice: Splice) -> int:
-    """Return the end of the last line that a splice changes: none for whole lines between two lines."""
-    starts_line = data[splice.end - 1 : splice.end] in (b"\n", b"")
-    if starts_line and splice.new.endswith(b"\n"):
-        return splice.end
-    return data.find(b"\n", splice.end) + 1 or len(data)
-
-
-def _group(data: bytes, start: int, end: int, splices: list[Splice]) -> Iterator[_Group]:
-    """Yield the group from one offset to another, without the lines at both ends that stay."""
-    old, new = _split(data[start:end]), _split(applied(data, splices, start, end))
-    while old and new and old[-1] == new[-1]:
-        old.pop()
-        new.pop()
-    same = 0
-    while same < min(len(old), len(new)) and old[same] == new[same]:
-        same += 1
-    if old[same:] or new[same:]:
-        yield _Group(start + sum(map(len, old[:same])), old[same:], new[same:])
 
 
 def _split(text: bytes) -> list[bytes]:
@@ -190,43 +147,44 @@ def _split(text: bytes) -> list[bytes]:
     return io.BytesIO(text).readlines()
 
 
-def _hunks(data: bytes, groups: Iterable[_Group]) -> Iterator[list[_Group]]:
-    """Yield the groups of each hunk: those with so few lines between them that their context meets."""
-    hunk: list[_Group] = []
-    for group in groups:
-        if hunk and _forward(data, hunk[-1].end, 2 * CONTEXT) < group.start:
-            yield hunk
-            hunk = []
-        hunk.append(group)
-    if hunk:
-        yield hunk
+def _range(first: int, count: int) -> str:
+    """Return the range of lines for the head of a hunk: the first line, and the count unless it is 1."""
+    return str(first) if count == 1 else f"{first if count else first - 1},{count}"
 
 
-def _lines(data: bytes, hunk: list[_Group], first: int, number: int) -> Iterator[DiffLine]:
-    reached = first
+def _groups(data: bytes, lines: list[bytes], splices: Iterable[Splice]) -> Iterator[_Group]:
+    """Yield the lines that change. Splices in the same line, or at its end, belong to one group."""
+    starts = [0, *accumulate(map(len, lines))]
+    # Text at the end of a file without a last line break belongs to the last line.
+    last = len(lines) if data.endswith(b"\n") else len(lines) - 1
+    spans: list[tuple[int, int, list[Splice]]] = []
+    for splice in splices:
+        start, end = (min(bisect_right(starts, offset) - 1, last) for offset in (splice.start, splice.end))
+        if splice.end != starts[end] or not splice.new.endswith(b"\n"):
+            end = min(end + 1, len(lines))  # a part of the line stays, or joins the new text
+        if spans and start < spans[-1][1]:
+            first, reached, inside = spans[-1]
+            inside.append(splice)
+            spans[-1] = first, max(reached, end), inside
+        else:
+            spans.append((start, end, [splice]))
+    for start, end, inside in spans:
+        new = _split(applied(data, inside, starts[start], starts[end]))
+        while start < end and new and lines[end - 1] == new[-1]:
+            end -= 1
+            new.pop()
+        same = 0
+        while start + same < end and same < len(new) and lines[start + same] == new[same]:
+            same += 1
+        if start + same < end or new[same:]:
+            yield _Group(start + same, end, new[same:])
+
+
+def _shown(lines: list[bytes], hunk: list[_Group], first: int) -> Iterator[DiffLine]:
+    """Yield the lines of a hunk with those around them."""
     for group in hunk:
-        before = _split(data[reached : group.start])
-        for mark, lines in ((" ", before), ("-", group.old), ("+", group.new)):
-            for line in lines:
-                yield DiffLine(mark, line, number)
-                number += mark != "+"
-        reached = group.end
-    for line in _split(data[reached : _forward(data, reached, CONTEXT)]):
-        yield DiffLine(" ", line, number)
-        number += 1
-
-
-def _back(data: bytes, offset: int) -> int:
-    """Return the start of the context above the start of a line."""
-    for _ in range(CONTEXT):
-        if not offset:
-            break
-        offset = data.rfind(b"\n", 0, offset - 1) + 1
-    return offset
-
-
-def _forward(data: bytes, offset: int, lines: int) -> int:
-    """Return the end of some lines from the start of one on."""
-    for _ in range(lines):
-        offset = data.find(b"\n", offset) + 1 or len(data)
-    return offset
+        yield from (DiffLine(" ", lines[at], at + 1) for at in range(first, group.start))
+        yield from (DiffLine("-", lines[at], at + 1) for at in range(group.start, group.end))
+        yield from (DiffLine("+", line, group.end + 1) for line in group.new)
+        first = group.end
+    yield from (DiffLine(" ", lines[at], at + 1) for at in range(first, min(first + CONTEXT, len(lines))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.report.data import JsonItems, json_text
-from webhook.report.mutation_writer import Mutation
+from webhook.report.mutation import Mutation
 
 
 class JsonMutations:

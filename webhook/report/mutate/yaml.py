@@ -15,9 +15,8 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import documents
 from webhook.manifests.stream import BOM, is_json
 from webhook.report.data import yaml_text
-from webhook.report.file_writer import FileWriter, is_command, is_printable
 from webhook.report.lines import counted
-from webhook.report.mutation_writer import Destination, Medium, Mutation
+from webhook.report.mutation import Destination, FileWriter, Medium, Mutation, is_command, is_printable
 from webhook.report.rewrite import Splice, applied, rewrite
 
 _SEPARATOR = "---\n"
@@ -33,25 +32,36 @@ class YamlMutations(FileWriter):
         self._is_begun = False
         self._is_line_open = False
 
-    def file(self, file: str, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:  # noqa: ARG002
+    def file(self, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
         refused: list[tuple[Mutation, str]] = []
-        for piece in self._json(mutations, refused) if is_json(data) else self._yaml(data, mutations, refused):
-            yield self._joined(piece)
+        for piece in self._documents(data, mutations, refused):
+            if self._is_line_open:
+                yield "\n"
+            if self._is_begun and not piece.startswith("---"):
+                yield _SEPARATOR
+            yield piece
+            self._is_begun = True
+            self._is_line_open = not piece.endswith("\n")
         if refused:
-            yield _note(*refused[0], further=len(refused) - 1)
+            mutation, reason = refused[0]
+            more = f" (and {counted(len(refused) - 1, 'more object')})" if len(refused) > 1 else ""
+            message = f"{mutation.subject}{more}: written as new YAML, without comments and layout: {reason}"
+            yield replace(mutation.manifest.diagnostic((), message), errors=0)
 
-    def _json(self, mutations: Sequence[Mutation], refused: list[tuple[Mutation, str]]) -> Iterator[str]:
-        for one in mutations:
-            refused.append((one, "the input is JSON"))
-            yield yaml_text(one.edited())
-
-    def _yaml(self, data: bytes, mutations: Sequence[Mutation], refused: list[tuple[Mutation, str]]) -> Iterator[str]:
+    def _documents(
+        self, data: bytes, mutations: Sequence[Mutation], refused: list[tuple[Mutation, str]]
+    ) -> Iterator[str]:
         """Yield the documents of a file. `refused` gets the objects that are written as new YAML, and why."""
-        held = defaultdict(list)
-        for one in mutations:
-            held[one.manifest.within.text.first_line].append(one)
-        rewritten = rewrite(data, [one for one in mutations if not one.manifest.path])
-        failures = {one.mutation.manifest.within.text.first_line: one.reason for one in rewritten.failures}
+        if is_json(data):
+            for mutation in mutations:
+                refused.append((mutation, "the input is JSON"))
+                yield yaml_text(mutation.edited())
+            return
+        by_line = defaultdict(list)
+        for mutation in mutations:
+            by_line[mutation.manifest.within.text.first_line].append(mutation)
+        rewritten = rewrite(data, [mutation for mutation in mutations if not mutation.manifest.path])
+        failures = {failure.mutation.manifest.within.text.first_line: failure.reason for failure in rewritten.failures}
         splices = iter((*rewritten.splices, Splice(len(data) + 1, len(data) + 1, b"")))
         splice = next(splices)
         for chunk in _chunks(data):
@@ -59,7 +69,7 @@ class YamlMutations(FileWriter):
             while splice.start <= chunk.end:  # at the end: a line below the last one
                 own.append(splice)
                 splice = next(splices)
-            objects = held.get(chunk.first_line, ())
+            objects = by_line.get(chunk.first_line, ())
             if not objects and next(documents("", data[chunk.start : chunk.end]), None) is not None:
                 continue  # denied, or no object
             text = applied(data, own, chunk.start, chunk.end).decode()
@@ -67,29 +77,19 @@ class YamlMutations(FileWriter):
             if not reason:
                 yield text
                 continue
-            for one in objects:
-                refused.append((one, reason))
-                yield yaml_text(one.edited())
+            for mutation in objects:
+                refused.append((mutation, reason))
+                yield yaml_text(mutation.edited())
 
     def _reason(self, text: str, objects: Sequence[Mutation]) -> str:
         """Return why a document cannot be written as its text; empty if it can be."""
-        if any(one.manifest.path for one in objects):
+        if any(mutation.manifest.path for mutation in objects):
             return "the objects of a list become documents"
         if self._medium is not Medium.FILE and is_command(text):
             return "a CI system would read a line as a command; -o yaml=FILE keeps the text"
         if self._medium is Medium.TERMINAL and not all(map(is_printable, text.split("\n"))):
             return "a terminal cannot show a line; redirect the output to a file"
         return ""
-
-    def _joined(self, piece: str) -> str:
-        """Return a document with what separates it from the one before."""
-        if self._is_begun and not piece.startswith("---"):
-            piece = _SEPARATOR + piece
-        if self._is_line_open:
-            piece = "\n" + piece
-        self._is_begun = self._is_begun or bool(piece)
-        self._is_line_open = not piece.endswith("\n")
-        return piece
 
 
 class _Chunk(NamedTuple):
@@ -114,10 +114,3 @@ def _chunks(data: bytes) -> Iterator[_Chunk]:
         yield _Chunk(start, end, line)
         line += data.count(b"\n", start, end) + (line == 1)
         start = end
-
-
-def _note(mutation: Mutation, reason: str, further: int) -> Diagnostic:
-    """Return the note about an object that is written as new YAML. It counts the others of the file."""
-    more = f" (and {counted(further, 'more object')})" if further else ""
-    message = f"{mutation.subject}{more}: written as new YAML, without comments and layout: {reason}"
-    return replace(mutation.manifest.diagnostic((), message), errors=0)

@@ -41,11 +41,16 @@ class Bodies:
         content, length = request.content, request.content_length
         if length is not None and length > self.limit:
             raise self._too_large()
+        if "Expect" in request.headers and request.transport is not None:  # RFC 9110, 10.1.1
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
-            _continue(request)
             body = await self._arrival(content, min(self._seconds, budget / 2))
         except TimeoutError:
-            raise self._not_arrived(budget / 2, length is None) from None
+            what = "the review did not arrive" + (" in valid chunks" if length is None else "")
+            if budget / 2 < self._seconds:
+                raise OverloadedError("slow", f"{what} within {budget / 2:g} s, half of its timeout") from None
+            message = f"{what} within {self._seconds:g} s"
+            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True) from None
         except (web.RequestPayloadError, ConnectionError) as error:
             # The reader keeps its error, the error keeps the frames, and a frame keeps the reader: a cycle.
             error.__traceback__ = None
@@ -64,18 +69,21 @@ class Bodies:
             async with asyncio.timeout(seconds):
                 while not content.at_eof():
                     part, ends_chunk = await content.readchunk()
-                    self._reserve(len(body), len(body) + len(part))
-                    body += part
                     chunks += ends_chunk
-                    _check_chunks(chunks, len(body))
+                    self._reserve(len(body), len(body) + len(part), chunks)
+                    body += part
         except BaseException:
             self.release(len(body))
             raise
         return body
 
-    def _reserve(self, before: int, after: int) -> None:
+    def _reserve(self, before: int, after: int, chunks: int) -> None:
         if after > self.limit:
             raise self._too_large()
+        if chunks > _CHUNKS + after // _CHUNK:
+            remedy = "send larger chunks, or a Content-Length"
+            message = f"a body has at most {_CHUNKS} chunks and one for each {_CHUNK} bytes; {remedy}"
+            raise RequestError(HTTPStatus.BAD_REQUEST, message, closes=True)
         if after <= SMALL:
             return
         wanted = _counted(after) - _counted(before)
@@ -84,30 +92,9 @@ class Bodies:
             raise OverloadedError("memory", "large reviews are being read already")
         self.held += wanted
 
-    def _not_arrived(self, half: float, is_chunked: bool) -> RequestError:
-        what = "the review did not arrive in valid chunks" if is_chunked else "the review did not arrive"
-        if half < self._seconds:
-            return OverloadedError("slow", f"{what} within {half:g} s, half of its timeout")
-        message = f"{what} within {self._seconds:g} s"
-        return RequestError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True)
-
     def _too_large(self) -> RequestError:
         message = f"a review has at most {self.limit} bytes"
         return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, closes=True)
-
-
-def _continue(request: web.BaseRequest) -> None:
-    """Answer 100 to a client that waits for it before it sends its body (RFC 9110, 10.1.1)."""
-    if "Expect" in request.headers and request.transport is not None:
-        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-
-def _check_chunks(count: int, size: int) -> None:
-    """Refuse a body of this size that came in too many chunks. Raises RequestError."""
-    if count > _CHUNKS + size // _CHUNK:
-        wanted = "send larger chunks, or a Content-Length"
-        message = f"a body has at most {_CHUNKS} chunks and one for each {_CHUNK} bytes; {wanted}"
-        raise RequestError(HTTPStatus.BAD_REQUEST, message, closes=True)
 
 
 def _counted(size: int) -> int:

@@ -50,11 +50,9 @@ class Framing:
     header when the request is answered.
     """
 
-    __slots__ = ("_body_left", "_header", "_is_answered", "_kept", "_phase", "_searched")
-
     def __init__(self) -> None:
         self._phase = _Phase.HEADER
-        self._kept: bytes | bytearray = b""
+        self._kept = bytearray()
         self._searched = 0
         self._body_left = 0
         self._is_answered = False
@@ -67,25 +65,25 @@ class Framing:
     @property
     def has_bytes(self) -> bool:
         """Whether bytes of a request that has not begun have arrived."""
-        return self._phase is _Phase.PASSED or bool(self._kept)
+        return self.has_header or bool(self._kept)
 
     @property
     def is_lost(self) -> bool:
         """Whether the connection cannot carry another request."""
-        return self._phase is _Phase.UNKNOWN or self._phase is _Phase.ENDED
+        return self._phase in (_Phase.UNKNOWN, _Phase.ENDED)
 
     def feed(self, data: bytes) -> bytes:
         """Follow bytes that have arrived; what to pass on."""
         match self._phase:
             case _Phase.HEADER:
-                self._keep(data)
+                self._kept += data
                 return self._next_header()
             case _Phase.BODY:
                 return self._through_body(data)
             case _Phase.PASSED:
-                self._keep(data)
+                self._kept += data
             case _Phase.BEHIND:
-                self._keep(data)
+                self._kept += data
                 self._bound()
             case _Phase.UNKNOWN:
                 return data
@@ -96,7 +94,7 @@ class Framing:
 
         `length` is that of its body; None where that is not known beforehand.
         """
-        arrived, self._kept = bytes(self._kept), b""
+        arrived, self._kept = bytes(self._kept), bytearray()
         if length is None:
             self._phase = _Phase.UNKNOWN
             return arrived
@@ -118,15 +116,7 @@ class Framing:
         return b""
 
     def end(self) -> None:
-        self._phase, self._kept = _Phase.ENDED, b""
-
-    def _keep(self, data: bytes) -> None:
-        if not self._kept:
-            self._kept = data
-            return
-        if isinstance(self._kept, bytes):
-            self._kept = bytearray(self._kept)
-        self._kept += data
+        self._phase, self._kept = _Phase.ENDED, bytearray()
 
     def _bound(self) -> None:
         if self._phase is _Phase.BEHIND and len(self._kept) > _KEPT:
@@ -140,7 +130,7 @@ class Framing:
             return body
         self._phase = _Phase.BEHIND
         if len(data) > len(body):
-            self._keep(data[len(body) :])
+            self._kept += data[len(body) :]
         return body + self._next_header() if self._is_answered else body
 
     def _next_header(self) -> bytes:

@@ -62,8 +62,7 @@ class LoadShedder:
         self.in_flight += 1
         try:
             if self._waiting or self._is_pausing:
-                await self._turn()
-                self._check(latest)
+                await self._turn(latest)
                 self._last_wait = monotonic() - now
             else:
                 self._last_wait = 0.0
@@ -84,7 +83,7 @@ class LoadShedder:
             self._pause(_TURNS)
         self._admit_next()
 
-    async def _turn(self) -> None:
+    async def _turn(self, latest: float) -> None:
         """Wait behind the reviews that wait already. One that is admitted stays in line until it runs."""
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -92,17 +91,15 @@ class LoadShedder:
             await turn
         finally:
             self._waiting.remove(turn)
+        if self._lifecycle.phase >= Phase.REFUSING:
+            raise _closing()
+        if monotonic() > latest:
+            raise _late()
 
     def _admit_next(self) -> None:
         """Admit the first review that waits, unless it is admitted already or reviews pause."""
         if self._waiting and not self._is_pausing and not self._waiting[0].done():
             self._waiting[0].set_result(None)
-
-    def _check(self, latest: float) -> None:
-        if self._lifecycle.phase >= Phase.REFUSING:
-            raise _closing()
-        if monotonic() > latest:
-            raise _late()
 
     def _pause(self, turns: int) -> None:
         """Let the loop take this many turns without a review. Then another stretch begins."""
@@ -132,7 +129,7 @@ class LargeReviews(Generic[Result]):
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._jobs: SimpleQueue[tuple[Callable[[], Result], asyncio.Future[Result]]] = SimpleQueue()
-        self._turn = asyncio.Semaphore()
+        self._turn = asyncio.Lock()
         self._waiting = 0
         self._running: asyncio.Future[Result] | None = None
         self._closed = False
@@ -149,34 +146,7 @@ class LargeReviews(Generic[Result]):
 
         It starts by `latest`, a time of the monotonic clock, and only if it `is_wanted` still, or not at all.
         """
-        await self._wait(latest)
-        wanted = is_wanted()
-        if self._closed or not wanted:
-            self._turn.release()
-            raise _closing() if self._closed else OverloadedError("gone", "the client has gone")
-        running: asyncio.Future[Result] = self._loop.create_future()
-        self._running = running
-        self._jobs.put((job, running))
-        try:
-            return await running
-        finally:
-            # An error would be held by the future, and the future by the error's frame, until garbage is collected.
-            del job, running
-
-    def close(self) -> None:
-        """Shed the reviews that wait, the one in progress, and all that follow."""
-        self._closed = True
-        for _ in range(self._waiting):
-            self._turn.release()
-        if self._running is not None and not self._running.done():
-            self._running.set_exception(_closing())
-
-    async def _wait(self, latest: float) -> None:
-        """Wait for a turn. The next review gets it when the job has ended."""
-        if self._closed:
-            raise _closing()
-        # With none running, one of those that wait has the turn already.
-        if self._waiting - (self._running is None) >= _WAITING:
+        if self.in_flight > _WAITING:
             raise OverloadedError("queue", f"{_WAITING} large reviews are waiting already")
         self._waiting += 1
         try:
@@ -186,25 +156,43 @@ class LargeReviews(Generic[Result]):
             raise OverloadedError("late", "large reviews are waiting; the answer would come too late") from None
         finally:
             self._waiting -= 1
+        try:
+            if not is_wanted():
+                raise OverloadedError("gone", "the client has gone")
+            if self._closed:
+                raise _closing()
+            self._running = self._loop.create_future()
+            self._jobs.put((job, self._running))
+            return await self._running
+        finally:
+            self._running = None
+            self._turn.release()
+            # An error would be held by the future, and the future by the error's frame, until garbage is collected.
+            del job
+
+    def close(self) -> None:
+        """Shed the review in progress, those that wait, and all that follow."""
+        self._closed = True
+        if self._running is not None and not self._running.done():
+            self._running.set_exception(_closing())
 
     def _work(self) -> None:
         while True:
             job, running = self._jobs.get()
             result, error = _done(job)
             with suppress(RuntimeError):  # the loop has ended, and no handler waits
-                self._loop.call_soon_threadsafe(self._finish, running, result, error)
+                self._loop.call_soon_threadsafe(_finish, running, result, error)
             # The wait for the next job keeps nothing of this one.
             del job, running, result, error
 
-    def _finish(self, running: asyncio.Future[Result], result: Result | None, error: Exception | None) -> None:
-        self._running = None
-        self._turn.release()
-        if running.done():
-            return
-        if error is not None:
-            running.set_exception(error)
-        else:
-            running.set_result(result)  # type: ignore[arg-type]  # there is one where there is no error
+
+def _finish(running: asyncio.Future[Result], result: Result | None, error: Exception | None) -> None:
+    if running.done():
+        return
+    if error is not None:
+        running.set_exception(error)
+    else:
+        running.set_result(result)  # type: ignore[arg-type]  # there is one where there is no error
 
 
 def _done(job: Callable[[], Result]) -> tuple[Result | None, Exception | None]:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from functools import cached_property
 from time import monotonic
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from aiohttp import StreamReader, hdrs, web
 from aiohttp.http import RawRequestMessage
 
-from webhook.server.errors import OverloadedError
 from webhook.server.http.framing import Framing
 
 _DIALED_FOR_REQUEST = 0.1
@@ -23,16 +22,6 @@ _DIALED_FOR_REQUEST = 0.1
 
 _UNREAD = 32 * 1024
 """Bytes of answers that may wait for their client before it has to read; uvloop's own limit for TLS is 512 KiB."""
-
-_FRESH = 0.1
-"""Seconds after its last bytes within which a connection is never evicted: its request may be under way."""
-
-_STALLED = 1.0
-"""Seconds without a byte after which a body counts as stalled, and a connection that has served requests as idle.
-
-The API server does not repeat a request that it sent into a connection which was just being closed
-(kubernetes/kubernetes#139105). So a connection in steady use stays.
-"""
 
 
 SMALL = 16 * 1024
@@ -43,16 +32,14 @@ SMALL = 16 * 1024
 class Exchange:
     """What a connection knows about a request that has begun.
 
-    `arrived` is when the API server began to wait for its answer, on the monotonic clock; `is_authorized`, whether its
-    client may call; `body`, all of its body where that is small and has arrived, else empty; `ends_connection`, whether
-    the answer has to be the last one. Call `answered` when the answer is written, with whether it is the last one.
+    `arrived` is when the API server began to wait for its answer, on the monotonic clock; `body`, all of its body where
+    that is small and has arrived, else empty; `ends_connection`, whether the answer has to be the last one.
     """
 
+    connection: GuardedConnection
     arrived: float
-    is_authorized: bool
     body: bytes
     ends_connection: bool
-    answered: Callable[[bool], None]
 
 
 EXCHANGE = web.RequestKey("exchange", Exchange)
@@ -60,10 +47,15 @@ EXCHANGE = web.RequestKey("exchange", Exchange)
 
 
 class Owner(Protocol):
-    """Who keeps the open connections."""
+    """Keeps the open connections."""
 
-    def opened(self, connection: GuardedConnection) -> None:
-        """Keep a connection whose handshake is over."""
+    terms: ConnectionTerms
+
+    protocol: Callable[[], asyncio.Protocol]
+    """Makes aiohttp's protocol."""
+
+    def opened(self, connection: GuardedConnection, is_certified: bool) -> None:
+        """Keep a connection whose handshake is over, and whether TLS has verified a certificate of its client."""
 
     def settled(self) -> None:
         """Take note that a connection does not carry a request any more."""
@@ -73,78 +65,57 @@ class Owner(Protocol):
 
 
 class GuardedConnection(asyncio.Protocol):
-    """Forwards to aiohttp's protocol, follows the state of the connection, and closes it at a deadline.
+    """Stands between a transport and aiohttp's protocol, and closes the connection at a deadline.
 
     aiohttp closes a connection whose client stops within a header only as an idle one, and never closes a connection
-    whose client stops reading. `make` makes aiohttp's protocol, which nothing would free where a handshake fails.
-    `accepted` is when the client dialed, on the monotonic clock.
+    whose client stops reading. aiohttp has the guard for a transport, so that the guard learns when it closes the
+    connection. `accepted` is when the client dialed, on the monotonic clock.
     """
-
-    __slots__ = (
-        "_accepted", "_arrived", "_authorized", "_deadline", "_deadlines", "_established", "_exchange", "_framing",
-        "_loop", "_make", "_owner", "_payload", "_terms", "_transport", "_used", "active", "http", "received", "state",
-    )  # fmt: skip
 
     http: asyncio.Protocol
     """aiohttp's protocol, once the connection is open."""
 
-    def __init__(
-        self, make: Callable[[], asyncio.Protocol], owner: Owner, terms: ConnectionTerms, accepted: float
-    ) -> None:
-        self._make = make
+    def __init__(self, owner: Owner, source: str, accepted: float) -> None:
         self._owner = owner
-        self._terms = terms
-        self._deadlines = terms.deadlines
+        self._terms = owner.terms
         self._accepted = accepted
-        self._loop = asyncio.get_running_loop()
+        self.source = source
         self._framing = Framing()
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._exchange: Exchange | None = None
         self._payload: StreamReader | None = None
-        self._authorized = False
+        self.is_authorized = False
+        """Whether its client may call."""
         self._used = False
         self._established = self._arrived = 0.0
+        self.abandon: Callable[[], object] | None = None
+        """Ends the handshake, while there is one."""
+        self.began = monotonic()
+        """When the handshake began, on the monotonic clock."""
         self.active = 0.0
         """When the last bytes of a request arrived or the last answer was written, on the monotonic clock."""
         self.received = 0
         """Bytes that have arrived."""
         self.state = State.IDLE
 
-    @property
-    def is_busy(self) -> bool:
-        return self.state in (State.BODY, State.ANSWERING, State.UNREAD)
-
-    def eviction_rank(self, now: float) -> int | None:
-        """When it is this connection's turn to be evicted, the lowest first; None while it must stay."""
-        silence = now - self.active
-        match self.state:
-            case _ if silence < _FRESH:
-                return None
-            case State.HEADER:
-                return 0
-            case State.IDLE if not self._used:
-                return 1
-            case State.BODY if silence > _STALLED:
-                return 2
-            case State.IDLE if silence > _STALLED:
-                return 3
-            case State.CLOSING:
-                return 4
-        return None
-
     # What the transport reports.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin; with TLS, after the handshake."""
-        self.http = self._make()
+        self.http = self._owner.protocol()  # not before: nothing would free it where a handshake fails
         self._transport = transport = cast(asyncio.Transport, transport)
+        self.write, self.writelines, self.is_closing = transport.write, transport.writelines, transport.is_closing
+        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
+        self.get_extra_info = transport.get_extra_info
         transport.set_write_buffer_limits(high=_UNREAD)
-        self._authorized = self._terms.is_authorized(transport)
+        self.is_authorized = self._terms.is_authorized(transport)
         self._established = self._terms.arrival()
         self.active = monotonic()
-        self._owner.opened(self)
-        self.http.connection_made(cast(asyncio.Transport, ReportingTransport(transport, self._closing)))
+        self._owner.opened(self, self.is_authorized and bool(transport.get_extra_info("peercert")))
+        self.http.connection_made(cast(asyncio.Transport, self))
+        if self.state is State.CLOSED:  # evicted in the turn in which the handshake ended
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Follow the bytes, and have aiohttp parse those of the current request."""
@@ -157,17 +128,15 @@ class GuardedConnection(asyncio.Protocol):
             self.active = monotonic()
             self._arrived = self._terms.arrival()
             if state <= State.HEADER:
-                self._enter(State.BODY if framing.has_header else State.HEADER)
+                self._advance()
         if passed:
             self.http.data_received(passed)
         elif self._exchange is not None and framing.is_lost:
             self._exchange.ends_connection = True
 
-    def eof_received(self) -> bool | None:
+    def eof_received(self) -> None:
         """The client has sent its last byte: the transport closes."""
-        stays = self.http.eof_received()
         self._closing()
-        return stays
 
     def pause_writing(self) -> None:
         self.http.pause_writing()
@@ -181,15 +150,15 @@ class GuardedConnection(asyncio.Protocol):
             self._advance()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        in_body = self._in_body
         self._enter(State.CLOSED)
         self._framing.end()
         self._transport = None
         self.http.connection_lost(exc)
         # aiohttp reads on for the rest of a refused request's body, so that the client sees the answer. It cannot come.
-        if in_body and self._payload is not None and self._payload.exception() is None:
-            self._payload.set_exception(ConnectionResetError("the client has gone"))
+        self.end_body(ConnectionResetError("the client has gone"))
         self._owner.closed(self)
+        self._payload = None
+        del self.http  # both keep this connection
 
     # What aiohttp reports.
 
@@ -200,7 +169,10 @@ class GuardedConnection(asyncio.Protocol):
         self._payload = payload
         is_last = self._framing.is_lost or message.upgrade
         whole = body if length == len(body) <= SMALL else b""
-        self._exchange = Exchange(self._began(), self._authorized, whole, is_last, self.answered)
+        # Where the API server dials for a request, it waits since then.
+        dials = not self._used and self._arrived - self._established < _DIALED_FOR_REQUEST
+        arrived = self._accepted if dials else self._arrived
+        self._exchange = Exchange(self, arrived, whole, is_last)
         self._used = True
         if body:
             self.http.data_received(body)
@@ -216,8 +188,9 @@ class GuardedConnection(asyncio.Protocol):
         if self._exchange is not None:
             self._exchange.body = b""  # aiohttp keeps the request until the next one
             self._exchange = None
-        if is_last:
-            self._abandon_body()
+        if is_last:  # aiohttp would parse the rest; the end of TLS lets the client see the answer
+            self._framing.end()
+            self.end_body(ConnectionAbortedError("the request is answered"))
         following = self._framing.finish()
         if self.state is State.ANSWERING:
             self._advance()
@@ -227,17 +200,12 @@ class GuardedConnection(asyncio.Protocol):
             self.close()
         self._owner.settled()
 
-    def _abandon_body(self) -> None:
-        """Drop what still arrives, which aiohttp would parse. The end of TLS lets the client see the answer."""
-        self._framing.end()
-        if self._in_body and self._payload is not None:
-            self._payload.set_exception(ConnectionAbortedError("the request is answered"))
-
     def _body_arrived(self) -> None:
         if self.state is State.BODY:
             self._advance()
 
     def _closing(self) -> None:
+        """The transport closes once the client has read its last answer, which needs a deadline: that may be never."""
         if self.state < State.CLOSING:
             self.active = monotonic()
             self._enter(State.CLOSING)
@@ -245,10 +213,10 @@ class GuardedConnection(asyncio.Protocol):
 
     # What the owner wants.
 
-    def refuse_body(self) -> None:
-        """Stop waiting for the rest of a body, and have its request refused."""
-        if self._in_body and self._payload is not None:
-            self._payload.set_exception(OverloadedError("closing", "the server stops"))
+    def end_body(self, error: Exception) -> None:
+        """Stop waiting for the rest of a body, if there is more."""
+        if self._payload is not None and self._in_body and self._payload.exception() is None:
+            self._payload.set_exception(error)
 
     def close(self) -> None:
         """Close the connection when its client has read what was written."""
@@ -263,22 +231,21 @@ class GuardedConnection(asyncio.Protocol):
             self._transport.abort()
 
     def end(self, reason: str) -> None:
-        """Close the connection at once, for a reason that is counted."""
+        """Close the connection, or end its handshake, at once, for a reason that is counted."""
         self._terms.count(reason)
+        if self._transport is None:
+            self.state = State.CLOSED
+            if self.abandon is not None:
+                self.abandon()
         self.abort()
 
     @property
     def _in_body(self) -> bool:
         return self._payload is not None and not self._payload.is_eof()
 
-    def _began(self) -> float:
-        """When the API server began to wait for the answer: where it dials for a request, the handshake counts."""
-        is_dialed_for = not self._used and self._arrived - self._established < _DIALED_FOR_REQUEST
-        return self._accepted if is_dialed_for else self._arrived
-
     def _advance(self) -> None:
         """Enter the state that follows from what has arrived and what has been answered."""
-        if self._payload is not None and not self._payload.is_eof():
+        if self._in_body:
             self._enter(State.BODY)
         elif self._exchange is not None:
             self._enter(State.ANSWERING)
@@ -297,34 +264,8 @@ class GuardedConnection(asyncio.Protocol):
             self._deadline.cancel()
             self._deadline = None
         self.state = state
-        if (deadline := self._deadlines.get(state)) is not None:
-            self._deadline = self._loop.call_later(deadline[0], self.end, deadline[1])
-
-
-class ReportingTransport:
-    """Forwards to the transport of a connection, and reports that aiohttp closes it.
-
-    A close waits until the client has read what was written, and that may be never. So it needs a deadline. Methods
-    that each request needs are bound beforehand, so that forwarding costs nothing.
-    """
-
-    __slots__ = ("_on_close", "_transport", "is_closing", "resume_reading", "write", "writelines")
-
-    def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None]) -> None:
-        self._transport = transport
-        self._on_close = on_close
-        self.is_closing = transport.is_closing
-        self.resume_reading = transport.resume_reading
-        self.write = transport.write
-        self.writelines = transport.writelines
-
-    def close(self) -> None:
-        """Report, then close."""
-        self._on_close()
-        self._transport.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
+        if (deadline := self._terms.deadlines.get(state)) is not None:
+            self._deadline = asyncio.get_running_loop().call_later(deadline[0], self.end, deadline[1])
 
 
 _CLOSE = 3.0

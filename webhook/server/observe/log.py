@@ -74,7 +74,6 @@ class ReviewLine(msgspec.Struct, kw_only=True):
     allowed: bool
     codes: list[str]
     findings: int
-    suppressed: list[str]
     message: str = ""
     injections: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
@@ -117,7 +116,7 @@ class EventLog:
 
         The message of a denial is printable and cut already.
         """
-        if LEVELS[line.level] < self._lowest:
+        if not self.is_logged(line.level):
             return
         texts = f"{line.uid} {line.namespace} {line.name} {line.kind} {line.operation} {line.user}"
         if len(texts) <= _TEXT and is_plain(texts):
@@ -147,15 +146,11 @@ class EventLog:
         self._writer.join(timeout=_PATIENCE)
 
     def _line(self, head: dict[str, Any], fields: dict[str, Any]) -> bytes:
-        event = head.copy()
-        for name, value in fields.items():
-            # Half of the fields of a review are numbers.
-            event[name] = value if isinstance(value, int) else _bounded(value, _TEXTS.get(name, _TEXT))
-        line = self._encode(event)
-        if len(line) <= LINE:
-            return line
-        line = self._encode(head | {name: _bounded(value, _SHORT) for name, value in fields.items()})
-        return line if len(line) <= LINE else self._encode(head | {"fields": len(fields)})
+        for most, longer in ((_TEXT, _TEXTS), (_SHORT, {})):
+            bounded = {name: _bounded(value, longer.get(name, most)) for name, value in fields.items()}
+            if len(line := self._encode(head | bounded)) <= LINE:
+                return line
+        return self._encode(head | {"fields": len(fields)})
 
     def _write(self) -> None:
         """Write until closed. A write that fails, to a full disk or a slow reader, is retried."""
@@ -173,7 +168,11 @@ class EventLog:
                         self._held -= written
             except OSError as error:
                 if error.errno in _GONE or not self._await_room(error):
-                    self._give_up(batch)
+                    # Lines are lost: those in hand, those that are queued, and all later ones.
+                    with self._counting:
+                        self._given_up = True
+                    for _ in range(batch.count(b"\n") + len(self._taken())):
+                        self.on_drop()
                     return
             else:
                 self._closing.wait(GATHER)
@@ -187,13 +186,6 @@ class EventLog:
             return monotonic() < self._deadline
         return not self._closing.wait(_RETRY)  # such as a full disk: nothing announces that it has room
 
-    def _give_up(self, batch: bytes) -> None:
-        """Count the lines that are lost: those in hand, those that are queued, and all later ones."""
-        with self._counting:
-            self._given_up = True
-        for _ in range(batch.count(b"\n") + len(self._taken())):
-            self.on_drop()
-
     def _taken(self) -> list[bytes]:
         return [self._lines.popleft() for _ in range(len(self._lines))]
 
@@ -204,26 +196,21 @@ def _as_json(event: dict[str, Any] | ReviewLine) -> bytes:
 
 def _as_text(event: dict[str, Any] | ReviewLine) -> bytes:
     fields = msgspec.to_builtins(event)
-    head = f"{fields.pop('time')} {fields.pop('level'):7} {fields.pop('event')}"
-    return " ".join([head, *(f"{name}={_plain(value)}" for name, value in fields.items())]).encode() + b"\n"
+    line = f"{fields.pop('time')} {fields.pop('level'):7} {fields.pop('event')}"
+    for name, value in fields.items():
+        # Quoted if it could be read as more than one field.
+        is_plain_text = isinstance(value, str) and value and not _UNCLEAR.search(value)
+        line += f" {name}={value if is_plain_text else msgspec.json.encode(value).decode()}"
+    return line.encode() + b"\n"
 
 
 def _bounded(value: Any, characters: int) -> Any:
     """The value of a field, printable and of bounded size."""
-    if isinstance(value, str):
-        return printable(value, characters)
     if isinstance(value, list | tuple):
-        return [one if isinstance(one, int) else printable(one, characters) for one in value[:_ELEMENTS]]
+        return [item if isinstance(item, int) else printable(item, characters) for item in value[:_ELEMENTS]]
     if value is None or isinstance(value, int | float):
         return value
     return printable(value, characters)
-
-
-def _plain(value: Any) -> str:
-    """A value as text, quoted if it could be read as more than one field."""
-    if isinstance(value, str) and value and not _UNCLEAR.search(value):
-        return value
-    return msgspec.json.encode(value).decode()
 
 
 _UNCLEAR = re.compile(r"[\s=\"\[\]]")
@@ -242,12 +229,8 @@ class Bridge(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         fields = {} if error is None else exceptions.fields(error)
         level = next((name for name, number in LEVELS.items() if record.levelno <= number), "error")
-        self._log.event(level, "library", logger=record.name, message=_message(record), **fields)
-
-
-def _message(record: logging.LogRecord) -> str:
-    """The message with its arguments; without them if they do not fit the message."""
-    try:
-        return record.getMessage()
-    except Exception:  # a log call must not fail, whatever the arguments raise
-        return str(record.msg)
+        try:
+            message = record.getMessage()
+        except Exception:  # a log call must not fail, whatever the arguments raise
+            message = str(record.msg)
+        self._log.event(level, "library", logger=record.name, message=message, **fields)

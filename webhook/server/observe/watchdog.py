@@ -47,8 +47,7 @@ class LoopWatchdog:
 
     def lag(self, now: float) -> float:
         """How many seconds the loop is late at a time of the monotonic clock."""
-        late = now - self._due
-        return late if late > 0 else 0.0
+        return max(0.0, now - self._due)
 
     def arrival(self) -> float:
         """The earliest time at which the bytes being read may have arrived: a late loop leaves them unread."""
@@ -76,24 +75,17 @@ class LoopWatchdog:
             # If this thread wakes late too, no thread of the process ran: it was suspended, or starved of CPU.
             if now - before > _STALL:
                 self._report("process", "process stalled", seconds=round(now - before, 3))
-            elif self.lag(now) > _STALL:
-                self._report("loop", "event loop stalled", where=_where(loop_thread))
-                self._await_recovery(now - self.lag(now))
+            elif (lag := self.lag(now)) > _STALL:
+                # The library reference documents it for debugging a deadlock; it has no other name.
+                frame = sys._current_frames().get(loop_thread)  # noqa: SLF001
+                frames = traceback.extract_stack(frame)[-4:] if frame else []
+                innermost = [f"{PurePath(call.filename).name}:{call.lineno} {call.name}" for call in reversed(frames)]
+                self._report("loop", "event loop stalled", where=" < ".join(innermost))
+                while self.lag(monotonic()) > _STALL and not self._stopped.wait(_INTERVAL):
+                    pass
+                self._log.event("warning", "event loop recovered", seconds=round(monotonic() - now + lag, 3))
             before = monotonic()
 
     def _report(self, cause: str, event: str, **fields: object) -> None:
         self._metrics.stalls.labels(cause).inc()
         self._log.event("error", event, **fields)
-
-    def _await_recovery(self, since: float) -> None:
-        while self.lag(monotonic()) > _STALL and not self._stopped.wait(_INTERVAL):
-            pass
-        self._log.event("warning", "event loop recovered", seconds=round(monotonic() - since, 3))
-
-
-def _where(thread: int) -> str:
-    """The innermost frames of a thread, innermost first."""
-    # The library reference documents it for debugging a deadlock; it has no other name.
-    frame = sys._current_frames().get(thread)  # noqa: SLF001
-    frames = traceback.extract_stack(frame)[-4:] if frame else []
-    return " < ".join(f"{PurePath(one.filename).name}:{one.lineno} {one.name}" for one in reversed(frames))

@@ -1,10 +1,9 @@
 {{/* Whether there is something for `helm test` to see, and it may have the right to look. */}}
 {{- define "gpushare-webhook.tests" -}}
-{{- $excluded := include "gpushare-webhook.excluded" . | fromJsonArray -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- /* YAML reads `on` as true. */ -}}
 {{- $silent := and (eq $settings.mode "audit") (not (has $settings.injections.mode (list "on" true))) -}}
-{{- if and .Values.test.enabled .Values.rbac.create (not (has .Values.test.namespace $excluded)) (not $silent) }}true{{ end -}}
+{{- if and .Values.test.enabled .Values.rbac.create (not (has .Values.test.namespace (include "gpushare-webhook.excluded" . | fromJsonArray))) (not $silent) }}true{{ end -}}
 {{- end -}}
 
 {{/* Annotations of an object that lives while `helm test` runs. Takes its place in the order. */}}

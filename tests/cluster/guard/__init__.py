@@ -1,0 +1,1 @@
+"""The guard in a real API server."""

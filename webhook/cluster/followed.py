@@ -1,0 +1,173 @@
+"""Two objects of the installation, followed by name: the ConfigMap with its settings, and the cap on its mode.
+
+The cap is the annotation of a ServiceAccount that no pod uses. The guard reads it as its parameter: an API server
+watches ServiceAccounts for as long as it runs, but not ConfigMaps (kubernetes/kubernetes#130887).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from webhook.cluster.api_server import ApiServer, Metadata, Rule
+from webhook.cluster.objects import CONFIG_MAP, SERVICE_ACCOUNT, Kind
+from webhook.cluster.readers import Named
+from webhook.cluster.watch import Changed, Listed, WatchLog, follow
+from webhook.guard.objects import SUFFIX
+from webhook.runtime.failure_log import FailureLog, LogEvent
+from webhook.runtime.retry import monotonic
+
+KEY: Final = "settings.yaml"
+MODE: Final = "gpushare-webhook/mode"
+"""The annotation that caps the mode."""
+
+_LARGEST: Final = 2**20
+"""Characters of the settings. The API server accepts no larger ConfigMap (kubernetes pkg/apis/core `MaxSecretSize`)."""
+
+_MODE: Final = 64
+"""Characters that are kept of the annotation: more than any mode has."""
+
+_AWAITED: Final = 10.0
+"""Seconds for which a starting server waits for an object: enough for one request that times out."""
+
+
+class _Annotations(Struct):
+    mode: str | None = msgspec.field(default=None, name=MODE)
+
+
+class _Annotated(Metadata):
+    annotations: _Annotations | None = None
+
+
+class _Data(Struct):
+    settings: Annotated[str, Meta(max_length=_LARGEST)] | None = msgspec.field(default=None, name=KEY)
+
+
+class _ConfigMap(Struct):
+    metadata: Metadata
+    data: _Data | None = None
+
+
+class _ServiceAccount(Struct):
+    metadata: _Annotated
+
+
+_CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
+_SERVICE_ACCOUNTS: Final = msgspec.json.Decoder(_ServiceAccount)
+
+
+def parse_settings(found: Raw) -> tuple[str, str]:
+    """Read the settings of the ConfigMap, and nothing else; empty without the key. Raises one of UNDECODABLE."""
+    one = _CONFIG_MAPS.decode(found)
+    return one.metadata.name, (one.data and one.data.settings) or ""
+
+
+def parse_mode(found: Raw) -> tuple[str, str]:
+    """Read the annotation of the ServiceAccount, and nothing else; empty without it. Raises one of UNDECODABLE."""
+    one = _SERVICE_ACCOUNTS.decode(found)
+    return one.metadata.name, ((one.metadata.annotations and one.metadata.annotations.mode) or "")[:_MODE]
+
+
+class Subject(NamedTuple):
+    """What is followed: `noun` and `kind` of the object, `suffix` of its name, and `parse`, which reads its text.
+
+    `what` names the text, `missing` and `back` are events, and `otherwise` says what is in force without the object.
+    `lacks`: what an empty text means, where it is a fault.
+    """
+
+    noun: str
+    kind: Kind
+    suffix: str
+    parse: Callable[[Raw], tuple[str, str]]
+    what: str
+    missing: str
+    back: str
+    otherwise: str
+    lacks: str = ""
+
+
+SETTINGS: Final = Subject(
+    "ConfigMap",
+    CONFIG_MAP,
+    "",
+    parse_settings,
+    "installed settings",
+    "installed settings are missing",
+    "installed settings are back",
+    "what it said last stays in force",
+    f"has no key {KEY}",
+)
+CAP: Final = Subject(
+    "ServiceAccount",
+    SERVICE_ACCOUNT,
+    SUFFIX,
+    parse_mode,
+    "cap on the mode",
+    "cap on the mode is missing",
+    "cap on the mode is back",
+    "nothing caps the mode",
+)
+
+
+class Followed:
+    """Follows an object of an installation. Run `run` in a task.
+
+    It calls `take` with each text, and with None while the object does not exist. When the API server is lost, the last
+    state stays. `taken`: there is one.
+    """
+
+    def __init__(
+        self,
+        api: ApiServer,
+        subject: Subject,
+        namespace: str,
+        installation: str,
+        take: Callable[[str | None], Awaitable[None]],
+        log: LogEvent,
+    ) -> None:
+        self._subject = subject
+        self._name = name = f"{installation}{subject.suffix}"
+        self._where = f"{subject.noun} {namespace}/{name}"
+        self._take = take
+        rule = Rule("", subject.kind.plural, ("get", "watch"), name, namespace)
+        self._reader = Named(api, subject.kind, namespace, name, subject.parse, rule)
+        self._api = api
+        self._log = WatchLog(log, subject.what)
+        self._lacking = FailureLog(log, subject.missing, subject.back)
+        self._began = monotonic()
+        self._waiting = True
+        self.taken = False
+
+    @property
+    def state(self) -> str:
+        """Where the text in force comes from, in words."""
+        source = self._where if self.taken else "the file"
+        return f"{source}, failing" if self._log.listing or self._log.watching or self._lacking else source
+
+    def settled(self) -> bool:
+        """Whether the text was read, or will not be in a moment. Once true, it stays true."""
+        if self.taken or self._log.listing or self._lacking or monotonic() - self._began >= _AWAITED:
+            self._waiting = False
+        return not self._waiting
+
+    async def run(self) -> None:
+        async with aclosing(follow(self._api, self._reader, self._log)) as observations:
+            async for observed in observations:
+                match observed:
+                    case Listed(objects):
+                        await self._observe(objects.get(self._name))
+                    case Changed(_, value):
+                        await self._observe(value)
+
+    async def _observe(self, found: str | None) -> None:
+        problem = "does not exist" if found is None else "" if found else self._subject.lacks
+        if problem:
+            self._lacking.report(f"{self._where} {problem}; {self._subject.otherwise}")
+        else:
+            self._lacking.recover()
+        await self._take(found)
+        self.taken = self.taken or not problem

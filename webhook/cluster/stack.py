@@ -1,0 +1,449 @@
+"""The GPU stack of a cluster: nodes with GPUs, and the device plugin, the MPS control daemon and feature discovery.
+
+Programs are known by their containers. The names are those of the charts of NVIDIA/k8s-device-plugin
+(deployments/helm/nvidia-device-plugin/templates) and of the GPU operator (NVIDIA/gpu-operator
+assets/state-device-plugin, state-mps-control-daemon, gpu-feature-discovery). GKE has a plugin of its own
+(GoogleCloudPlatform/container-engine-accelerators cmd/nvidia_gpu).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from webhook.cluster import plugin_config
+from webhook.cluster.api_server import Metadata
+from webhook.cluster.device_plugin import MOST_CONFIGS, PluginDaemonSet, parse_config_map, version_of
+from webhook.cluster.nodes import names_gpu, whole
+from webhook.cluster.reading import Object, condition, controller, entries, number, part, word
+from webhook.diagnostics import dotted
+from webhook.policy.messages import cut
+from webhook.policy.placement.cluster_objects import PluginConfig, Taint
+from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, STRATEGY, shows_gpus
+from webhook.policy.placement.selector import NAME_FIELD, Requirement, requirement
+from webhook.policy.placement.taints import Tolerations, is_lifecycle
+from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.pods.pod import Pod, clean_path
+from webhook.policy.pods.reading import MalformedError
+from webhook.policy.sharing import config
+from webhook.policy.sharing.objects import DefaultRule
+
+MOST_DETAIL: Final = 300
+"""Characters that are kept of a message."""
+
+
+class Role(Enum):
+    """A program of the GPU stack. The value names it in messages."""
+
+    PLUGIN = "device plugin"
+    DAEMON = "MPS control daemon"
+    DISCOVERY = "GPU feature discovery"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenNode:
+    """A node with GPUs, or with labels that say so. `offered` and `capacity` hold GPU resources in whole units."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    offered: Mapping[str, int]
+    capacity: Mapping[str, int]
+    annotations: Mapping[str, str]
+    image: str = ""
+
+    @property
+    def runs_stack_itself(self) -> bool:
+        """Whether the plugin and the daemon are programs of the host (bottlerocket-os/bottlerocket#4673)."""
+        return self.image.startswith("Bottlerocket")
+
+    @property
+    def is_labelled_mps(self) -> bool:
+        return self.labels.get(CAPABLE) == "true" or self.labels.get(STRATEGY) == "mps"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A DaemonSet of the GPU stack.
+
+    `requirement` and `tolerations` are those of its pods. `config_map` is the name of the ConfigMap with the plugin's
+    configurations, empty where it is not one, or not known. `default` says how a node without the label gets its own;
+    None if no config-manager chooses. `key`: the configuration of all its nodes, which the path of a file names.
+    `is_unconfigured`: nothing gives the plugin a configuration. `unread` are the ConfigMaps that the plugin gets and
+    does not read as configurations, and `deciding` those whose variables decide what it reads. `created` is in RFC
+    3339.
+    """
+
+    role: Role
+    namespace: str
+    name: str
+    desired: int
+    ready: int
+    requirement: Requirement | None
+    tolerations: Tolerations
+    version: str | None = None
+    runtime_class: str = ""
+    config_map: str = ""
+    default: DefaultRule | None = None
+    mig_strategy: str | None = None
+    is_unconfigured: bool = False
+    created: str = ""
+    key: str | None = None
+    unread: tuple[str, ...] = ()
+    deciding: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def maps(self) -> str:
+        """The ConfigMap with its namespace."""
+        return f"{self.namespace}/{self.config_map}"
+
+    def selects(self, node: SeenNode) -> bool:
+        """Whether the selector and the required affinity of its pods admit the node."""
+        if self.requirement is None:
+            return True
+        labels = {**node.labels, NAME_FIELD: node.name}
+        if any(labels.get(key) != value for key, value in self.requirement.selector.items()):
+            return False
+        terms = self.requirement.terms
+        return terms is None or any(
+            all(constraint.holds(labels.get(key)) for key, constraint in term.items()) for term in terms
+        )
+
+    def repelled(self, node: SeenNode) -> Taint | None:
+        """The first lasting taint of the node that its pods do not tolerate."""
+        for taint in node.taints:
+            lasts = taint.effect != "PreferNoSchedule" and not is_lifecycle(taint.key)
+            if lasts and not self.tolerations.tolerate(taint):
+                return taint
+        return None
+
+    def covers(self, node: SeenNode) -> bool:
+        """Whether it wants a pod on the node."""
+        return self.selects(node) and self.repelled(node) is None
+
+
+class ProgramPod(NamedTuple):
+    """A pod of the GPU stack. `owner` is the name of its DaemonSet; `detail` says why the pod is not ready.
+
+    `mounts_kubelet`: it mounts the folder of the node in which device plugins register with the kubelet.
+    """
+
+    role: Role
+    namespace: str
+    name: str
+    owner: str
+    node: str
+    is_ready: bool
+    detail: str = ""
+    mounts_kubelet: bool = False
+
+
+class Text(NamedTuple):
+    """A configuration of the plugin: the value of its document, and its meaning; None if the plugin refuses it."""
+
+    value: object
+    config: PluginConfig | None
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Configurations:
+    """A ConfigMap with configurations of the plugin, by `namespace/name`. `texts` is None if it does not exist."""
+
+    where: str
+    texts: Mapping[str, Text] | None
+
+    @property
+    def shares(self) -> bool:
+        """Whether one of them shares cards."""
+        return any(one.config is not None and one.config.strategy != "none" for one in (self.texts or {}).values())
+
+
+# Nodes.
+
+CAPACITY: Final = "capacity.cluster-autoscaler.kubernetes.io/"
+"""The annotations by which a group without nodes tells the autoscaler of them (kubernetes/autoscaler
+cluster-autoscaler/cloudprovider/clusterapi/README.md)."""
+
+
+def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
+    """Read a node; None for one without GPUs and without labels that say that it has some."""
+    labels = {key: value for key, value in part(found, "metadata", "labels").items() if isinstance(value, str)}
+    status = part(found, "status")
+    offered, capacity = (
+        {name: whole(amount) for name, amount in part(status, key).items() if names_gpu(name, gpus)}
+        for key in ("allocatable", "capacity")
+    )
+    image = word(status, "nodeInfo", "osImage")
+    is_variant = image.startswith("Bottlerocket") and "-nvidia" in image
+    if not (offered or capacity or is_variant or shows_gpus(labels)):
+        return None
+    taints = (
+        Taint(word(one, "key"), word(one, "effect"), word(one, "value"))  # type: ignore[arg-type]
+        for one in entries(found, "spec", "taints")
+    )
+    annotations = part(found, "metadata", "annotations")
+    kept = {key: text for key, text in annotations.items() if key.startswith(CAPACITY)}
+    return SeenNode(word(found, "metadata", "name"), labels, tuple(taints), offered, capacity, kept, image)
+
+
+def is_discovered(node: SeenNode) -> bool:
+    """Whether GPU feature discovery has labelled the node, as one of its other labels shows."""
+    others = DISCOVERED - {CAPABLE}
+    return "nvidia.com/gfd.timestamp" in node.labels or not others.isdisjoint(node.labels)
+
+
+# Programs.
+
+_CONTAINERS: Final[Mapping[str, Role]] = {
+    "nvidia-device-plugin-ctr": Role.PLUGIN,
+    "nvidia-device-plugin": Role.PLUGIN,
+    "nvidia-gpu-device-plugin": Role.PLUGIN,
+    "mps-control-daemon-ctr": Role.DAEMON,
+    "mps-control-daemon": Role.DAEMON,
+    "gpu-feature-discovery-ctr": Role.DISCOVERY,
+    "gpu-feature-discovery": Role.DISCOVERY,
+}
+_COMMANDS: Final[Mapping[str, Role]] = {
+    "nvidia-device-plugin": Role.PLUGIN,
+    "mps-control-daemon": Role.DAEMON,
+    "gpu-feature-discovery": Role.DISCOVERY,
+}
+"""Since v0.15 the three programs share an image, and the command tells them apart."""
+
+_IMAGE: Final = "k8s-device-plugin"
+_CONFIGS: Final = "/available-configs"
+"""Where the charts mount the ConfigMap for the config-manager."""
+
+_KUBELET: Final = "/kubelet/device-plugins"
+"""The end of the folder in which plugins register: k0s and MicroK8s keep the kubelet's folders below their own."""
+
+
+class _AllKeys:
+    """Stands for the keys of all taints, so that every toleration counts."""
+
+    def __contains__(self, _key: object) -> bool:
+        return True
+
+
+def role_of(spec: Object) -> Role | None:
+    """The program that a pod runs, by its containers; None for a pod of another kind."""
+    containers = entries(spec, "containers")
+    for one in containers:
+        if (role := _CONTAINERS.get(word(one, "name"))) is not None:
+            return role
+    for one in containers:
+        if re.split("[:@]", word(one, "image").rpartition("/")[2])[0] == _IMAGE:
+            return _COMMANDS.get((_words(one, "command") or [""])[0].rpartition("/")[2], Role.PLUGIN)
+    return None
+
+
+def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = None) -> Program | None:
+    """Read a DaemonSet of the stack; None for another one.
+
+    `variables` has the data of the ConfigMaps that the DaemonSet is `deciding` by, once they are read.
+    """
+    pod = part(found, "spec", "template", "spec")
+    role = role_of(pod)
+    if role is None:
+        return None
+    containers, volumes = entries(pod, "containers"), entries(pod, "volumes")
+    main = next((one for one in containers if role_of({"containers": [one]}) is role), containers[0])
+    manager = next((one for one in (*entries(pod, "initContainers"), *containers) if _is_manager(one)), None)
+    environment = _variables(main, variables or {})
+    try:
+        needs, tolerations = requirement(Pod.of_template({"spec": pod})), Tolerations(_AllKeys())
+        tolerations.add(entries(pod, "tolerations"), ())
+    except MalformedError:  # the API server checks both
+        return None
+    file = _option(main) or environment.get("CONFIG_FILE", "")
+    deciding = () if manager or _option(main) or variables is not None else _maps_of_environment(main)
+    if manager is not None:
+        folder = _environment(manager).get("CONFIG_FILE_SRCDIR") or _CONFIGS
+        config_map, key = _mounted(manager, volumes, f"{folder}/")[0], None
+    else:
+        config_map, key = _mounted(main, volumes, file) if file else ("", None)
+    given = dict.fromkeys((*_maps_of_environment(main), *_maps_of_volumes(main, volumes)))
+    return Program(
+        role,
+        word(found, "metadata", "namespace"),
+        word(found, "metadata", "name"),
+        number(found, "status", "desiredNumberScheduled"),
+        number(found, "status", "numberReady"),
+        needs,
+        tolerations,
+        version_of(word(main, "image")),
+        word(pod, "runtimeClassName"),
+        config_map,
+        None if manager is None else _default(manager),
+        environment.get("MIG_STRATEGY") or None,
+        manager is None and file == "" and not deciding,
+        word(found, "metadata", "creationTimestamp"),
+        key,
+        tuple(name for name in given if name != config_map) if role is Role.PLUGIN and manager is None else (),
+        deciding,
+    )
+
+
+def parse_daemon_set(found: Raw) -> tuple[str, PluginDaemonSet]:
+    """Read the DaemonSet that settings name as that of the device plugin. Raises msgspec.MsgspecError."""
+    one = _DAEMON_SETS.decode(found)
+    name, own = one.metadata.name, program({"metadata": {"name": one.metadata.name}, "spec": one.spec})
+    if own is None or own.role is not Role.PLUGIN:
+        of_pod = part(one.spec, "template", "spec")
+        return name, PluginDaemonSet(None, None, runtime_class=word(of_pod, "runtimeClassName"))
+    return name, PluginDaemonSet(own.version, own.default, own.mig_strategy, own.is_unconfigured, own.runtime_class)
+
+
+class _DaemonSet(Struct):
+    metadata: Metadata
+    spec: Object
+
+
+_DAEMON_SETS: Final = msgspec.json.Decoder(_DaemonSet)
+
+
+def program_pod(found: Object, role: Role) -> ProgramPod:
+    """Read a pod of the stack."""
+    owner = controller(part(found, "metadata"))
+    folders = (word(one, "hostPath", "path") for one in entries(found, "spec", "volumes"))
+    is_ready = condition(found, "Ready").get("status") == "True"
+    return ProgramPod(
+        role,
+        word(found, "metadata", "namespace"),
+        word(found, "metadata", "name"),
+        "" if owner is None else owner.name,
+        word(found, "spec", "nodeName"),
+        is_ready,
+        "" if is_ready else cut(detail_of(part(found, "status")), MOST_DETAIL),
+        any(clean_path(one).endswith(_KUBELET) for one in folders),
+    )
+
+
+def detail_of(status: Object) -> str:
+    """Why a pod is not ready, in the words of the kubelet; empty where its status does not say."""
+    for each in (*entries(status, "initContainerStatuses"), *entries(status, "containerStatuses")):
+        state, last = part(each, "state"), part(each, "lastState", "terminated")
+        stopped = part(state, "waiting") or part(state, "terminated")
+        if "running" in state and each in entries(status, "initContainerStatuses"):
+            return f"init container {word(each, 'name')} has not ended"
+        if word(stopped, "reason") in ("", "Completed", "PodInitializing", "ContainerCreating"):
+            continue
+        said = " ".join(filter(None, (word(stopped, "reason"), word(stopped, "message"), word(last, "message"))))
+        return f"container {word(each, 'name')}: {said}"
+    for one in entries(status, "conditions"):
+        if one.get("status") == "False" and word(one, "message"):
+            return f"{word(one, 'reason') or word(one, 'type')}: {word(one, 'message')}"
+    return word(status, "message") or word(status, "reason") or word(status, "phase")
+
+
+def _is_manager(container: Object) -> bool:
+    """Whether it is the config-manager, which chooses the configuration of the node by its label."""
+    return (_words(container, "command") or [""])[0] == "config-manager" or "DEFAULT_CONFIG" in _environment(container)
+
+
+def _words(container: Object, *keys: str) -> list[str]:
+    return [one for key in keys for one in container.get(key) or () if isinstance(one, str)]
+
+
+_FILE: Final = re.compile(r"--?config-file[= ]([^\s'\"]+)", re.ASCII)
+
+
+def _option(plugin: Object) -> str:
+    """The file that an option names (cmd/nvidia-device-plugin/main.go), also in the words of a shell."""
+    found = _FILE.search(" ".join(_words(plugin, "command", "args")))
+    return "" if found is None else found[1]
+
+
+def _default(manager: Object) -> DefaultRule | None:
+    variables = _environment(manager)
+    name, fallbacks = variables.get("DEFAULT_CONFIG", ""), variables.get("FALLBACK_STRATEGIES", "")
+    if name is None or fallbacks is None:
+        return None
+    return DefaultRule(name, tuple(one.strip() for one in fallbacks.split(",")) if fallbacks else ())
+
+
+def _mounted(container: Object, volumes: list[Object], path: str) -> tuple[str, str | None]:
+    """The ConfigMap and the key behind a file, or behind a folder, which ends in a slash; empty for another volume."""
+    mounts = sorted(entries(container, "volumeMounts"), key=lambda one: -len(word(one, "mountPath")))
+    for mount in mounts:
+        root = clean_path(word(mount, "mountPath"))
+        if clean_path(path) != root and not clean_path(path).startswith(f"{root}/"):
+            continue
+        below = word(mount, "subPath") or clean_path(path)[len(root) + 1 :]
+        volume = next((one for one in volumes if one.get("name") == mount.get("name")), {})
+        for source in _config_maps(volume):
+            items = {word(one, "path"): word(one, "key") for one in entries(source, "items")}
+            if not below or not items or below in items:
+                return word(source, "name"), items.get(below, below) or None
+        return "", None
+    return "", None
+
+
+def _config_maps(volume: Object) -> Iterator[Object]:
+    """The ConfigMaps of a volume, also of a projected one."""
+    listed = (part(volume, "configMap"), *(part(one, "configMap") for one in entries(volume, "projected", "sources")))
+    return (one for one in listed if one)
+
+
+def _maps_of_volumes(container: Object, volumes: list[Object]) -> Iterator[str]:
+    mounted = {one.get("name") for one in entries(container, "volumeMounts")}
+    return (word(one, "name") for each in volumes if each.get("name") in mounted for one in _config_maps(each))
+
+
+def _maps_of_environment(container: Object) -> tuple[str, ...]:
+    """The ConfigMaps that may hold the variable with the configuration file."""
+    listed = [word(one, "configMapRef", "name") for one in entries(container, "envFrom")]
+    listed += [
+        word(one, "valueFrom", "configMapKeyRef", "name")
+        for one in entries(container, "env")
+        if one.get("name") in ("CONFIG_FILE", "MIG_STRATEGY")
+    ]
+    return tuple(dict.fromkeys(filter(None, listed)))
+
+
+def _variables(container: Object, maps: Mapping[str, Mapping[str, str]]) -> dict[str, str | None]:
+    """The environment, with what comes from these ConfigMaps; None for a value that comes from elsewhere."""
+    found: dict[str, str | None] = {}
+    for one in entries(container, "envFrom"):
+        data = maps.get(word(one, "configMapRef", "name"), {})
+        found |= {f"{word(one, 'prefix')}{key}": value for key, value in data.items()}
+        if "secretRef" in one:
+            found.setdefault("CONFIG_FILE", None)
+    for one in entries(container, "env"):
+        reference = part(one, "valueFrom", "configMapKeyRef")
+        value = maps.get(word(reference, "name"), {}).get(word(reference, "key")) if one.get("valueFrom") else None
+        found[word(one, "name")] = value if one.get("valueFrom") else word(one, "value")
+    return found
+
+
+def _environment(container: Object) -> dict[str, str | None]:
+    return _variables(container, {})
+
+
+def configurations(where: str, found: Object | None, mig_strategy: str | None) -> Configurations:
+    """Read a ConfigMap of the plugin; None for one that does not exist."""
+    if found is None:
+        return Configurations(where, None)
+    _, data = parse_config_map(Raw(msgspec.json.encode(found)))
+    return Configurations(where, {key: _text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
+
+
+def _text(key: str, data: bytes, mig_strategy: str | None) -> Text:
+    try:
+        value = plugin_config.first_document(data)
+    except plugin_config.PluginConfigError as error:
+        return Text(None, None, str(error))
+    try:
+        return Text(value, config.parse(key, value, mig_strategy))
+    except config.RefusedError as error:
+        return Text(value, None, "" if mig_strategy is None else f"{dotted(error.path)}: {error}")

@@ -1,0 +1,500 @@
+"""Objects of a run that describe a cluster, as facts.
+
+An object shows what exists, never that something else does not: a folder of manifests need not hold all nodes and
+classes. Objects that contradict each other show nothing, since they may belong to several clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from posixpath import join, normpath
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from webhook.cluster.classes import device_class, runtime_class
+from webhook.cluster.device_plugin import MOST_CONFIGS, Texts, device_plugin, parse_config_map
+from webhook.cluster.namespaces import selecting
+from webhook.cluster.nodes import parser
+from webhook.cluster.plugin_config import PluginConfigError, parse
+from webhook.cluster.stack import program
+from webhook.dryrun.configurations import Values, at, claim, values_of
+from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
+from webhook.dryrun.first_pass import MOST_BYTES, FirstPass, kinds, may_configure_plugin
+from webhook.manifests import Document, Manifest, Source, documents, is_pipe
+from webhook.manifests.objects import MOST_ERRORS, items_of
+from webhook.policy.messages import printable
+from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Namespace, Node, RuntimeClass
+from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
+from webhook.policy.placement.node_bounds import Decisive
+from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.settings.settings import Settings
+from webhook.policy.sharing.fields import is_configuration, may_be_configuration
+from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, DefaultRule
+from webhook.policy.workloads.kinds import group_of
+from webhook.report.evidence import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused
+
+_PART = "devicePlugin"
+_WORDS = {"mps": "MPS", "time-slicing": "time-slicing", "none": "whole cards"}
+
+_FILE = "config"
+"""The name of a configuration that has a file of its own."""
+
+MOST_SOURCES = 100
+"""ConfigMaps and values with a configuration that are compared. Each may hold a mebibyte."""
+
+
+class _Source(NamedTuple):
+    """A ConfigMap with configurations, or values of a chart that make one. The names may be empty."""
+
+    namespace: str
+    name: str
+    texts: Texts
+    place: Place
+
+    @property
+    def where(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name or "of the values"
+
+    def is_named(self, wanted: str) -> bool:
+        """Return whether settings that name a ConfigMap may mean this one."""
+        namespace, _, name = wanted.partition("/")
+        return self.name == name and self.namespace in ("", namespace)
+
+
+class _Choice(NamedTuple):
+    """Which ConfigMap applies, empty for one that the chart makes, and how a node without a label is configured."""
+
+    name: str
+    default: DefaultRule
+
+
+class PluginEvidence:
+    """Collects configurations, and what chooses among them: the ConfigMap, and the default of nodes without a label."""
+
+    def __init__(self, settings: Settings) -> None:
+        source = settings.facts.device_plugin
+        self._wanted = () if source is None else source.config_maps
+        self._version = None if source is None else source.version
+        self._sources: list[_Source] = []
+        self._choices: dict[_Choice, Place] = {}
+        self._unread: dict[tuple[str, str], str] = {}
+        self._refused: Refused | None = None
+        self.refused: frozenset[str] = frozenset()
+        """The names of the configurations that the plugin refuses, beside others that show how nodes share cards."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether no further object can make the configurations count."""
+        return self._refused is not None
+
+    def add_config_map(self, value: dict[str, Any], place: Callable[[], Place]) -> None:
+        """Add a ConfigMap if it holds a configuration that shares GPUs."""
+        found = decoded(value, parse_config_map)
+        if found is not None and _shares(found[1]):
+            namespace = at(value, "metadata", "namespace")
+            self._add(_Source(namespace if isinstance(namespace, str) else "", *found, place()))
+
+    def add_daemon_set(self, value: dict[str, Any]) -> None:
+        """Add a DaemonSet, in case it is the device plugin that gets a ConfigMap and does not read it."""
+        found = program(value)
+        if found is not None:
+            self._unread |= {(found.namespace, name): str(found) for name in found.unread}
+
+    def add_file(self, text: bytes, place: Callable[[], Place]) -> None:
+        """Add a file with a configuration if it shares GPUs."""
+        texts = {_FILE: text}
+        if _shares(texts):
+            self._add(_Source("", "", texts, place()))
+
+    def add_policy(self, value: dict[str, Any], place: Callable[[], Place]) -> None:
+        """Add a ClusterPolicy of the GPU operator, which names the ConfigMap and the default."""
+        self._add_operator(at(value, "spec", "devicePlugin"), place)
+
+    def add_values(self, found: Values, place: Callable[[], Place]) -> None:
+        """Add the values of a chart if they hold a configuration that shares GPUs, or name its ConfigMap."""
+        self._add_charts(found.chart, found.values, place)
+        for chart in CHARTS:
+            held = at(found.values, chart)
+            if at(held, "enabled") is not False:
+                self._add_charts(chart, held, place)
+
+    def _add_charts(self, chart: str, values: object, place: Callable[[], Place]) -> None:
+        """Add the values of one chart. Its name is unknown for a file with values."""
+        self._add_plugin(chart, at(values, "config"), place)
+        section = at(values, "devicePlugin")
+        config = self._add_operator(section, place)
+        if at(config, "create") is True:  # templates/plugin_config.yaml
+            self._add_texts(at(config, "data"), at(config, "name"), place)
+
+    def _add_plugin(self, chart: str, section: object, place: Callable[[], Place]) -> None:
+        """Add the section `config` of the plugin's own chart. Other charts have a `config` with a `name`, too."""
+        name, default, fallbacks = (at(section, key) for key in ("name", "default", "fallbackStrategies"))
+        name = name if isinstance(name, str) else ""
+        is_of_plugin = chart == PLUGIN_CHART or isinstance(default, str) or isinstance(fallbacks, list)
+        if not self._add_texts(at(section, "map"), name, place) and not (name and is_of_plugin):
+            return
+        rule = DefaultRule()
+        if isinstance(fallbacks, list) and all(isinstance(one, str) for one in fallbacks):
+            rule = rule._replace(fallbacks=tuple(fallbacks))
+        self._choose(_Choice(name, rule._replace(name=default) if isinstance(default, str) else rule), place)
+
+    def _add_operator(self, section: object, place: Callable[[], Place]) -> object:
+        """Add the section `devicePlugin` of the operator, which knows no fallbacks, and return its `config`."""
+        config = at(section, "config") if at(section, "enabled") is not False else None
+        name, default = at(config, "name"), at(config, "default")
+        if isinstance(name, str) and name:
+            self._choose(_Choice(name, DefaultRule(default if isinstance(default, str) else "", ())), place)
+        return config
+
+    def _choose(self, choice: _Choice, place: Callable[[], Place]) -> None:
+        """Add a choice, unless the settings name other ConfigMaps. Two that differ suffice for the report."""
+        is_wanted = not self._wanted or any(choice.name == wanted.partition("/")[2] for wanted in self._wanted)
+        if is_wanted and len(self._choices) <= 1 and choice not in self._choices:
+            self._choices[choice] = place()
+
+    def _add_texts(self, texts: object, name: object, place: Callable[[], Place]) -> bool:
+        """Add the configurations of values. Return whether they share GPUs."""
+        if not isinstance(texts, dict):
+            return False
+        held = {"metadata": {"name": name if isinstance(name, str) else ""}, "data": texts}
+        found = decoded(held, parse_config_map)
+        if found is None or not _shares(found[1]):
+            return False
+        self._add(_Source("", *found, place()))
+        return True
+
+    def _add(self, source: _Source) -> None:
+        if len(self._sources) < MOST_SOURCES:
+            self._sources.append(source)
+        else:
+            self._refused = Refused(_PART, f"more than {MOST_SOURCES} configurations")
+
+    def read(self) -> tuple[DevicePlugin | None, list[Read | Refused]]:
+        """Return the device plugin as its configurations describe it, None unless they agree, and what to report."""
+        unread = [one for one in self._sources if (one.namespace, one.name) in self._unread]
+        self._sources = [one for one in self._sources if one not in unread]
+        if unread and not self._sources:
+            names = self._unread[unread[0].namespace, unread[0].name]
+            why = f"DaemonSet {printable(names)} gets the ConfigMap, and reads no file of it; set CONFIG_FILE"
+            self._refused = Refused(_PART, why, (unread[0].place,))
+        chosen = self._chosen()
+        if self._refused is None and self._sources:
+            if len(self._choices) > 1:
+                self._refused = Refused(_PART, "two ClusterPolicies or values differ", tuple(self._choices.values()))
+            elif not chosen:
+                why = "settings, values or a ClusterPolicy name another ConfigMap"
+                self._refused = Refused(_PART, why, (self._sources[0].place,))
+        plugin = self._agreed(chosen) if chosen and self._refused is None else None
+        said: list[Read | Refused] = [] if self._refused is None else [self._refused]
+        if plugin is None:
+            return None, said
+        words = ", ".join(sorted({_WORDS[config.strategy] for config in plugin.configs or ()}))
+        places = tuple(source.place for source in chosen[:MOST_PLACES])
+        return plugin, [Read(_PART, f"device plugin: {words}", places, len(chosen)), *said]
+
+    def _chosen(self) -> list[_Source]:
+        """The sources that the settings name, or else a ClusterPolicy or values name; all of them without a name."""
+        if self._wanted:
+            return [one for one in self._sources if any(map(one.is_named, self._wanted))]
+        names = {choice.name for choice in self._choices if choice.name}
+        return [one for one in self._sources if one.name in names] if names else self._sources
+
+    def _agreed(self, chosen: Sequence[_Source]) -> DevicePlugin | None:
+        first, *others = chosen
+        plugin = self._parsed(first)
+        for other in others:
+            if other.texts != first.texts and self._parsed(other) != plugin:
+                self._refused = self._refused or Refused(_PART, "two configurations differ", (first.place, other.place))
+                return None
+        return plugin
+
+    def _parsed(self, source: _Source) -> DevicePlugin | None:
+        """The facts of one source; None if the plugin refuses all its configurations."""
+        where = source.where
+        named = DevicePluginSource((where,), None, self._version)
+        plugin, problems = device_plugin(named, {where: {source.name: source.texts}}, None)
+        if problems:
+            self._refused = Refused(_PART, printable(problems[0]), (source.place,))
+            known = {config.name for config in plugin.configs or ()}
+            if not known:
+                return None
+            self.refused |= source.texts.keys() - known
+            plugin = replace(plugin, version=None)  # lifts no limit, which a corrected configuration may set
+        for choice in self._choices:
+            plugin = replace(plugin, default_config=choice.default.choose(source.texts.keys()))
+        return plugin
+
+
+def _shares(texts: Texts) -> bool:
+    """Whether one of the first texts is a configuration of the plugin that shares GPUs."""
+    for key in sorted(texts)[:MOST_CONFIGS]:
+        if may_be_configuration(texts[key]):
+            try:
+                if parse(key, texts[key]).strategy != "none":
+                    return True
+            except PluginConfigError:
+                continue
+    return False
+
+
+MOST = 10_000
+"""Objects of a kind that are read as facts: a cluster has 5,000 nodes, and an index of them takes memory."""
+
+T = TypeVar("T")
+
+
+class InputFacts(NamedTuple):
+    """What is known of a cluster: facts, and what objects show that need not describe it in full.
+
+    `evidence` is what the report says about it.
+    """
+
+    facts: Facts = UNKNOWN
+    shown: Shown = NOTHING_SHOWN
+    evidence: Evidence = NO_EVIDENCE
+
+
+class ObjectsByName(Generic[T]):
+    """Objects of one kind by name. None of them counts if two of one name differ, or if there are too many."""
+
+    def __init__(self, part: str, one: str, more: str) -> None:
+        self._part = part
+        self._words = one, more
+        self._found: dict[str, tuple[T, Place]] = {}
+        self._refused: Refused | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether no further object can make these count."""
+        return self._refused is not None
+
+    def add(self, name: str, one: T, place: Place) -> None:
+        """Add an object."""
+        first, where = self._found.setdefault(name, (one, place))
+        if first != one:
+            self.refuse("two of one name differ", where, place)
+        elif len(self._found) > MOST:
+            self.refuse(f"more than {MOST:,}")
+
+    def refuse(self, why: str, *places: Place) -> None:
+        """Use none of the objects."""
+        self._refused = self._refused or Refused(self._part, why, places)
+        self._found.clear()
+
+    def values(self) -> tuple[T, ...]:
+        """The objects in the order of their names, whatever the order of the inputs."""
+        return tuple(self._found[name][0] for name in sorted(self._found))
+
+    def read(self) -> Read | Refused | None:
+        """Return what the report says; None without an object."""
+        if not self._found:
+            return self._refused
+        count = len(self._found)
+        places = tuple(place for _, place in islice(self._found.values(), MOST_PLACES))
+        return Read(self._part, f"{count} {self._words[count > 1]}", places, count)
+
+
+class Cluster:
+    """What the objects of a run say about their cluster. `says_sharing`: also how nodes share GPUs."""
+
+    def __init__(self, settings: Settings, namespace: str, *, says_sharing: bool) -> None:
+        self._says_sharing = says_sharing
+        self._namespace = namespace
+        self._nodes = ObjectsByName[Node]("nodes", "node", "nodes")
+        self._runtime_classes = ObjectsByName[RuntimeClass]("runtimeClasses", "RuntimeClass", "RuntimeClasses")
+        self._device_classes = ObjectsByName[DeviceClass]("deviceClasses", "DeviceClass", "DeviceClasses")
+        self._queues = ObjectsByName[str]("defaultQueues", "default queue", "default queues")
+        words = "namespace with a node selector", "namespaces with node selectors"
+        self._namespaces = ObjectsByName[Namespace]("namespaces", *words)
+        self._plugin = PluginEvidence(settings)
+        self._proposals: dict[str, Proposal] = {}
+        self._named: dict[tuple[str, str], tuple[Decoder, ObjectsByName[Any]]] = {
+            ("node.k8s.io", "RuntimeClass"): (runtime_class, self._runtime_classes),
+            ("", "Namespace"): (selecting, self._namespaces),
+        }
+        if says_sharing:
+            self._named["", "Node"] = parser(Decisive.of(settings)), self._nodes
+            self._named["resource.k8s.io", "DeviceClass"] = device_class, self._device_classes
+
+    def read(self, source: Source) -> None:
+        """Read the objects of an input. What cannot be read is reported when it is checked."""
+        errors = 0
+        named, configures = kinds(source.data), may_configure_plugin(source.data)
+        found = documents(source.file, source.data, source.first_line, source.number)
+        while self._is_open(named, configures) and (document := next(found, None)) is not None:
+            if isinstance(document, Document):
+                self._read_document(source, document)
+            elif (errors := errors + 1) == MOST_ERRORS:
+                return
+
+    def _is_open(self, named: frozenset[str], configures: bool) -> bool:
+        """Return whether a source with objects of these kinds may add to something that still counts.
+
+        To parse 100,000 nodes of which none counts would take as long as to check them.
+        """
+        by_kind = {kind: objects for (_, kind), (_, objects) in self._named.items()} | {"LocalQueue": self._queues}
+        return (
+            any(kind in named and not objects.is_refused for kind, objects in by_kind.items())
+            or (configures and not self._plugin.is_refused)
+            or ("GPUCluster" in named and not self._proposals)
+        )
+
+    def _read_document(self, source: Source, document: Document) -> None:
+        value, file = document.value, source.file
+        if not isinstance(value, dict):
+            return
+        if "items" in value:
+            for item in items_of(file, document):
+                if isinstance(item, Manifest) and _is_object(item.value):
+                    self._add(item)
+            return
+        manifest = Manifest(file, document, (), value)
+        if _is_object(value):
+            self._add(manifest)
+        elif is_configuration(value):
+            self._plugin.add_file(document.raw, lambda: _place(manifest))
+        elif not source.named or claim(document):  # other values that are named are an error
+            self._plugin.add_values(Values("", manifest), lambda: _place(manifest))
+
+    def _add(self, manifest: Manifest) -> None:
+        value = manifest.value
+        key = group_of(value["apiVersion"]), value["kind"]
+        if key in self._named:
+            self._add_named(manifest, *self._named[key])
+        elif key == ("kueue.x-k8s.io", "LocalQueue"):
+            self._add_queue(manifest)
+        elif key == ("nvidia.com", "GPUCluster"):
+            self._proposals.setdefault("dra", Proposal("dra", "is a GPUCluster", _place(manifest)))
+        elif key == ("apps", "DaemonSet"):
+            self._plugin.add_daemon_set(value)
+        elif key == ("", "ConfigMap"):
+            self._plugin.add_config_map(value, lambda: _place(manifest))
+        elif key == ("nvidia.com", "ClusterPolicy"):
+            self._plugin.add_policy(value, lambda: _place(manifest))
+        else:
+            for values in values_of(manifest):
+                self._plugin.add_values(values, lambda: _place(manifest))
+
+    def _add_named(self, manifest: Manifest, decoder: Decoder, named: ObjectsByName[Any]) -> None:
+        if named.is_refused:
+            return
+        found = decoded(manifest.value, decoder)
+        if found is None:
+            named.refuse("one cannot be read", _place(manifest))
+        elif found[1] is not None:
+            named.add(*found, _place(manifest))
+
+    def _add_queue(self, manifest: Manifest) -> None:
+        """Add a queue named `default`. In files, kustomize or a tool may set the namespace that is not there."""
+        metadata = manifest.value.get("metadata")
+        if not isinstance(metadata, dict) or metadata.get("name") != "default" or self._queues.is_refused:
+            return
+        namespace = metadata.get("namespace") or self._namespace
+        if not namespace and is_pipe(manifest.file):
+            namespace = DEFAULT_NAMESPACE
+        if namespace and isinstance(namespace, str):
+            self._queues.add(namespace, namespace, _place(manifest))
+
+    def known(self, proposals: Sequence[Proposal]) -> InputFacts:
+        """What all objects together show."""
+        plugin, about_plugin = self._plugin.read()
+        facts = Facts(
+            namespaces=self._namespaces.values() or None,
+            device_classes=self._device_classes.values() or None,
+            device_plugin=plugin,
+            default_queues=self._queues.values() or None,
+        )
+        strategies, refused = None, frozenset() if plugin is None else self._plugin.refused
+        if plugin is not None and plugin.configs and self._says_sharing and not refused:
+            strategies = frozenset(config.strategy for config in plugin.configs)
+        shown = Shown(self._nodes.values(), self._runtime_classes.values(), strategies, refused)
+        all_named = (self._nodes, self._runtime_classes, self._device_classes, self._queues, self._namespaces)
+        said = [*about_plugin, *(named.read() for named in all_named)]
+        return InputFacts(facts, shown, _evidence(said, (*proposals, *self._proposals.values())))
+
+
+def known_from(first: FirstPass, settings: Settings, namespace: str, *, says_sharing: bool) -> InputFacts:
+    """Return what the inputs of a first pass show; with `says_sharing` also how nodes share GPUs.
+
+    `namespace` is that of objects that name none.
+    """
+    gke = () if first.gke is None else (Proposal("gke", "has labels of GKE", first.gke),)
+    if not first.is_whole and first.has_words and says_sharing:
+        why = f"the inputs have more than {MOST_BYTES // 1024**2} MiB; describe the cluster with --facts"
+        return InputFacts(evidence=_evidence([Refused("", why)], gke))
+    if not first.sources:
+        return InputFacts(evidence=_evidence([], gke))
+    cluster = Cluster(settings, namespace, says_sharing=says_sharing)
+    for source in _once(first.sources):
+        cluster.read(source)
+    return cluster.known(gke)
+
+
+def _once(sources: Sequence[Source]) -> Iterator[Source]:
+    """Yield sources, each once. A file that is named counts as named, also where a folder that is named has it."""
+    here = str(Path.cwd())
+    named = {normpath(join(here, source.file)) for source in sources if source.named}
+    seen = set()
+    for source in sources:
+        file = normpath(join(here, source.file))
+        key = file, source.first_line, source.number
+        if key not in seen and (source.named or file not in named):
+            seen.add(key)
+            yield source
+
+
+def _evidence(said: Iterable[Read | Refused | None], proposals: Sequence[Proposal]) -> Evidence:
+    said = list(said)
+    read = tuple(one for one in said if isinstance(one, Read))
+    refused = tuple(one for one in said if isinstance(one, Refused))
+    return Evidence(read, refused, tuple(proposals))
+
+
+def _is_object(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
+
+
+def _place(manifest: Manifest) -> Place:
+    return Place(manifest.file, manifest.line)
+
+
+Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
+"""Reads an object as the API server writes it: its name, and the facts about it. Raises msgspec.MsgspecError."""
+
+
+def decoded(value: object, decoder: Decoder) -> tuple[str, Any] | None:
+    """Return what a decoder reads in an object of a manifest; None for one that the API server would reject."""
+    for as_written in (True, False):
+        try:
+            return decoder(Raw(msgspec.json.encode(value if as_written else _accepted(value))))
+        except (msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError):
+            continue
+    return None
+
+
+_QUANTITIES = ("capacity", "allocatable")
+_TEXTS = ("labels", "nodeSelector", "data", "binaryData")
+_DEEPEST = 4
+"""Levels of mappings and lists that are read. The item `spec.taints[0]` is at the fourth."""
+
+
+def _accepted(value: object, key: str = "", depth: int = _DEEPEST) -> object:
+    """Return an object as the API server writes it: null becomes the zero value, and a number in a quantity text."""
+    if isinstance(value, list) and depth:
+        return [_accepted(one, "", depth - 1) for one in value]
+    if not isinstance(value, dict) or not depth:
+        return value
+    if key in _QUANTITIES:
+        return {name: "0" if one is None else _as_text(one) for name, one in value.items()}
+    if key in _TEXTS:
+        return {name: "" if one is None else one for name, one in value.items()}
+    return {name: _accepted(one, name, depth - 1) for name, one in value.items() if one is not None}
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

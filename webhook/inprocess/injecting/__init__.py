@@ -1,1 +1,0 @@
-"""The injections, as the expressions of MutatingAdmissionPolicies: one module for each."""

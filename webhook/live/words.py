@@ -1,0 +1,45 @@
+"""Words of commands that name something of a cluster, each checked as the API server checks names of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from webhook.policy.commands import Word
+from webhook.policy.settings.formats import KIND, LABEL_KEY, LABEL_VALUE, NAMESPACE, OBJECT, Text
+
+
+def named(noun: str, name: str, form: Text = OBJECT) -> Word:
+    """The name of an object: a DNS subdomain (RFC 1123), unless its kind has another form."""
+    return Word(name, "" if form.allows(name) else noun)
+
+
+def namespace(name: str) -> Word:
+    """The name of a namespace: a DNS label."""
+    return named("namespace", name, NAMESPACE)
+
+
+def container(name: str) -> Word:
+    """The name of a container: a DNS label."""
+    return named("container", name, NAMESPACE)
+
+
+def reference(kind: str, name: str) -> Word:
+    """A kind and a name, as in deployment/web."""
+    is_kind = KIND.allows(kind)
+    word = named(kind.lower() if is_kind else "object", name)
+    return word._replace(text=f"{kind.lower()}/{name}", illegal=word.illegal if is_kind else "object")
+
+
+def label(key: str, value: str) -> Word:
+    """A label with its value, as in team=ml."""
+    return Word(f"{key}={value}", "" if LABEL_KEY.allows(key) and LABEL_VALUE.allows(value) else "label")
+
+
+def within(name: str) -> Iterable[Word | str]:
+    """The option for a namespace; nothing where it is not known, as in a file."""
+    return ("-n", namespace(name)) if name else ()
+
+
+def qualified(kind: str, space: str, name: str) -> Word:
+    """A namespace and the name of an object in it, as in gpu/plugin."""
+    return Word(f"{space}/{name}", namespace(space).illegal or named(kind, name).illegal)
