@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import tracemalloc
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -120,23 +118,24 @@ def test_number_out_of_range_is_rejected(number: bytes) -> None:
 def test_float_decoding_yields_to_threads() -> None:
     """Floats next to the smallest one there is: decoding them must not be one long call."""
     text = in_spec(b"[" + b",".join([b"2.2250738585072011e-308"] * 200_000) + b"]")
-    turns, ended = [time.perf_counter()], threading.Event()
+    turns, began, ended = 0, threading.Event(), threading.Event()
 
     def turn() -> None:
+        nonlocal turns
         while not ended.is_set():
-            turns.append(time.perf_counter())
+            turns += began.is_set()
             ended.wait(0.001)
 
     other = threading.Thread(target=turn)
     other.start()
     try:
-        began = time.perf_counter()
+        began.set()
         assert respond(text, Hook.MUTATE, EVALUATOR).allowed
-        whole = time.perf_counter() - began
     finally:
         ended.set()
         other.join()
-    assert max(later - turn for turn, later in pairwise(turns)) < whole / 2
+    # One long call leaves the other thread a turn before it and one after it.
+    assert turns > 5, turns
 
 
 @pytest.mark.slow

@@ -4,9 +4,6 @@
 KUBERNETES_VERSION ?= 1.36.3
 export KUBERNETES_VERSION
 
-# Compares the machine before and after a cluster, so that no other cluster may run beside it.
-CLUSTER_ALONE := tests/cluster/test_precautions.py
-
 .PHONY: cluster-tools test-cluster demo-cluster
 
 ##@ Cluster
@@ -16,8 +13,8 @@ cluster-tools: $(READY) ## Build the programs of a test cluster into the cache f
 
 # A third process works while others wait. The control planes are small, and collect garbage less often.
 test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
-	GOGC=400 $(PYTEST) --numprocesses=3 --dist=loadfile --no-loadscope-reorder --record $(RECORDS)/cluster.json --ignore=$(CLUSTER_ALONE) tests/cluster
-	$(PYTEST) --record $(RECORDS)/cluster-alone.json $(CLUSTER_ALONE)
+	GOGC=400 $(PYTEST) -m "not alone" --numprocesses=3 --dist=loadfile --no-loadscope-reorder --record $(RECORDS)/cluster.json tests/cluster
+	$(PYTEST) -m alone --record $(RECORDS)/cluster-alone.json tests/cluster
 
 demo-cluster: cluster-tools ## Show a real cluster with and without the webhook; KEEP=1 ends in a shell.
 	@$(BIN)/python -m tests.cluster.demo $(if $(KEEP),--keep)

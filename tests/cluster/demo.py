@@ -85,7 +85,7 @@ def warm_up(space: Workspace) -> None:
 def delete_pods(space: Workspace) -> None:
     """Delete all pods and wait until none is left."""
     space.api.delete(space.pods)
-    wait_for("all pods to be gone", lambda: not space.api.items(space.pods), seconds=90)
+    wait_for("all pods to be gone", lambda: not space.api.items(space.pods))
 
 
 def count_failed(space: Workspace) -> pod_storm.Counts:

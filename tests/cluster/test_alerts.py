@@ -138,13 +138,13 @@ def test_rise_of_denials_leads_from_alert_to_rollback(release: Release, alerts: 
     curious = pod("curious", hostPID=True)
     assert rejection(release.cluster, curious) == ""
     release.upgrade({"config": {"severities": {"GPS009": "deny"}}})
-    wait_for("GPS009 to reject", lambda: "GPS009" in rejection(release.cluster, curious), seconds=90)
+    wait_for("GPS009 to reject", lambda: "GPS009" in rejection(release.cluster, curious))
     refused = [rejection(release.cluster, curious) for _ in range(60)]
     assert all("GPS009" in one for one in refused)
     assert _page_of_firing(alerts, "GpushareWebhookDenialsRise") == DENIALS_RISE
 
     reader.succeed(page_block("docs/how-to/roll-back.md", "helm rollback"))
-    wait_for("the former settings", lambda: rejection(release.cluster, curious) == "", seconds=90)
+    wait_for("the former settings", lambda: rejection(release.cluster, curious) == "")
     alerts.wait_resolved("GpushareWebhookDenialsRise")
 
 
@@ -187,7 +187,7 @@ def test_replica_out_of_memory_leads_from_alert_to_remedy(
         rejection(space.cluster, _large())
         return _restarts(release) > 0
 
-    wait_for("the kernel to kill a replica", killed, seconds=60)
+    wait_for("the kernel to kill a replica", killed)
     assert _page_of_firing(alerts, "GpushareWebhookRestarts") == OUT_OF_MEMORY
 
     shown = reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookRestarts.md", "kubectl describe pods"))
@@ -196,7 +196,7 @@ def test_replica_out_of_memory_leads_from_alert_to_remedy(
     assert "memory limit too small for the costliest reviews" in shown
 
     reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookRestarts.md", "--set resources.limits.memory"))
-    space.cluster.kubectl(f"--namespace={NAMESPACE}", "rollout", "status", f"deployment/{NAME}", "--timeout=120s")
+    space.cluster.kubectl(f"--namespace={NAMESPACE}", "rollout", "status", f"deployment/{NAME}", "--timeout=180s")
     assert rejection(space.cluster, _large()) == ""
     assert _restarts(release) == 0
     assert_completed(space.start(pod("trains")))

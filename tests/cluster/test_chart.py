@@ -72,7 +72,7 @@ def _modest() -> Object:
 
 
 def test_helm_test_passes_and_cleans_up(release: Release) -> None:
-    release.helm("test", RELEASE, "--timeout=60s")
+    release.helm("test", RELEASE, "--timeout=180s")
     left = release.cluster.kubectl("get", "pod,serviceaccount", f"--namespace={NAMESPACE}", "--output=name")
     assert "-test" not in left
 

@@ -74,7 +74,7 @@ def test_limited_priority_class_is_rejected_without_quota(running: ControlPlaneO
 
 def test_quota_of_chart_admits_limited_priority_class(running: ControlPlaneOnly) -> None:
     with _installed(running, "admitted") as path:
-        wait_for("both replicas", lambda: len(running.api.items(f"{path}/pods")) == 2, seconds=90)
+        wait_for("both replicas", lambda: len(running.api.items(f"{path}/pods")) == 2)
         counted = running.api.wait_for(
             f"{path}/resourcequotas/{NAME}",
             "to count them",

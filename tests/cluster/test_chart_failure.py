@@ -40,7 +40,7 @@ def trains(release: Release, space: Workspace) -> str:
     """The path of a Deployment with two running pods of one GPU each."""
     assert release.pods()
     space.create(deployment("trains", replicas=2))
-    space.kubectl("rollout", "status", "deployment/trains", "--timeout=60s")
+    space.kubectl("rollout", "status", "deployment/trains", "--timeout=180s")
     return f"/apis/apps/v1/namespaces/{space.name}/deployments/trains"
 
 
@@ -55,7 +55,7 @@ def _dead(release: Release) -> Iterator[None]:
         yield
     finally:
         kubectl("uncordon", NODE)
-        wait_for("calls to succeed", lambda: rejection(release.cluster, pod("asks")) == "", seconds=90)
+        wait_for("calls to succeed", lambda: rejection(release.cluster, pod("asks")) == "")
 
 
 def _running(space: Workspace, holds: Callable[[Object], bool]) -> list[str]:
@@ -92,7 +92,7 @@ def test_started_rollout_continues_without_servers(release: Release, space: Work
     with _dead(release):
         space.sh(first, "touch /ready")
         wait_for("the last old pod to go", lambda: _running(space, lambda _: True) == [first])
-    wait_for("the second new pod", lambda: len(_running(space, _started)) == 2, seconds=60)
+    wait_for("the second new pod", lambda: len(_running(space, _started)) == 2)
 
 
 def _started(status: Object) -> bool:

@@ -52,7 +52,7 @@ def test_namespace_override_installs_outside_release_namespace(cluster: Cluster)
         assert f"is installed as {NAMESPACE}/{NAME}" in said
         assert len(release.pods()) == 2
         assert is_mutated(cluster.api.create(DRY_POD, pod("one")))
-        release.helm("test", RELEASE, "--timeout=60s")
+        release.helm("test", RELEASE, "--timeout=180s")
         assert [one for one in release.asked() if one.refused] == []
         assert cluster.api.items(f"{path}/services") == []
         release.uninstall()

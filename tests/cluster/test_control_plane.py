@@ -38,7 +38,7 @@ def test_control_plane_schedules_controls_and_admits(place: type[Place]) -> None
         assert tolerated in made["spec"]["tolerations"], "the admission plugin is on"
         running.kubectl("create", "deployment", "waiting", "--image=none")
         pods = "/api/v1/namespaces/default/pods"
-        running.kubectl("wait", "--for=condition=PodScheduled=False", "pod", "--all", "--timeout=30s")
+        running.kubectl("wait", "--for=condition=PodScheduled=False", "pod", "--all", "--timeout=180s")
         (made,) = running.api.items(pods)
         assert "no nodes available" in made["status"]["conditions"][0]["message"]
 

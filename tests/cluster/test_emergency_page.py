@@ -53,7 +53,7 @@ def installed(release: Release, request: pytest.FixtureRequest) -> Iterator[Rele
     manifests = release.manifests()
     release.cluster.kubectl(*request.param.split()[1:], "--filename=-", manifest=manifests)
     try:
-        wait_for("the replicas", lambda: sum(met(one, "Ready") for one in release.pods()) == 2, seconds=90)
+        wait_for("the replicas", lambda: sum(met(one, "Ready") for one in release.pods()) == 2)
         yield release
     finally:
         release.cluster.kubectl("delete", "--filename=-", "--wait", manifest=manifests)

@@ -30,14 +30,14 @@ def test_missing_verb_is_named_once_and_granted_without_restart(
     grant(fact_sources.running, without=(resource, verb))
     try:
         with reviewer(fact_sources.running, SETTINGS, fact_sources.kubeconfig) as server:
-            wait_for("two forbidden requests", lambda: len(_refused(fact_sources)) >= before + 2, seconds=60)
+            wait_for("two forbidden requests", lambda: len(_refused(fact_sources)) >= before + 2)
             assert server.health("/livez")[0] == 200
             assert not server.pod(two("mixed")).allowed
             (named,) = _missing(server, verb, resource)
             assert _rule(resource) in str(named)
             grant(fact_sources.running)
             with change.make(fact_sources.running.api):
-                wait_for("the facts", lambda: change.shown(server), seconds=90)
+                wait_for("the facts", lambda: change.shown(server))
             wait_for("the facts to follow", lambda: not change.shown(server))
             assert _missing(server, verb, resource) == [named]
     finally:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Record = Callable[[str, object], None]
 
+pytestmark = pytest.mark.alone
+
 PODS = 500
 CONTRACT = 3.0
 """Seconds within which changed settings are in force on all replicas."""

@@ -14,6 +14,8 @@ from tests.cluster.sources import CHANGES, SETTINGS, Change, Sources
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.alone
+
 SECONDS = 2.0
 """How soon a change must show in verdicts."""
 

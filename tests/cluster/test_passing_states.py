@@ -77,9 +77,9 @@ def _cordoned(cluster: Cluster) -> AbstractContextManager[None]:
 def _unreachable(cluster: Cluster) -> Iterator[None]:
     path = f"/api/v1/nodes/{NODE}"
     with cluster.node.without_kubelet():
-        cluster.api.wait_for(path, "to be unreachable", lambda node: UNREACHABLE in str(node["spec"]), seconds=60)
+        cluster.api.wait_for(path, "to be unreachable", lambda node: UNREACHABLE in str(node["spec"]))
         yield
-    cluster.api.wait_for(path, "to be ready again", lambda node: UNREACHABLE not in str(node["spec"]), seconds=60)
+    cluster.api.wait_for(path, "to be ready again", lambda node: UNREACHABLE not in str(node["spec"]))
 
 
 STATES: dict[str, Callable[[Cluster], AbstractContextManager[None]]] = {
@@ -107,16 +107,16 @@ def _is_known(space: Workspace) -> bool:
 
 def test_drained_pods_are_replaced_and_wait(running: Cluster, space: Workspace) -> None:
     space.create(deployment("trains", container(gpus=2), nodeSelector={"pool": "sliced"}))
-    space.kubectl("rollout", "status", "deployment/trains", "--timeout=60s")
+    space.kubectl("rollout", "status", "deployment/trains", "--timeout=180s")
     (before,) = space.api.items(space.pods)
     with _cordoned(running):
         wait_for("the facts", lambda: _is_known(space))
-        running.kubectl("drain", NODE, "--pod-selector=app=trains", "--timeout=60s")
+        running.kubectl("drain", NODE, "--pod-selector=app=trains", "--timeout=180s")
         waiting = wait_for("a replacement", lambda: _waiting(space))
         assert waiting["metadata"]["name"] != before["metadata"]["name"]
         events = space.api.items(f"/api/v1/namespaces/{space.name}/events?fieldSelector=reason=FailedCreate")
         assert events == []
-    space.kubectl("rollout", "status", "deployment/trains", "--timeout=60s")
+    space.kubectl("rollout", "status", "deployment/trains", "--timeout=180s")
 
 
 def _waiting(space: Workspace) -> Object | None:

@@ -262,7 +262,7 @@ def feasible(api: Api, asks: Object, expected: frozenset[str]) -> frozenset[str]
     """
     with _copies(api, asks, len(expected) + 1):
         with suppress(TimeoutError):
-            wait_for("the decisions", lambda: _is_decided(api.items(PODS), expected), seconds=15, every=0.02)
+            wait_for("the decisions", lambda: _is_decided(api.items(PODS), expected), every=0.02)
         return _nodes(api.items(PODS))
 
 

@@ -26,6 +26,8 @@ from tests.cluster.harness.workspace import workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.alone
+
 OWNER = """
 from tests.cluster.harness.cluster import cluster
 from tests.cluster.harness.manifests import pod
@@ -130,7 +132,7 @@ def test_guard_removes_cluster_of_killed_owner(before: Machine, needs_node: None
         assert folder.is_dir()
         owner.kill()
         owner.wait()
-    wait_for("the guard to clean up", lambda: not Machine.look().changes(before), seconds=30)
+    wait_for("the guard to clean up", lambda: not Machine.look().changes(before))
 
 
 @pytest.mark.exhaustive
@@ -160,7 +162,7 @@ def test_cluster_of_other_live_owner_is_not_reported(before: Machine, needs_node
         assert Machine.look().changes(before) == {}
         owner.kill()
         owner.wait()
-    wait_for("the guard to clean up", lambda: not folder.exists(), seconds=30)
+    wait_for("the guard to clean up", lambda: not folder.exists())
 
 
 @pytest.mark.exhaustive

@@ -73,7 +73,7 @@ def apply(running: ControlPlaneOnly, path: str, *entries: object) -> None:
 
 
 def until_trusted(made: list[Replica]) -> None:
-    wait_for("all replicas to be trusted", lambda: all(one.trusted for one in made), seconds=20)
+    wait_for("all replicas to be trusted", lambda: all(one.trusted for one in made))
 
 
 def authorities(running: ControlPlaneOnly) -> list[x509.Certificate]:

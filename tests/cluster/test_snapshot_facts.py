@@ -127,7 +127,7 @@ def _compare(server: Reviewer, fixture: Fixture, settings: Object, facts: Object
     assert offline == own, fixture.name
     expected = offline if fixture.is_pod else offline.without_patch()
     asked = review_of(fixture)
-    wait_for(fixture.name, lambda: server.answer(asked, path).without("GPS019") == expected, seconds=10, every=0.05)
+    wait_for(fixture.name, lambda: server.answer(asked, path).without("GPS019") == expected, every=0.05)
 
 
 def _sorted_taints(facts: Object) -> Object:

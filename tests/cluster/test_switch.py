@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
 
 MODE = "gpushare-webhook/mode"
+pytestmark = pytest.mark.alone
+
 CONTRACT = 3.0
 """Seconds within which a change is in force on all replicas."""
 
@@ -261,7 +263,7 @@ def test_new_replica_without_a_verb_is_ready_and_follows_once_granted(
     try:
         before = release.servers()
         release.cluster.api.delete(f"{CORE}/pods/{before[0].name}")
-        wait_for("two ready replicas", lambda: _ready(release) - {before[0].name}, seconds=90)
+        wait_for("two ready replicas", lambda: _ready(release) - {before[0].name})
         said = f"from: {source}, failing\n"
         # The watch of the other replica may end meanwhile, and fail too.
         (new,) = [one for one in release.servers() if one.name not in {old.name for old in before}]
@@ -303,7 +305,7 @@ def test_replica_that_restarts_is_ready_only_with_cap(release: Release) -> None:
         ready_with.extend("mode capped to off" in said for said in ready)
         return bool(_ready(release) - before)
 
-    wait_for("two new replicas", replaced, seconds=90, every=0.05)
+    wait_for("two new replicas", replaced, every=0.05)
     assert ready_with
     assert all(ready_with)
 

@@ -66,9 +66,9 @@ def test_pod_excluding_one_mps_label_is_rejected_instead_of_pod_storm(space: Wor
     # each, and the ReplicaSet creates the next one.
     storm = deployment("storm", container(gpus=2), **EXCLUDES_STRATEGY)
     assert _create(space, storm) == ""
-    wait_for("a third failed pod", lambda: len(space.failed()) >= 3, seconds=60)
+    wait_for("a third failed pod", lambda: len(space.failed()) >= 3)
     assert {one["spec"]["nodeName"] for one in space.failed()} == {NODE}
-    space.kubectl("delete", "deployment", "storm", "--cascade=foreground", "--timeout=60s")
+    space.kubectl("delete", "deployment", "storm", "--cascade=foreground", "--timeout=180s")
     with webhook(space.cluster, facts=FACTS):
         for refused in (storm, pod("two", container(gpus=2), **EXCLUDES_STRATEGY)):
             ending = f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n"

@@ -94,7 +94,7 @@ def test_one_overloaded_server_of_two_loses_no_create(
             return len(other.reviews) >= 50
 
         with creating(space) as creates:
-            wait_for("reviews to be shed", shed_often, seconds=60, every=0.5)
+            wait_for("reviews to be shed", shed_often, every=0.5)
     record_property("figures", f"{summary(creates.answered)}; {len(other.reviews)} reviews were shed")
     assert lost(creates.answered) == []
 
@@ -111,7 +111,7 @@ def test_burst_after_suspension_loses_no_create(space: Workspace, record_propert
             return server.metric(SHED, reason="in-flight") > 0
 
         # The first time the API server only makes connections, on which the reviews can come at once the next time.
-        wait_for("reviews to be shed", overloaded, seconds=60)
+        wait_for("reviews to be shed", overloaded)
     record_property("figures", f"{summary(creates.answered)}; {server.metric(SHED):.0f} reviews were shed")
     assert lost(creates.answered) == []
 

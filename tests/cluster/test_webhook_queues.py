@@ -79,7 +79,7 @@ def _rejections(space: Workspace) -> list[str]:
 def test_resumed_job_creates_no_pod_over_limit(space: Workspace) -> None:
     path = _created_with_warning(space)
     space.api.patch(path, {"spec": {"suspend": False}})
-    (message, *_) = wait_for("the rejection of a pod", lambda: _rejections(space), seconds=60)
+    (message, *_) = wait_for("the rejection of a pod", lambda: _rejections(space))
     assert 'denied the request: GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1' in message
     # The controller retries with a growing delay, and the device plugin never sees a pod.
     assert space.api.items(space.pods) == []
@@ -92,7 +92,7 @@ def test_job_resumed_on_whole_card_node_is_bound_there(space: Workspace) -> None
         # Kueue puts the node labels of the chosen flavor into the template when it resumes a Job.
         chosen = {"suspend": False, "template": {"spec": {"nodeSelector": {STRATEGY: "none"}}}}
         space.api.patch(path, {"spec": chosen})
-        (made,) = wait_for("a pod", lambda: space.api.items(space.pods), seconds=60)
+        (made,) = wait_for("a pod", lambda: space.api.items(space.pods))
         bound = space.wait_bound(made["metadata"]["name"])
         assert bound["spec"]["nodeName"] == whole
         assert _rejections(space) == []

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     Record = Callable[[str, object], None]
 
+pytestmark = pytest.mark.alone
+
 SETTINGS = BASE | {"server": {"shutdownDelay": "3s"}}
 RELOADS = "gpushare_webhook_reloads_total"
 DRY_PODS = "/api/v1/namespaces/default/pods?dryRun=All"

@@ -1,9 +1,11 @@
-"""A pod storm: fifty failed pods within ten seconds without the webhook, and none with it."""
+"""A pod storm: failed pods without end without the webhook, and none with it."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.manifests import container
@@ -13,6 +15,8 @@ from tests.cluster.workloads import workload
 
 if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
+
+pytestmark = pytest.mark.alone
 
 MANY = 50
 
@@ -33,7 +37,7 @@ def test_webhook_prevents_pod_storm(space: Workspace) -> None:
     space.create(storm)
     # A kubelet that has just started reports its first rejection late: count from there.
     wait_for("a first failed pod", space.failed)
-    wait_for("fifty failed pods", lambda: len(space.failed()) >= MANY, seconds=10)
+    wait_for("fifty failed pods", lambda: len(space.failed()) >= MANY)
     space.kubectl("scale", "deployment", "main", "--replicas=0")
     space.kubectl("delete", "pods", "--all")
     with webhook(space.cluster):

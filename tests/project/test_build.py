@@ -98,17 +98,16 @@ def test_make_test_leaves_exhaustive_tests_out() -> None:
 def test_ci_runs_every_suite() -> None:
     ci = ROOT / ".ci" / "run"
     assert os.access(ci, os.X_OK)
-    made = re.findall(r"^(?:nice -n 19 )?make (.*?)(?: &)?$", ci.read_text(), re.MULTILINE)
+    made = re.findall(r"^make (.*)$", ci.read_text(), re.MULTILINE)
     assert [[word for word in line.split() if re.fullmatch(r"[a-z][a-z-]+", word)] for line in made] == [
         ["cluster-tools", "chart-tools", "bench-tools", "crd-definitions", "plugin-loaders"],
         ["test", "test-load"],
-        ["test-chart", "sbom", "site"],
         ["test-cluster"],
+        ["test-chart", "sbom", "site"],
         ["budget"],
         ["bench-gate", "demo-cluster"],
     ]
     assert not re.search("EXHAUSTIVE|git ", ci.read_text()), "every commit runs the same tests"
-    assert 'wait "$beside" ||' in ci.read_text(), "a failure beside the cluster's tests has to count"
 
 
 def test_every_package_is_in_a_layer() -> None:

@@ -168,7 +168,7 @@ def _others_unaffected(running: ControlPlaneOnly) -> None:
         running.api.create(path, manifest)
         running.api.patch(f"{path}/plain", {"metadata": {"labels": {"a": "b"}}})
         running.api.delete(f"{path}/plain")
-    running.kubectl("wait", "--for=delete", "deployment/plain", "pod/plain", "--timeout=30s")
+    running.kubectl("wait", "--for=delete", "deployment/plain", "pod/plain", "--timeout=180s")
 
 
 @pytest.fixture
@@ -180,8 +180,8 @@ def deployed(running: ControlPlaneOnly) -> Iterator[str]:
     yield path
     if running.api.find(path) is not None:
         running.api.delete(path)
-    running.kubectl("wait", "--for=delete", "deployment/trains", "--timeout=30s")
-    running.kubectl("wait", "--for=delete", "pod", "--selector=app=trains", "--timeout=30s")
+    running.kubectl("wait", "--for=delete", "deployment/trains", "--timeout=180s")
+    running.kubectl("wait", "--for=delete", "pod", "--selector=app=trains", "--timeout=180s")
 
 
 def _wait_replicas(running: ControlPlaneOnly, count: int) -> Object:
@@ -193,7 +193,6 @@ def _wait_replicas(running: ControlPlaneOnly, count: int) -> Object:
             now["status"].get("replicas", 0) == count
             and now["status"]["observedGeneration"] == now["metadata"]["generation"]
         ),
-        seconds=30,
     )
 
 
@@ -248,12 +247,12 @@ def test_template_change_is_rejected_during_outage(running: ControlPlaneOnly, de
 def test_gpu_workloads_can_be_deleted_during_outage(running: ControlPlaneOnly, deployed: str, propagation: str) -> None:
     with _broken(running, "connection refused", MUTATING, VALIDATING):
         cascade = f"--cascade={propagation.lower()}"
-        running.kubectl("delete", "deployment", "trains", cascade, "--timeout=30s")
+        running.kubectl("delete", "deployment", "trains", cascade, "--timeout=180s")
         assert running.api.find(deployed) is None
         if propagation == "Orphan":
             assert len(_pods(running)) == 2
-            running.kubectl("delete", "replicaset", "--selector=app=trains", "--cascade=foreground", "--timeout=30s")
-        running.kubectl("wait", "--for=delete", "pod", "--selector=app=trains", "--timeout=30s")
+            running.kubectl("delete", "replicaset", "--selector=app=trains", "--cascade=foreground", "--timeout=180s")
+        running.kubectl("wait", "--for=delete", "pod", "--selector=app=trains", "--timeout=180s")
         assert _pods(running) == []
 
 

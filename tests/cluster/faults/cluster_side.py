@@ -55,7 +55,7 @@ def space_of(site: Site, name: str, labels: dict[str, str]) -> Iterator[Workspac
             yield space
         finally:
             space.kubectl("delete", "pods", "--all", "--wait=false")
-            wait_for("the pods to be gone", lambda: not space.api.items(space.pods), seconds=60)
+            wait_for("the pods to be gone", lambda: not space.api.items(space.pods))
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def _handler_missing(site: Site) -> Iterator[None]:
     legacy = {"metadata": {"name": "nvidia-legacy"}, "handler": "nvidia-legacy"}
     with site.cluster.api.created(CLASSES, legacy), space_of(site, "legacy", {}) as space:
         space.create(pod("main", runtimeClassName="nvidia-legacy"))
-        wait_for("the event", lambda: event("FailedCreatePodSandBox", "no runtime for")(space), seconds=60)
+        wait_for("the event", lambda: event("FailedCreatePodSandBox", "no runtime for")(space))
         yield
 
 
@@ -73,7 +73,7 @@ def _mount_forbidden(site: Site) -> Iterator[None]:
     """A namespace with GPU pods forbids hostPath volumes."""
     with space_of(site, "strict", {"pod-security.kubernetes.io/enforce": "baseline"}) as space:
         space.create(pod("main"))
-        wait_for("the pod", lambda: running(space), seconds=60)
+        wait_for("the pod", lambda: running(space))
         yield
 
 
@@ -82,7 +82,7 @@ def _pods_failed(site: Site) -> Iterator[None]:
     """The device plugin has rejected a pod of a Job."""
     site.team.create(job("two", container(gpus=2), backoffLimit=0))
     try:
-        wait_for("the rejection", lambda: phase("Failed", "UnexpectedAdmissionError")(site.team), seconds=60)
+        wait_for("the rejection", lambda: phase("Failed", "UnexpectedAdmissionError")(site.team))
         yield
     finally:
         site.team.kubectl("delete", "job", "two", "--cascade=foreground")

@@ -57,10 +57,7 @@ class Fault:
 
     def produce(self, cluster: Cluster) -> Workspace:
         """Create the namespace and the objects of the fault; `shows` holds a moment later."""
-        path = f"/api/v1/namespaces/{self.name}"
-        cluster.api.create("/api/v1/namespaces", {"metadata": {"name": self.name, "labels": dict(self.labels)}})
-        for usual in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
-            cluster.api.wait_for(f"{path}/{usual}", "to be made", bool)
+        cluster.api.create_namespace(self.name, self.labels)
         for manifest in self.objects:
             cluster.api.create(_collection(manifest["kind"], self.name), manifest)
         space = Workspace(cluster, self.name)

@@ -71,9 +71,7 @@ def _store_policy(cluster: Cluster) -> None:
 def _wait_in_force(cluster: Cluster, label: dict[str, str]) -> None:
     """Wait until a pod with two GPUs is refused in a namespace with the label."""
     name = f"guarded-{label['admission']}"
-    path = f"/api/v1/namespaces/{name}"
-    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": label}})
-    cluster.api.wait_for(f"{path}/serviceaccounts/default", "to be made", bool)
+    path = cluster.api.create_namespace(name, label)
 
     def is_refused() -> bool:
         try:

@@ -128,8 +128,7 @@ def install(cluster: Cluster, config: Object) -> None:
     cluster.node.containers.tag(f"docker.io/{busybox.IMAGE}", f"docker.io/{IMAGE}")
     if cluster.api.find(f"{CLASSES}/nvidia") is None:
         cluster.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
-    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    cluster.api.wait_for(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default", "to be made", bool)
+    cluster.api.create_namespace(NAMESPACE)
     cluster.api.create(CONFIG_MAPS, config_map(default=config))
     for one in (plugin(), daemon(), discovery()):
         cluster.api.create(DAEMON_SETS, one)
@@ -158,6 +157,6 @@ def pods(cluster: Cluster, name: str) -> list[Object]:
 def without(cluster: Cluster, name: str) -> Iterator[None]:
     """A DaemonSet is gone for a while, with its pods."""
     with cluster.api.deleted(f"{DAEMON_SETS}/{name}"):
-        wait_for(f"the pods of {name} to be gone", lambda: not pods(cluster, name), seconds=60)
+        wait_for(f"the pods of {name} to be gone", lambda: not pods(cluster, name))
         yield
     wait_ready(cluster, name)

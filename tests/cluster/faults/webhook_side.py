@@ -117,7 +117,7 @@ def _half_rolled_out(site: Site) -> Iterator[None]:
     change = {"minReadySeconds": 500, "strategy": slow, "template": {"spec": after}}
     api.patch(_DEPLOYMENT, {"spec": change}, form="strategic")
     try:
-        wait_for("the new replica", lambda: _ready_of(site, NEXT) == 1, seconds=60)
+        wait_for("the new replica", lambda: _ready_of(site, NEXT) == 1)
         yield
     finally:
         back = {"containers": [{"name": main["name"], "image": main["image"]}]}

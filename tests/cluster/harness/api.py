@@ -144,6 +144,14 @@ class Api:
         """Delete an object or a collection."""
         return self.call("DELETE", path)
 
+    def create_namespace(self, name: str, labels: Mapping[str, str] | None = None) -> str:
+        """Create a namespace, wait for the objects that controllers add to it, and return its path."""
+        self.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": dict(labels or {})}})
+        path = f"/api/v1/namespaces/{name}"
+        for added in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            self.wait_for(f"{path}/{added}", "to be made", bool)
+        return path
+
     @contextmanager
     def created(self, collection: str, body: Object) -> Iterator[Object]:
         """A new object, deleted at the end."""
@@ -182,7 +190,7 @@ class Api:
         except (OSError, http.client.HTTPException):
             return False
 
-    def wait_for(self, path: str, what: str, condition: Callable[[Object], Any], *, seconds: float = 60) -> Object:
+    def wait_for(self, path: str, what: str, condition: Callable[[Object], Any], *, seconds: float = 180) -> Object:
         """The object as soon as it exists and fulfils the condition."""
         last: Object | None = None
 

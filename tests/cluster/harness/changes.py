@@ -58,4 +58,4 @@ def wait_in_force(cluster: Cluster, what: str, holds: Callable[[ServerPod], bool
         cluster.kubectl("-n", product.NAME, "annotate", "pod", "--all", "--overwrite", f"looked={next(looks)}")
         return all(holds(server) for server in server_pods(cluster))
 
-    wait_for(what, reached, seconds=60, every=1)
+    wait_for(what, reached, every=1)

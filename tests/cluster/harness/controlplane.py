@@ -76,7 +76,7 @@ class ControlPlane:
         self._start(
             "etcd",
             str(self.tools.etcd),
-            f"--data-dir={self._folder / 'etcd'}",
+            f"--data-dir={self._place.folder / 'etcd'}",
             f"--listen-client-urls={client}",
             f"--advertise-client-urls={client}",
             f"--listen-peer-urls={peer}",
@@ -156,5 +156,5 @@ class ControlPlane:
 
     @property
     def folder(self) -> Path:
-        """Where keys, tokens and etcd's data are."""
+        """Where keys and tokens are."""
         return self._folder

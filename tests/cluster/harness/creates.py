@@ -78,7 +78,7 @@ class Creates:
     def settle(self) -> None:
         """Wait until all creates that are due now have been answered."""
         due = len(self._answers)
-        wait_for("all creates", lambda: all(answer.done() for answer in self._answers[:due]), seconds=60)
+        wait_for("all creates", lambda: all(answer.done() for answer in self._answers[:due]))
 
     def stored(self) -> dict[str, Outcome]:
         """The outcome of each stored pod, by name."""

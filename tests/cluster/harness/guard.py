@@ -55,7 +55,7 @@ def keep_namespaces(folder: Path) -> bool:
         # When it dies, process 1 dies, and with it every other process in the namespaces.
         unshare.kill()
         unshare.wait()
-        wait_for("the end of the namespaces", lambda: not Path(f"/proc/{first}").exists(), seconds=20, every=0.02)
+        wait_for("the end of the namespaces", lambda: not Path(f"/proc/{first}").exists(), every=0.02)
 
 
 if __name__ == "__main__":

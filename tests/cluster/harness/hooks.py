@@ -188,6 +188,8 @@ def namespace(running: ControlPlaneOnly, name: str, **labels: str) -> Iterator[s
     """
     path = f"/api/v1/namespaces/{name}"
     wait_for(f"{path} to be gone", lambda: running.api.find(path) is None)
-    with running.api.created("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}}):
-        running.api.wait_for(f"{path}/serviceaccounts/default", "to be made", bool)
+    running.api.create_namespace(name, labels)
+    try:
         yield path
+    finally:
+        running.api.delete(path)

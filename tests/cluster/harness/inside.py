@@ -43,6 +43,10 @@ def fence_files(folder: Path) -> None:
     _run("mount", "-o", "remount,bind,ro", "/")
     for scratch in ("/run", "/var/lib", "/var/log", "/dev/shm"):  # noqa: S108
         _run("mount", "-t", "tmpfs", "tmpfs", scratch)
+    # etcd writes to memory: while the machine's disk is busy, a write there can take longer than a request may.
+    store = Path("/var/lib/etcd")
+    store.mkdir(mode=0o700)
+    (folder / "etcd").symlink_to(store)
     for name in ("kubelet", "containerd"):
         kept, fixed = folder / name, Path("/var/lib", name)
         kept.mkdir()

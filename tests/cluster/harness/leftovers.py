@@ -109,6 +109,6 @@ def _let_the_guard_finish(folder: Path, guard: ProcessId | None) -> None:
     if not guard:
         return
     try:
-        wait_for(f"the guard of {folder.name} to finish", lambda: not guard.alive, seconds=20)
+        wait_for(f"the guard of {folder.name} to finish", lambda: not guard.alive)
     except TimeoutError:
         guard.kill()

@@ -165,7 +165,7 @@ class Namespaces:
                 raise RuntimeError(f"the namespaces could not be set up: {self._log.read_text()}")
             return (self.folder / "inside-ready").exists()
 
-        wait_for(f"the namespaces ({self._log})", fenced, seconds=20, every=0.02)
+        wait_for(f"the namespaces ({self._log})", fenced, every=0.02)
         return int(number)
 
     def port(self, usual: int) -> int:

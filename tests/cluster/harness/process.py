@@ -56,7 +56,7 @@ class Process:
         """Whether it has not ended."""
         return self._popen.poll() is None
 
-    def wait_until(self, what: str, condition: Callable[[], bool], *, seconds: float = 60) -> None:
+    def wait_until(self, what: str, condition: Callable[[], bool], *, seconds: float = 180) -> None:
         """Wait for a condition. Raises `ProcessEndedError` when the program ends before, else `TimeoutError`."""
 
         def reached() -> bool:

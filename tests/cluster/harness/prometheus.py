@@ -78,14 +78,14 @@ class Prometheus:
         """The instances of an alert that fire, each with its labels and annotations."""
         return [one for one in self._alerts() if one["labels"]["alertname"] == alert and one["state"] == "firing"]
 
-    def wait_firing(self, alert: str, *, seconds: float = 90) -> list[Object]:
+    def wait_firing(self, alert: str, *, seconds: float = 180) -> list[Object]:
         """The instances of an alert as soon as one fires."""
         try:
             return wait_for(f"{alert} to fire", lambda: self.firing(alert), seconds=seconds)
         except TimeoutError as late:
             raise TimeoutError(f"{late}; {self._alerts()}") from None
 
-    def wait_resolved(self, alert: str, *, seconds: float = 90) -> None:
+    def wait_resolved(self, alert: str, *, seconds: float = 180) -> None:
         """Wait until no instance of an alert fires."""
         wait_for(f"{alert} to resolve", lambda: not self.firing(alert), seconds=seconds)
 

@@ -112,7 +112,7 @@ class Release:
         """Remove it and wait until its pods are gone; Helm itself does not wait."""
         self.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=180s")
         pods = f"{CORE}/pods?labelSelector={SELECTOR}"
-        wait_for("the release's pods to be gone", lambda: not self.cluster.api.items(pods), seconds=90)
+        wait_for("the release's pods to be gone", lambda: not self.cluster.api.items(pods))
 
     def asked(self) -> list[audit.Request]:
         """The requests of its pods' service account to the API server."""
@@ -158,7 +158,7 @@ class Release:
             self.cluster.kubectl(f"--namespace={NAMESPACE}", *annotate)
             return all(server.leaf() == wanted for server in self.servers())
 
-        wait_for("the certificate to be served", served, seconds=90, every=1)
+        wait_for("the certificate to be served", served, every=1)
 
     def bundles(self) -> dict[str, bytes]:
         """The bundle of each entry of both configurations."""
@@ -181,9 +181,7 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
     webhook_image.load(cluster)
     cluster.kubectl("apply", "-f", "-", manifest=product.RUNTIME_CLASS)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
-    for usual in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
-        cluster.api.wait_for(f"{CORE}/{usual}", "to be made", bool)
+    cluster.api.create_namespace(NAMESPACE, labels)
     try:
         with MODES[mode](cluster) as values:
             release = Release(cluster, mode, (_COMMON, values, {"config": config}))
@@ -193,4 +191,4 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
                 release.uninstall()
     finally:
         cluster.api.delete(CORE)
-        wait_for("the release's namespace to be gone", lambda: cluster.api.find(CORE) is None, seconds=90)
+        wait_for("the release's namespace to be gone", lambda: cluster.api.find(CORE) is None)

@@ -118,7 +118,7 @@ def wait_servers(cluster: Cluster, count: int, holds: Callable[[ServerPod], bool
         found = server_pods(cluster) if len(_pods(cluster)) == count else []
         return found if len(found) == count and all(map(holds, found)) else []
 
-    return wait_for(f"{count} servers", reached, seconds=90, every=0.25)
+    return wait_for(f"{count} servers", reached, every=0.25)
 
 
 def _pods(cluster: Cluster) -> list[Object]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def wait_for(what: str, condition: Callable[[], T | None], *, seconds: float = 30, every: float = 0.1) -> T:
+def wait_for(what: str, condition: Callable[[], T | None], *, seconds: float = 180, every: float = 0.1) -> T:
     """The first answer of `condition` that is true.
 
     Raises `TimeoutError` with `what` and the last answer. An exception of `condition` ends the wait.

@@ -61,7 +61,7 @@ def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
     webhook_image.load(cluster)
     try:
         cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": items})
-        cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=60s")
+        cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=180s")
         wait_for("the API server to call the webhook", lambda: _mutates(cluster))
         yield
     finally:

@@ -82,14 +82,14 @@ class Workspace:
         """The pods that have failed."""
         return self.api.items(f"{self.pods}?fieldSelector=status.phase=Failed")
 
-    def wait_pod(self, name: str, what: str, condition: Any, *, seconds: float = 60) -> Object:
+    def wait_pod(self, name: str, what: str, condition: Any, *, seconds: float = 180) -> Object:
         """Wait until a pod fulfils a condition."""
         return self.api.wait_for(f"{self.pods}/{name}", what, condition, seconds=seconds)
 
     def wait_event(self, name: str, reason: str) -> Object:
         """Wait for an event about the object `name`."""
         path = f"/api/v1/namespaces/{self.name}/events?fieldSelector=involvedObject.name={name},reason={reason}"
-        return wait_for(f"event {reason} of {name}", lambda: self.api.items(path), seconds=60)[0]
+        return wait_for(f"event {reason} of {name}", lambda: self.api.items(path))[0]
 
     def sh(self, pod: str, script: str, *, container: str = "main") -> str:
         """Run a shell script in a container and return its output. Raises `RuntimeError` when it fails."""
@@ -111,9 +111,7 @@ def workspace(cluster: Cluster, title: str) -> Iterator[Workspace]:
     """A new namespace named after a test; at the end its pods, which hold GPUs, are gone."""
     digest = hashlib.sha256(title.encode()).hexdigest()[:6]
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:50].strip("-") + "-" + digest
-    path = f"/api/v1/namespaces/{name}"
-    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    cluster.api.wait_for(f"{path}/serviceaccounts/default", "to be made", bool)
+    path = cluster.api.create_namespace(name)
     space = Workspace(cluster, name)
     try:
         yield space
@@ -121,4 +119,4 @@ def workspace(cluster: Cluster, title: str) -> Iterator[Workspace]:
         # No pod can be created in a namespace that is being deleted; its own controller would wait for five seconds.
         cluster.api.delete(path)
         cluster.api.delete(space.pods)
-        wait_for(f"the pods of {name} to be gone", lambda: not cluster.api.items(space.pods), seconds=90)
+        wait_for(f"the pods of {name} to be gone", lambda: not cluster.api.items(space.pods))
