@@ -30,6 +30,12 @@ _INTERVAL = 60.0
 _GATHER = 0.2
 """Seconds, about, from a change to the next round: more changes may follow, and another replica may act first."""
 
+_TOGETHER = 10.0
+"""Seconds that a mutating configuration without the validating one waits for it, since a release creates it first.
+
+The guard leaves pods that `/mutate` has seen to `/validate`, so that neither would deny one.
+"""
+
 _TOO_OFTEN = 8
 """Conflicts in a row that are no longer a coincidence."""
 
@@ -65,6 +71,7 @@ class Keeper:
         self._served: Served | None = None
         self._last: tuple[ClusterState, View] | None = None
         self._everywhere: dict[x509.Certificate, float] = {}
+        self._unaccompanied: float | None = None
         self._failure_backoff = Backoff(1.0, dependencies.chance)
         self._conflict_backoff = Backoff(0.05, dependencies.chance)
         self._changed = asyncio.Event()
@@ -139,6 +146,11 @@ class Keeper:
         pems = dict.fromkeys(entry.bundle for configuration in state.configurations for entry in configuration.entries)
         bundles = {pem: bundle.read(pem) for pem in pems}
         now = monotonic()
+        mutating = f"{self._installation.configurations[0]}/{self._installation.name}"
+        if [configuration.path for configuration in state.configurations] != [mutating]:
+            self._unaccompanied = None
+        elif self._unaccompanied is None:
+            self._unaccompanied = now
         published = [set(certificates) for certificates in bundles.values()] or [set(state.authorities.certificates)]
         self._everywhere = {root: self._everywhere.get(root, now) for root in set.intersection(*published)}
         settle = self._terms.lifetimes.settle.total_seconds()
@@ -163,6 +175,9 @@ class Keeper:
                 if event == "authority rotated":
                     count("rotations")
                 log("info", event, faults=[printable(fault) for fault in state.authorities.faults])
+            case Publish() if self._unaccompanied is not None and monotonic() - self._unaccompanied < _TOGETHER:
+                self._changed.clear()
+                await wait_for_event(self._changed, self._unaccompanied + _TOGETHER - monotonic())
             case Publish(wanted):
                 level = "debug" if self._disputed else "info"
                 async with aclosing(self._objects.publish(state, bundle.render(wanted))) as written:
