@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.alone
 
-PODS = 500
+PODS = 250
 CONTRACT = 3.0
 """Seconds within which changed settings are in force on all replicas."""
 
