@@ -20,7 +20,7 @@ from tests.server.attacks import ATTACKS, Attack, End
 from tests.server.certificates import Certificates
 from tests.server.lines import until
 from tests.server.within import Running, running
-from webhook.server.http.protocol import GuardedConnection
+from webhook.server.http.server import GuardedConnection
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import FactsSettings
 from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
-from webhook.server.http.protocol import ConnectionTerms
-from webhook.server.http.server import Handler, HttpServer
+from webhook.server.http.server import HttpServer
 from webhook.server.http.slots import Slots
 from webhook.server.lifecycle import Health, Lifecycle, Phase, Supervisor, log_readiness
 from webhook.server.limits import Bounds
@@ -25,7 +24,7 @@ from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
-from webhook.server.tls import Credentials, is_authorized
+from webhook.server.tls import Credentials
 from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128
@@ -82,11 +81,11 @@ class Server:
         self.details |= {what: partial(self.live.describe, what) for what in ("settings", "facts")}
         bounds = self._affordable(configuration.settings.facts)
         self.reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
-        subjects = frozenset(configuration.tls.client_subjects)
-        slots = Slots(bounds.connections, keeps=True)
-        self.review_acceptor = Acceptor(self._http(self.reviews.handle, slots, subjects), log)
+        http = partial(HttpServer, settings=self.settings, arrival=self.watchdog.arrival, log=log, metrics=metrics)
+        slots, subjects = Slots(bounds.connections, keeps=True), frozenset(configuration.tls.client_subjects)
+        self.review_acceptor = Acceptor(http(self.reviews.handle, slots, subjects=subjects), log)
         health, slots = Health(self._conditions, self.details, metrics), Slots(_HEALTH_CONNECTIONS, keeps=False)
-        self.health_acceptor = Acceptor(self._http(health.handle, slots, frozenset()), log)
+        self.health_acceptor = Acceptor(http(health.handle, slots, subjects=frozenset()), log)
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
         self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(settings_file, facts_file), *self.credentials.sources()], log, metrics)
@@ -161,18 +160,13 @@ class Server:
         if await _within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
             return
         self.lifecycle.enter(Phase.REFUSING)
-        self.reviews.refuse_large()
+        self.reviews.large.close()
         http.refuse_bodies()
         await _within(seconds * _REFUSING, http.quiet(0))
 
     def _conditions(self) -> dict[str, bool]:
         own = {"listening": self.review_acceptor.port > 0, "not stopping": self.lifecycle.phase < Phase.DRAINING}
         return own | {name: holds() for name, holds in self.requirements.items()}
-
-    def _http(self, handler: Handler, slots: Slots, subjects: frozenset[str]) -> HttpServer:
-        settings, knows = self.settings, partial(is_authorized, subjects)
-        terms = ConnectionTerms(settings.header_timeout, self.watchdog.arrival, knows, self.metrics.close)
-        return HttpServer(handler, slots, terms, settings.keep_alive, self.log, self.metrics)
 
     def _affordable(self, facts: FactsSettings) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from http import HTTPStatus
 from time import monotonic
 from urllib.parse import parse_qs
 
-from aiohttp import hdrs, web
+from aiohttp import StreamReader, hdrs, web
 
 import webhook.manifests.jsontext
 import webhook.policy.launchers.programs
@@ -18,11 +19,10 @@ from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, re
 from webhook.policy.memo import memo
 from webhook.policy.verdict import Decision
 from webhook.server.errors import OverloadedError, RequestError, answer
-from webhook.server.http.bodies import Bodies
 from webhook.server.http.load import LARGE, LargeReviews, LoadShedder
-from webhook.server.http.protocol import EXCHANGE, Exchange
+from webhook.server.http.server import CONNECTION, SMALL, GuardedConnection
 from webhook.server.lifecycle import Lifecycle, Phase
-from webhook.server.limits import Bounds
+from webhook.server.limits import SMALL_BODIES, Bounds
 from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.observe.metrics import Metrics
@@ -41,17 +41,13 @@ class Reviews:
         self._live = live
         self._lifecycle = lifecycle
         self._shedder = LoadShedder(limits.max_in_flight, lifecycle)
-        self._large: LargeReviews[bytes] = LargeReviews()
+        self.large = LargeReviews[bytes]()
         self._bodies = Bodies(bounds, limits.body_timeout)
         self._log = log
         self._metrics = metrics
-        metrics.in_flight.set_function(lambda: self._shedder.in_flight + self._large.in_flight)
-        metrics.large_reviews.set_function(lambda: self._large.in_flight)
+        metrics.in_flight.set_function(lambda: self._shedder.in_flight + self.large.in_flight)
+        metrics.large_reviews.set_function(lambda: self.large.in_flight)
         metrics.large_bodies.set_function(lambda: self._bodies.held)
-
-    def refuse_large(self) -> None:
-        """Refuse the large reviews that wait, the one that is processed, and all that follow."""
-        self._large.close()
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         try:
@@ -67,9 +63,9 @@ class Reviews:
         return response
 
     async def _review(self, request: web.BaseRequest) -> web.Response:
-        exchange = request[EXCHANGE]
-        arrived, route = exchange.arrived, _route(request, exchange)
-        body: bytes | bytearray = exchange.body
+        connection = request[CONNECTION]
+        arrived, route = connection.arrived, _route(request, connection)
+        body: bytes | bytearray = connection.body
         if not 0 < len(body) <= self._bodies.limit:
             body = await self._bodies.read(request, route.budget)
         size = len(body)
@@ -77,7 +73,7 @@ class Reviews:
             if size > LARGE:
                 job = partial(self._answer, body, route.hook, arrived)
                 del body  # so that only the job holds it
-                answered = await self._large.run(job, arrived + route.budget / 2, lambda: request.transport is not None)
+                answered = await self.large.run(job, arrived + route.budget / 2, lambda: request.transport is not None)
             else:
                 await self._shedder.enter(arrived, route.budget)
                 try:
@@ -109,6 +105,95 @@ class Reviews:
         if outcome.unpatched is not None:
             self._log.event("warning", "patch not built", uid=uid, reason=outcome.unpatched)
         return answered
+
+
+_CHUNKS = 256
+"""Chunks that a body of any size may have."""
+
+_CHUNK = 512
+"""Bytes of a body for each further chunk. Each costs a few microseconds, and proxies send 4 KiB and more in one."""
+
+
+class Bodies:
+    """Reads bodies, each within a size and all of them within an amount of memory.
+
+    Small bodies may use more of it than large ones, so that large reviews keep no usual one out.
+    """
+
+    def __init__(self, bounds: Bounds, seconds: float) -> None:
+        self.limit = bounds.body
+        self._seconds = seconds
+        self._memory = bounds.bodies
+        self.held = 0
+        """Bytes of large bodies that are in memory."""
+
+    async def read(self, request: web.BaseRequest, budget: float) -> bytearray:
+        """Return the body, whose memory is to be released by `release`. Raises RequestError.
+
+        `budget` is the seconds that the client waits for the answer. Half of them are left to a retry, as in load
+        shedding: the network, or a stalled server, may have delayed a body that arrives at once the next time.
+        """
+        content, length = request.content, request.content_length
+        if length is not None and length > self.limit:
+            raise self._too_large()
+        if "Expect" in request.headers and request.transport is not None:  # RFC 9110, 10.1.1
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        try:
+            body = await self._arrival(content, min(self._seconds, budget / 2))
+        except TimeoutError:
+            what = "the review did not arrive" + (" in valid chunks" if length is None else "")
+            if budget / 2 < self._seconds:
+                raise OverloadedError("slow", f"{what} within {budget / 2:g} s, half of its timeout") from None
+            message = f"{what} within {self._seconds:g} s"
+            raise RequestError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True) from None
+        except (web.RequestPayloadError, ConnectionError) as error:
+            # The reader keeps its error, the error keeps the frames, and a frame keeps the reader: a cycle.
+            error.__traceback__ = None
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the review ends before its length", closes=True) from error
+        if not body:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the request has no body")
+        return body
+
+    def release(self, size: int) -> None:
+        """Release the memory of a body of this size."""
+        self.held -= _counted(size)
+
+    async def _arrival(self, content: StreamReader, seconds: float) -> bytearray:
+        body, part, chunks = bytearray(), b"", 0
+        try:
+            async with asyncio.timeout(seconds):
+                while not content.at_eof():
+                    part, ends_chunk = await content.readchunk()
+                    chunks += ends_chunk
+                    self._reserve(len(body), len(body) + len(part), chunks)
+                    body += part
+        except BaseException:
+            self.release(len(body))
+            raise
+        return body
+
+    def _reserve(self, before: int, after: int, chunks: int) -> None:
+        if after > self.limit:
+            raise self._too_large()
+        if chunks > _CHUNKS + after // _CHUNK:
+            remedy = "send larger chunks, or a Content-Length"
+            message = f"a body has at most {_CHUNKS} chunks and one for each {_CHUNK} bytes; {remedy}"
+            raise RequestError(HTTPStatus.BAD_REQUEST, message, closes=True)
+        if after <= SMALL:
+            return
+        wanted = _counted(after) - _counted(before)
+        allowed = self._memory if after > LARGE else self._memory + SMALL_BODIES
+        if self.held + wanted > allowed:
+            raise OverloadedError("memory", "large reviews are being read already")
+        self.held += wanted
+
+    def _too_large(self) -> RequestError:
+        message = f"a review has at most {self.limit} bytes"
+        return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, closes=True)
+
+
+def _counted(size: int) -> int:
+    return size - SMALL if size > SMALL else 0
 
 
 _DENIED = Decision.DENIED
@@ -145,12 +230,12 @@ def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
     return line
 
 
-def _route(request: web.BaseRequest, exchange: Exchange) -> Route:
+def _route(request: web.BaseRequest, connection: GuardedConnection) -> Route:
     """The route of a request whose header is that of a review. Raises RequestError."""
     route = target(request.raw_path)
     if request.method != "POST":
         raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
-    if not exchange.connection.is_authorized:
+    if not connection.is_authorized:
         raise RequestError(
             HTTPStatus.FORBIDDEN, "the common name of the client certificate is not in tls.clientSubjects", closes=True
         )

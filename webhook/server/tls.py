@@ -1,7 +1,6 @@
 """The TLS credentials of the review listener: certificate, key and client CA, and the contexts made from them.
 
-The bytes come from files or were signed in memory. `is_authorized` decides which clients, whose certificates a context
-has verified, may send reviews.
+The bytes come from files or were signed in memory.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -133,18 +132,6 @@ def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
         return x509.load_pem_x509_certificates(pem)
     except (ValueError, x509.InvalidVersion):
         raise CertificateError(source, "holds no certificate in PEM") from None
-
-
-def is_authorized(subjects: Collection[str], transport: asyncio.BaseTransport) -> bool:
-    """Whether the client of a connection may send reviews: whether its certificate has one of these common names.
-
-    Without subjects every client may. The TLS handshake has already verified the certificate against `tls.clientCA`.
-    """
-    if not subjects:
-        return True
-    certificate = transport.get_extra_info("peercert") or {}
-    subject = certificate.get("subject", ())
-    return any(name == "commonName" and value in subjects for part in subject for name, value in part)
 
 
 class Credentials:

@@ -17,8 +17,7 @@ from time import monotonic
 from typing import Any
 
 from webhook.runtime.exceptions import reason, stack
-from webhook.server.http.protocol import GuardedConnection
-from webhook.server.http.server import HttpServer
+from webhook.server.http.server import GuardedConnection, HttpServer
 from webhook.server.http.slots import Shares, source
 from webhook.server.observe.log import EventLog
 
@@ -192,7 +191,7 @@ class Acceptor:
             self._drop(next((one for one in longest if one not in self._ready), next(iter(longest))), "evicted")
         accepted.setblocking(False)
         arrival = Arrival(accepted, source(address[0]))
-        arrival.timer = self._loop.call_later(self.http.terms.header_timeout, self._drop, arrival, "handshake")
+        arrival.timer = self._loop.call_later(self.http.header_timeout, self._drop, arrival, "handshake")
         self._waiting.add(arrival)
         self._await(arrival, 1 if self._tls is None else _RECORD)
 
@@ -226,7 +225,7 @@ class Acceptor:
             self._loop.call_later(_INCOMPLETE, self._await, arrival, count)
 
     def _drop(self, arrival: Arrival, why: str) -> None:
-        self.http.terms.count(why)
+        self.http.count(why)
         self._forget(arrival)
         arrival.socket.close()
         self._ended.set()
@@ -266,7 +265,7 @@ class Acceptor:
     async def _shake_hands(self, connection: GuardedConnection, accepted: socket.socket) -> None:
         tls: dict[str, Any] = {}
         if self._tls is not None:
-            seconds = self.http.terms.header_timeout
+            seconds = self.http.header_timeout
             tls = {"ssl": self._tls, "ssl_handshake_timeout": seconds, "ssl_shutdown_timeout": _SHUTDOWN}
         await self._loop.connect_accepted_socket(lambda: connection, accepted, **tls)
 
@@ -279,7 +278,7 @@ class Acceptor:
             self.http.slots.leave(connection)
             accepted.close()
         if isinstance(error, OSError):  # the client's
-            self.http.terms.count("handshake")
+            self.http.count("handshake")
         elif isinstance(error, Exception):
             self._log.event("error", "handshake failed", error=reason(error), stack=stack(error))
 

@@ -80,9 +80,7 @@ class Framing:
                 return self._next_header()
             case _Phase.BODY:
                 return self._through_body(data)
-            case _Phase.PASSED:
-                self._kept += data
-            case _Phase.BEHIND:
+            case _Phase.PASSED | _Phase.BEHIND:
                 self._kept += data
                 self._bound()
             case _Phase.UNKNOWN:
@@ -101,19 +99,13 @@ class Framing:
         self._phase = _Phase.BODY
         self._body_left, self._is_answered = length, False
         body = self._through_body(arrived)
-        if self._kept:
-            self._bound()
+        self._bound()
         return body
 
     def finish(self) -> bytes:
         """The request that has begun is answered; what to pass on of the next one."""
         self._is_answered = True
-        if self._phase is not _Phase.BEHIND:
-            return b""
-        if self._kept:
-            return self._next_header()
-        self._phase = _Phase.HEADER
-        return b""
+        return self._next_header() if self._phase is _Phase.BEHIND else b""
 
     def end(self) -> None:
         self._phase, self._kept = _Phase.ENDED, bytearray()
@@ -129,8 +121,7 @@ class Framing:
         if self._body_left:
             return body
         self._phase = _Phase.BEHIND
-        if len(data) > len(body):
-            self._kept += data[len(body) :]
+        self._kept += data[len(body) :]
         return body + self._next_header() if self._is_answered else body
 
     def _next_header(self) -> bytes:

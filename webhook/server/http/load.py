@@ -120,6 +120,7 @@ LARGE = 64 * 1024
 _WAITING = 64
 """Reviews that may wait. The memory of bodies bounds their bytes."""
 
+
 Result = TypeVar("Result")
 
 
@@ -179,31 +180,31 @@ class LargeReviews(Generic[Result]):
     def _work(self) -> None:
         while True:
             job, running = self._jobs.get()
-            result, error = _done(job)
+            result = _done(job)
             with suppress(RuntimeError):  # the loop has ended, and no handler waits
-                self._loop.call_soon_threadsafe(_finish, running, result, error)
+                self._loop.call_soon_threadsafe(_finish, running, result)
             # The wait for the next job keeps nothing of this one.
-            del job, running, result, error
+            del job, running, result
 
 
-def _finish(running: asyncio.Future[Result], result: Result | None, error: Exception | None) -> None:
+def _finish(running: asyncio.Future[Result], result: Result | Exception) -> None:
     if running.done():
         return
-    if error is not None:
-        running.set_exception(error)
+    if isinstance(result, Exception):
+        running.set_exception(result)
     else:
-        running.set_result(result)  # type: ignore[arg-type]  # there is one where there is no error
+        running.set_result(result)
 
 
-def _done(job: Callable[[], Result]) -> tuple[Result | None, Exception | None]:
+def _done(job: Callable[[], Result]) -> Result | Exception:
     """Run a job; return its result or its error."""
     try:
-        return job(), None
+        return job()
     except Exception as error:
         _forget(error)
-        return None, error
+        return error
     except BaseException as error:  # would end the thread, and with it all large reviews
-        return None, RuntimeError(f"{type(error).__name__} in a large review")
+        return RuntimeError(f"{type(error).__name__} in a large review")
 
 
 def _forget(error: BaseException) -> None:

@@ -7,10 +7,9 @@ from __future__ import annotations
 import ipaddress
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
+from enum import IntEnum, auto
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
-
-from webhook.server.http.protocol import GuardedConnection, State
 
 _UNFAIR = 0.1
 """Seconds that a connection keeps its slot, although its source has many and that of a newcomer has fewer."""
@@ -32,10 +31,45 @@ _RESERVED = 8
 """One in this many slots is never proven, so that newcomers find slots that they can take."""
 
 
+class State(IntEnum):
+    """What a connection waits for."""
+
+    IDLE = auto()
+    """The first byte of a request. aiohttp closes the connection after `keepAlive`."""
+
+    HEADER = auto()
+    """The rest of a header, for `headerTimeout`."""
+
+    BODY = auto()
+    """The rest of a body. The handler refuses the request after `bodyTimeout` or half of its own timeout."""
+
+    ANSWERING = auto()
+    """The answer."""
+
+    UNREAD = auto()
+    """The client, which has to read its answers, for `headerTimeout`."""
+
+    CLOSING = auto()
+    """The client, which has to read its last answer and to close TLS in turn."""
+
+    CLOSED = auto()
+    """Nothing."""
+
+
 class Client(Protocol):
     """A client at the other end of a socket or a connection, and the source that its address counts for."""
 
     source: str
+
+
+class Connection(Client, Protocol):
+    """A connection that has a slot: since when, when it was last active, and its state. `end` closes it at once."""
+
+    began: float
+    active: float
+    state: State
+
+    def end(self, reason: str) -> None: ...
 
 
 Member = TypeVar("Member", bound=Client)
@@ -108,11 +142,11 @@ class Slots:
         self.limit = limit
         self.keeps = keeps
         self._most_proven = limit - max(1, limit // _RESERVED)
-        self._unfinished = Shares[GuardedConnection](limit)
+        self._unfinished = Shares[Connection](limit)
         self.weight = self._unfinished.weight
         self.take = self._unfinished.add
         """Take a slot, for which `make_room` has returned True."""
-        self._proven = Shares[GuardedConnection](limit)
+        self._proven = Shares[Connection](limit)
         self.on_free: Callable[[], None] = lambda: None
         """Called whenever a connection has left its slot."""
 
@@ -126,7 +160,7 @@ class Slots:
         seconds = _UNFAIR if self._unfinished.others_have_more(source) else _FAIR
         return self._evict_unfinished(seconds if self.keeps else 0.0)
 
-    def prove(self, connection: GuardedConnection) -> bool:
+    def prove(self, connection: Connection) -> bool:
         """Note that a connection has proven itself, or has again; False if it has to close, for want of a slot."""
         if not self._proven.discard(connection):
             if connection not in self._unfinished:
@@ -137,7 +171,7 @@ class Slots:
         self._proven.add(connection)
         return True
 
-    def leave(self, connection: GuardedConnection) -> None:
+    def leave(self, connection: Connection) -> None:
         """Free the slot of a connection, if it has one."""
         if self._unfinished.discard(connection) or self._proven.discard(connection):
             self.on_free()
@@ -164,7 +198,7 @@ class Slots:
                 return True
         return False
 
-    def _evict(self, connection: GuardedConnection) -> None:
+    def _evict(self, connection: Connection) -> None:
         """Its transport reports the end only in a later turn of the loop, when the slot has its next connection."""
         self.leave(connection)
         connection.end("evicted")
