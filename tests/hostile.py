@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from webhook.admission.structure import CONTAINERS, KEYS
+from webhook.admission.review import CONTAINERS, KEYS
 
 Json = dict[str, Any]
 Sender = Literal["tenant", "direct caller"]

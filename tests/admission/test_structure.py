@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.recorded import body
-from webhook.admission import BadReviewError, Hook, TooComplexError, respond, structure
+from webhook.admission import BadReviewError, Hook, TooComplexError, respond, review
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 
@@ -40,12 +40,12 @@ def counted(value: Any) -> tuple[int, int, int]:
 def is_taken(text: bytes, containers: int, values: int, stretch: int, keys: int = 10**6) -> bool:
     """Whether the limits allow a text."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(structure, "CONTAINERS", containers)
-        patch.setattr(structure, "KEYS", keys)
-        patch.setattr(structure, "VALUES", values)
-        patch.setattr(structure, "STRETCH", stretch)
+        patch.setattr(review, "CONTAINERS", containers)
+        patch.setattr(review, "KEYS", keys)
+        patch.setattr(review, "VALUES", values)
+        patch.setattr(review, "STRETCH", stretch)
         try:
-            structure.check(text)
+            review.check(text)
         except TooComplexError:
             return False
         return True
@@ -103,8 +103,8 @@ def test_too_complex_review_is_rejected(inner: bytes, says: str) -> None:
 
 def test_most_objects_allowed_are_decoded() -> None:
     around = 6
-    text = in_spec(b"[" + b",".join([b"{}"] * (structure.CONTAINERS - around - 1)) + b"]")
-    assert text.count(b"{") + text.count(b"[") == structure.CONTAINERS
+    text = in_spec(b"[" + b",".join([b"{}"] * (review.CONTAINERS - around - 1)) + b"]")
+    assert text.count(b"{") + text.count(b"[") == review.CONTAINERS
     assert respond(text, Hook.MUTATE, EVALUATOR).allowed
 
 
@@ -141,13 +141,13 @@ def test_float_decoding_yields_to_threads() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", [b'""', b'"",', b'\\"', b"\\\\", b'"["["', b"a", b'"a":[1],'])
 def test_counting_memory_is_bounded(unit: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structure, "CONTAINERS", 2 * MIB)
-    monkeypatch.setattr(structure, "KEYS", 100 * MIB)
-    monkeypatch.setattr(structure, "VALUES", 100 * MIB)
+    monkeypatch.setattr(review, "CONTAINERS", 2 * MIB)
+    monkeypatch.setattr(review, "KEYS", 100 * MIB)
+    monkeypatch.setattr(review, "VALUES", 100 * MIB)
     text = bytearray(unit * (4 * MIB // len(unit)))
     tracemalloc.start()
     try:
-        structure.check(text)
+        review.check(text)
         assert tracemalloc.get_traced_memory()[1] < 2 * MIB
     finally:
         tracemalloc.stop()

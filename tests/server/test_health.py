@@ -29,40 +29,6 @@ from webhook.server.observe.metrics import Metrics
 INJECTED = {"runtimeClass": 2, "pipeDirectory": 2, "pipeMount": 1, "tolerations": 2}
 """Pods by injection: two are changed, one of them in a namespace that does not allow the mount."""
 
-METRICS = {
-    "reviews": ("counter", {"hook", "decision"}),
-    "findings": ("counter", {"hook", "code", "severity", "namespace"}),
-    "review_seconds": ("histogram", {"hook", "le"}),
-    "refused_requests": ("counter", {"code"}),
-    "in_flight": ("gauge", set()),
-    "connections": ("gauge", set()),
-    "closed_connections": ("counter", {"reason"}),
-    "large_bodies_bytes": ("gauge", set()),
-    "large_reviews": ("gauge", set()),
-    "shed": ("counter", {"reason"}),
-    "loop_lag_seconds": ("histogram", {"le"}),
-    "loop_stalls": ("counter", {"cause"}),
-    "reloads": ("counter", {"what", "result"}),
-    "patch_proof_failures": ("counter", set()),
-    "unmutated": ("counter", set()),
-    "injections": ("counter", {"injection", "mode"}),
-    "log_lines_dropped": ("counter", set()),
-    "memory_bytes": ("gauge", set()),
-    "memory_limit_bytes": ("gauge", set()),
-    "certificate_expiry_seconds": ("gauge", {"kind"}),
-    "facts_age_seconds": ("gauge", set()),
-    "facts_objects": ("gauge", set()),
-    "facts_failing": ("gauge", set()),
-    "certificate_events": ("counter", {"what"}),
-    "settings_generation": ("gauge", set()),
-    "mode_cap": ("gauge", {"mode"}),
-    "digest": ("gauge", {"of"}),
-    "unknown_nodes": ("gauge", set()),
-    "device_class_resources": ("gauge", set()),
-    "build": ("gauge", {"version"}),
-}
-"""The product's metrics, with their types and labels."""
-
 
 def values(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """Every sample by its name and labels."""
@@ -115,25 +81,6 @@ def test_other_health_method_gets_405(client: Client, method: str) -> None:
 
 def test_head_of_readyz(client: Client) -> None:
     assert client.health("/readyz", "HEAD").status == 200
-
-
-def test_metric_names_types_and_labels(client: Client) -> None:
-    client.review("/mutate", review(pod(2)))
-    client.post("/mutate", b"")
-    client.metrics()
-    replied = client.health("/metrics")
-    assert replied.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    families = {
-        family.name.removeprefix("gpushare_webhook_"): family
-        for family in text_string_to_metric_families(replied.body.decode())
-        if family.name.startswith("gpushare_webhook_")
-    }
-    shapes = {
-        name: (family.type, {label for sample in family.samples for label in sample.labels})
-        for name, family in families.items()
-    }
-    assert shapes == METRICS
-    assert all(family.documentation.endswith(".") or name == "build" for name, family in families.items())
 
 
 def labelled(name: str) -> set[str]:
@@ -211,7 +158,7 @@ class Findings:
         """Count a review with one finding in each of these namespaces."""
         for name in namespaces:
             self._outcome.request = msgspec.structs.replace(self._outcome.request, namespace=name)
-            self._metrics.observe(Hook.MUTATE, self._outcome, 0.001)
+            self._metrics.observe(Hook.MUTATE.label, self._outcome, 0.001)
 
     @property
     def counts(self) -> dict[str, float]:

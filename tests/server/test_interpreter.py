@@ -18,14 +18,14 @@ UNREACHABLE = (
 PROGRAM = """
 import gc, sys
 from webhook.cli import main
-from webhook.server import interpreter
-prepare = interpreter.prepare
+from webhook.server import limits
+prepare = limits.prepare
 def prepared():
     prepare()
     found = {"kubernetes", "webhook.cluster.live_facts"} <= sys.modules.keys() and gc.get_freeze_count() > 20_000
     print("frozen" if found else "not frozen")
     sys.exit(0)
-interpreter.prepare = prepared
+limits.prepare = prepared
 main(["serve", "--config", "settings.yaml", "--kubeconfig", "kubeconfig.yaml"])
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from webhook.admission.respond import Outcome, respond
-from webhook.admission.review import Hook
-from webhook.admission.structure import BadReviewError, TooComplexError
+from webhook.admission.review import BadReviewError, Hook, TooComplexError
 
 __all__ = ["BadReviewError", "Hook", "Outcome", "TooComplexError", "respond"]

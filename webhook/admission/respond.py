@@ -14,8 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from webhook.admission.review import Hook, Request, read
-from webhook.admission.structure import BadReviewError
+from webhook.admission.review import BadReviewError, Hook, Request, read
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Document, documents
 from webhook.patch import Operation, build, pointer, verify
@@ -114,19 +113,16 @@ _MESSAGE = 1024
 """Characters of a denial in the log."""
 
 
-def line(finding: Finding) -> str:
-    """The line of a finding in a denial, with the remedy, or among the warnings, which have no room for it."""
-    text = f"{finding.code} {finding.message}"
-    return f"{text}; {finding.remedy}" if finding.severity is Severity.DENY else text
-
-
 def _of_severity(verdict: Verdict, severity: Severity, most: int | None = None) -> list[Finding]:
     return [finding for finding in verdict.findings if finding.severity is severity][:most]
 
 
 def _lines(verdict: Verdict, severity: Severity, most: int) -> list[str]:
-    """One line per finding of a severity, then the number of further ones."""
-    lines = [line(finding) for finding in _of_severity(verdict, severity, most)]
+    """One line per finding of a severity, then the number of further ones. Warnings have no room for remedies."""
+    lines = [
+        f"{finding.code} {finding.message}" + (f"; {finding.remedy}" if severity is Severity.DENY else "")
+        for finding in _of_severity(verdict, severity, most)
+    ]
     counts = {code: count for (code, found), count in verdict.counts.items() if found is severity}
     further = sum(counts.values()) - len(lines)
     return [*lines, f"and {further} more findings of {', '.join(sorted(counts))}"] if further else lines
@@ -193,7 +189,12 @@ def _validated(request: Request, evaluator: Evaluator) -> Verdict:
             checked = pods = _pods(request, "object", evaluator)
         case "UPDATE", "":
             pods, before = _pods(request, "object", evaluator), _pods(request, "oldObject", evaluator)
-            checked = _ungated(pods, before) if _is_pod(request) else _changed(pods, before)
+            if _is_pod(request):  # those whose last gate goes: from now on the scheduler may place them
+                gated = {extracted.path for extracted in before if extracted.pod.elements("schedulingGates")}
+                checked = [one for one in pods if one.path in gated and not one.pod.elements("schedulingGates")]
+            else:  # those that change: a workload that was wrong before can still be scaled and deleted
+                old = {extracted.path: extracted.content for extracted in before}
+                checked = [extracted for extracted in pods if old.get(extracted.path) != extracted.content]
         case "UPDATE", "ephemeralcontainers" if _is_pod(request):
             checked = pods = _pods(request, "object", evaluator)
             # Existing ephemeral containers can never change.
@@ -216,20 +217,6 @@ def _object(request: Request, field: Literal["object", "oldObject"]) -> Members:
     if manifest is None:
         raise BadReviewError(f"the request to {request.operation} has no {field}")
     return manifest  # type: ignore[return-value]  # a dict at run time
-
-
-def _changed(pods: list[ExtractedPod], before: list[ExtractedPod]) -> list[ExtractedPod]:
-    """The pods that an update changes. A workload that was wrong before can still be scaled and deleted."""
-    old = {extracted.path: extracted.content for extracted in before}
-    return [extracted for extracted in pods if old.get(extracted.path) != extracted.content]
-
-
-def _ungated(pods: list[ExtractedPod], before: list[ExtractedPod]) -> list[ExtractedPod]:
-    """The pods whose last scheduling gate an update removes: from now on the scheduler may place them."""
-    gated = {extracted.path for extracted in before if extracted.pod.elements("schedulingGates")}
-    return [
-        extracted for extracted in pods if extracted.path in gated and not extracted.pod.elements("schedulingGates")
-    ]
 
 
 def _ephemeral_containers(pods: list[ExtractedPod]) -> frozenset[str]:

@@ -95,7 +95,7 @@ def command(
     import uvloop
 
     from webhook.policy.placement.node_bounds import Decisive
-    from webhook.server import Server, StartError, interpreter
+    from webhook.server import Server, StartError, limits
     from webhook.server.observe.log import EventLog
     from webhook.settings.load import load, load_facts
 
@@ -107,7 +107,7 @@ def command(
     async def serve() -> None:
         server = Server(wanted, known, log, settings_file=settings_file, facts_file=facts_file)
         async with installed(server, wanted, installed_as, kubeconfig):
-            interpreter.prepare()  # what a cluster needs is imported only now
+            limits.prepare()  # what a cluster needs is imported only now
             await server.run()
 
     try:

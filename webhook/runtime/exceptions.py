@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from traceback import walk_tb
 from types import TracebackType
-from typing import TypeAlias
 
 from webhook.policy.messages import printable, shorten
 
@@ -60,10 +59,6 @@ def fields(error: BaseException) -> dict[str, str]:
     return {"error": reason(error), "stack": stack(error)}
 
 
-_Link: TypeAlias = tuple[str, BaseException]
-"""An exception behind the words for its relation to the exception that leads to it."""
-
-
 def _chained(error: BaseException, described: Callable[[BaseException], str]) -> str:
     links = list(_links(error))
     text = "".join(f"{relation}{described(link)}" for relation, link in links[:_EXCEPTIONS])
@@ -73,10 +68,13 @@ def _chained(error: BaseException, described: Callable[[BaseException], str]) ->
 _MORE = "; and more"
 
 
-def _links(error: BaseException) -> Iterator[_Link]:
-    """The exceptions of a failure, each once although chains may be cyclic; at most one more than are described."""
+def _links(error: BaseException) -> Iterator[tuple[str, BaseException]]:
+    """The exceptions of a failure, each behind the words for its relation to the one that leads to it.
+
+    Each comes once, although chains may be cyclic; at most one more than are described.
+    """
     seen: set[int] = set()
-    waiting: list[_Link] = [("", error)]
+    waiting = [("", error)]
     while waiting and len(seen) <= _EXCEPTIONS:
         relation, found = waiting.pop()
         if id(found) in seen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Awaitable
 from random import Random, SystemRandom
 
 _LONGEST = 60.0
@@ -37,12 +37,19 @@ async def next_turn() -> None:
     await asyncio.sleep(0)  # noqa: TID251 - gives the loop a turn
 
 
-async def wait_for_event(event: asyncio.Event, seconds: float) -> bool:
-    """Wait until an event is set, for this long at most. Return whether it is set."""
-    with suppress(TimeoutError):
+async def within(seconds: float | None, condition: Awaitable[object]) -> bool:
+    """Wait for a condition, for this long at most if there is a limit. Return whether it holds."""
+    try:
         async with asyncio.timeout(seconds):
-            await event.wait()
-    return event.is_set()
+            await condition
+    except TimeoutError:
+        return False
+    return True
+
+
+async def wait_for_event(event: asyncio.Event, seconds: float | None) -> bool:
+    """Wait until an event is set, for this long at most if there is a limit. Return whether it is set."""
+    return await within(seconds, event.wait()) or event.is_set()
 
 
 class Backoff:

@@ -12,6 +12,7 @@ from functools import partial
 from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import FactsSettings
+from webhook.runtime.retry import within
 from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.http.server import HttpServer
@@ -154,15 +155,15 @@ class Server:
         that it sent into a connection which was just being closed (kubernetes/kubernetes#139105).
         """
         seconds, acceptor, http = self.settings.drain_timeout, self.review_acceptor, self.review_acceptor.http
-        await _within(self.settings.shutdown_delay, self.lifecycle.reached(Phase.STOPPED))
+        await within(self.settings.shutdown_delay, self.lifecycle.reached(Phase.STOPPED))
         acceptor.stop()
-        await _within(_HANDSHAKE_TIME, acceptor.handshakes_done())
-        if await _within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
+        await within(_HANDSHAKE_TIME, acceptor.handshakes_done())
+        if await within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
             return
         self.lifecycle.enter(Phase.REFUSING)
         self.reviews.large.close()
         http.refuse_bodies()
-        await _within(seconds * _REFUSING, http.quiet(0))
+        await within(seconds * _REFUSING, http.quiet(0))
 
     def _conditions(self) -> dict[str, bool]:
         own = {"listening": self.review_acceptor.port > 0, "not stopping": self.lifecycle.phase < Phase.DRAINING}
@@ -205,13 +206,3 @@ async def _first(*conditions: Awaitable[object]) -> None:
     for task in tasks:
         if not task.cancelled():
             task.result()
-
-
-async def _within(seconds: float, condition: Awaitable[None]) -> bool:
-    """Wait for a condition, at most this long; returns whether it holds."""
-    try:
-        async with asyncio.timeout(seconds):
-            await condition
-    except TimeoutError:
-        return False
-    return True

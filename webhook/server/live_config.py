@@ -119,7 +119,11 @@ class LiveConfig:
         for key in fixed(self._started_with, configuration):
             self._log.event("warning", "setting takes effect after a restart", key=key)
         settings = changeable(self._started_with, configuration)
-        if unread := _unread(self._started_with.settings, settings):
+        # `webhook.cluster.nodes` has not selected the nodes that it keeps by these.
+        known = {resource.name for resource in self._started_with.settings.resources}
+        names = [resource.name for resource in settings.resources if resource.name not in known]
+        unread = [name for name in names if not name.startswith("nvidia.com/")]
+        if unread and settings.facts.nodes:
             self._log.event("warning", "nodes with new resources are read after a restart", resources=unread)
         if settings == self._settings and self._built == self._changes:
             return
@@ -168,15 +172,6 @@ class LiveConfig:
             self._metrics.digest.labels(what).set(digest)
         for mode in MODES[:-1]:
             self._metrics.mode_cap.labels(mode).set(mode == self._cap)
-
-
-def _unread(before: Settings, after: Settings) -> list[str]:
-    """The resources by which `webhook.cluster.nodes` has not selected the nodes that it keeps."""
-    if not after.facts.nodes:
-        return []
-    known = {resource.name for resource in before.resources}
-    names = [resource.name for resource in after.resources if resource.name not in known]
-    return [name for name in names if not name.startswith("nvidia.com/")]
 
 
 async def _in_steps(steps: Steps[Made]) -> Made:

@@ -61,7 +61,8 @@ class Reload:
         self._interval = interval
         self._asked = asyncio.Event()
         for source in sources:
-            metrics.expect_reloads(source.what)
+            for result in ("taken", "refused"):
+                metrics.reloads.labels(source.what, result)
 
     async def first(self) -> None:
         """Load every source that is not active yet. Raises InputError."""
@@ -107,7 +108,7 @@ class Reload:
                 why = exceptions.reason(error)
                 self._reject(source, content or why, f"internal error: {why}", asked, stack=exceptions.stack(error))
             else:
-                self._metrics.reloaded(source.what, "taken")
+                self._metrics.reloads.labels(source.what, "taken").inc()
                 self._log.event("info", "reloaded", what=source.what)
 
     def _reject(self, source: ReloadedSource, content: Any, problems: str, asked: bool, **fields: str) -> None:
@@ -115,6 +116,6 @@ class Reload:
         if content == source.rejected and not asked:
             return
         source.rejected = content
-        self._metrics.reloaded(source.what, "refused")
+        self._metrics.reloads.labels(source.what, "refused").inc()
         for problem in problems.splitlines():
             self._log.event("error", "reload rejected", what=source.what, problem=problem, **fields)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from time import monotonic
+from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import StreamReader, hdrs, web
@@ -24,7 +25,7 @@ from webhook.server.http.server import CONNECTION, SMALL, GuardedConnection
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import SMALL_BODIES, Bounds
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog, ReviewLine
+from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.process import ServerSettings as Limits
 
@@ -53,7 +54,7 @@ class Reviews:
         try:
             response = await self._review(request)
         except RequestError as refused:
-            self._metrics.refuse(refused.status)
+            self._metrics.refused.labels(refused.status).inc()
             if isinstance(refused, OverloadedError):
                 self._metrics.shed.labels(refused.reason).inc()
             self._log.event("debug", "refused", status=int(refused.status), message=str(refused))
@@ -64,20 +65,21 @@ class Reviews:
 
     async def _review(self, request: web.BaseRequest) -> web.Response:
         connection = request[CONNECTION]
-        arrived, route = connection.arrived, _route(request, connection)
+        hook, budget = _route(request, connection)
+        arrived = connection.arrived
         body: bytes | bytearray = connection.body
         if not 0 < len(body) <= self._bodies.limit:
-            body = await self._bodies.read(request, route.budget)
+            body = await self._bodies.read(request, budget)
         size = len(body)
         try:
             if size > LARGE:
-                job = partial(self._answer, body, route.hook, arrived)
+                job = partial(self._answer, body, hook, arrived)
                 del body  # so that only the job holds it
-                answered = await self.large.run(job, arrived + route.budget / 2, lambda: request.transport is not None)
+                answered = await self.large.run(job, arrived + budget / 2, lambda: request.transport is not None)
             else:
-                await self._shedder.enter(arrived, route.budget)
+                await self._shedder.enter(arrived, budget)
                 try:
-                    answered = self._answer(body, route.hook, arrived)
+                    answered = self._answer(body, hook, arrived)
                 finally:
                     self._shedder.leave()
         finally:
@@ -95,12 +97,13 @@ class Reviews:
             raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
         answered, uid = outcome.body(), outcome.request.uid
         ended = monotonic()
-        self._metrics.observe(hook, outcome, ended - arrived)
+        self._metrics.observe(hook.label, outcome, ended - arrived)
         self._log.review(review_line(hook, outcome, ended - started))
         if self._log.is_logged("debug"):
             for name, reason in outcome.verdict.withheld:
                 self._log.event("debug", "not injected", uid=uid, injection=name, reason=reason)
         if outcome.proof_failure is not None:
+            self._metrics.proof_failures.inc()
             self._log.event("error", "patch not sent", uid=uid, reason=outcome.proof_failure)
         if outcome.unpatched is not None:
             self._log.event("warning", "patch not built", uid=uid, reason=outcome.unpatched)
@@ -196,42 +199,39 @@ def _counted(size: int) -> int:
     return size - SMALL if size > SMALL else 0
 
 
+def review_line(hook: Hook, outcome: Outcome, seconds: float) -> dict[str, Any]:
+    """The log line of a review that took this processor time."""
+    request, verdict = outcome.request, outcome.verdict
+    counts = verdict.counts
+    return {
+        "time": datetime.now(UTC),
+        "level": "info",
+        "event": "review",
+        "hook": hook.label,
+        "uid": request.uid,
+        "namespace": request.namespace,
+        "name": outcome.name,
+        "kind": request.kind.kind,
+        "operation": request.operation,
+        "user": request.userInfo.username,
+        "dryRun": bool(request.dryRun),
+        "decision": verdict.decision.label,
+        "allowed": outcome.allowed,
+        "codes": sorted({code for code, _ in counts}) if counts else [],
+        "findings": sum(counts.values()) if counts else 0,
+        "message": outcome.denial() if verdict.decision is _DENIED else "",
+        "injections": outcome.injected,
+        "reported": outcome.reported,
+        "edits": len(outcome.operations),
+        "microseconds": int(seconds * 1e6),
+    }
+
+
 _DENIED = Decision.DENIED
 
 
-def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
-    """The log line of a review that took this processor time.
-
-    The fields that most reviews leave empty are set later: a call with more than 15 keywords builds a dict first.
-    """
-    request, verdict = outcome.request, outcome.verdict
-    counts = verdict.counts
-    line = ReviewLine(
-        hook=hook.label,
-        uid=request.uid,
-        namespace=request.namespace,
-        name=outcome.name,
-        kind=request.kind.kind,
-        operation=request.operation,
-        user=request.userInfo.username,
-        decision=verdict.decision.label,
-        allowed=outcome.allowed,
-        codes=sorted({code for code, _ in counts}) if counts else [],
-        findings=sum(counts.values()) if counts else 0,
-        edits=len(outcome.operations),
-        microseconds=int(seconds * 1e6),
-    )
-    if request.dryRun:
-        line.dryRun = True
-    if verdict.decision is _DENIED:
-        line.message = outcome.denial()
-    line.injections = outcome.injected
-    line.reported = outcome.reported
-    return line
-
-
-def _route(request: web.BaseRequest, connection: GuardedConnection) -> Route:
-    """The route of a request whose header is that of a review. Raises RequestError."""
+def _route(request: web.BaseRequest, connection: GuardedConnection) -> tuple[Hook, float]:
+    """The target of a request whose header is that of a review. Raises RequestError."""
     route = target(request.raw_path)
     if request.method != "POST":
         raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
@@ -262,17 +262,9 @@ _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:h|ms|us|µs|ns|m|s))+", re.ASC
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """A hook, and the seconds for which the API server waits for its response."""
-
-    hook: Hook
-    budget: float
-
-
 @memo(64)
-def target(raw: str) -> Route:
-    """The route of a request target, which is a path with a query. Raises RequestError.
+def target(raw: str) -> tuple[Hook, float]:
+    """The hook of a request target, a path with a query, and how long the API server waits. Raises RequestError.
 
     Cached because the API server sends the same few targets.
     """
@@ -282,10 +274,10 @@ def target(raw: str) -> Route:
         raise RequestError(HTTPStatus.NOT_FOUND, f"no such path; send reviews to {', '.join(_HOOKS)}")
     given = parse_qs(query, keep_blank_values=True).get("timeout")
     if given is None:
-        return Route(hook, _USUAL)
+        return hook, _USUAL
     text, seconds = given[-1], 0.0
     if len(text) <= 40 and _DURATION.fullmatch(text):
         seconds = sum(float(count) * _SECONDS[unit] for count, unit in re.findall(r"([0-9.]+)([a-zµ]+)", text))
     if not seconds:
         raise RequestError(HTTPStatus.BAD_REQUEST, "the timeout in the query is not a positive duration, such as 5s")
-    return Route(hook, min(seconds, _MOST))
+    return hook, min(seconds, _MOST)

@@ -160,7 +160,7 @@ class Credentials:
 
         The signer decides whether the certificate is valid now: it may know a better clock than this machine's.
         """
-        self._use_pair(KeyPair(certificate, key))
+        self._use(KeyPair(certificate, key), self._client_ca)
 
     def _checked_pair(self, pair: KeyPair) -> KeyPair:
         """Return the pair. Raises CertificateError.
@@ -182,26 +182,24 @@ class Credentials:
         return client_ca
 
     async def _take_pair(self, pair: KeyPair) -> None:
-        self._use_pair(pair)
+        self._use(pair, self._client_ca)
 
     async def _take_client_ca(self, client_ca: bytes) -> None:
-        certificates = _certificates(client_ca, str(self._tls.client_ca))
         self._use(self._pair, client_ca)
-        end = min(certificate.not_valid_after_utc for certificate in certificates)
-        self._metrics.expiry.labels("client-ca").set(end.timestamp())
-
-    def _use_pair(self, pair: KeyPair) -> None:
-        self._use(pair, self._client_ca)
-        self._metrics.expiry.labels("leaf").set(pair.leaf().not_valid_after_utc.timestamp())
-        self.presented.set()
 
     def _use(self, pair: KeyPair | None, client_ca: bytes | None) -> None:
         """Use both. Raises InputError, and then changes nothing.
 
         The context is made here because one that was made earlier, to check a file, may hold what has been replaced.
         """
+        authorities = () if client_ca is None else _certificates(client_ca, str(self._tls.client_ca))
         if pair is not None:
             self._use_tls(server_context(self._tls, pair, client_ca))
+            self._metrics.expiry.labels("leaf").set(pair.leaf().not_valid_after_utc.timestamp())
+            self.presented.set()
+        if authorities:
+            end = min(certificate.not_valid_after_utc for certificate in authorities)
+            self._metrics.expiry.labels("client-ca").set(end.timestamp())
         self._pair, self._client_ca = pair, client_ca
 
 

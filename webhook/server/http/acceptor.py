@@ -16,7 +16,7 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from webhook.runtime.exceptions import reason, stack
+from webhook.runtime import exceptions
 from webhook.server.http.server import GuardedConnection, HttpServer
 from webhook.server.http.slots import Shares, source
 from webhook.server.observe.log import EventLog
@@ -101,7 +101,6 @@ class Acceptor:
         self._ready: dict[Arrival, None] = {}
         self._handshakes: set[asyncio.Task[None]] = set()
         self._next: asyncio.Handle | None = None
-        self._ended = asyncio.Event()
         http.slots.on_free = self._begin_soon
 
     def use_tls(self, context: ssl.SSLContext) -> None:
@@ -135,9 +134,7 @@ class Acceptor:
 
     async def handshakes_done(self) -> None:
         """Wait until no client waits for a slot or is in its handshake."""
-        while self._waiting or self._handshakes:
-            self._ended.clear()
-            await self._ended.wait()
+        await self.http.until(lambda: not self._waiting and not self._handshakes)
 
     async def close(self, seconds: float) -> None:
         """Close all connections. Clients have this long to be answered."""
@@ -225,10 +222,10 @@ class Acceptor:
             self._loop.call_later(_INCOMPLETE, self._await, arrival, count)
 
     def _drop(self, arrival: Arrival, why: str) -> None:
-        self.http.count(why)
+        self.http.ended.labels(why).inc()
         self._forget(arrival)
         arrival.socket.close()
-        self._ended.set()
+        self.http.changed.set()
 
     def _forget(self, arrival: Arrival) -> None:
         self._loop.remove_reader(arrival.socket)
@@ -272,15 +269,15 @@ class Acceptor:
     def _finished(self, connection: GuardedConnection, accepted: socket.socket, task: asyncio.Task[None]) -> None:
         connection.abandon = None  # the task keeps its error, and the error's frames keep the connection
         self._handshakes.discard(task)
-        self._ended.set()
+        self.http.changed.set()
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is not None:
             self.http.slots.leave(connection)
             accepted.close()
         if isinstance(error, OSError):  # the client's
-            self.http.count("handshake")
+            self.http.ended.labels("handshake").inc()
         elif isinstance(error, Exception):
-            self._log.event("error", "handshake failed", error=reason(error), stack=stack(error))
+            self._log.event("error", "handshake failed", **exceptions.fields(error))
 
 
 def _silence(accepted: socket.socket) -> float:

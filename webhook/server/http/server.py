@@ -20,6 +20,7 @@ from aiohttp.abc import AbstractAccessLogger, AbstractStreamWriter
 from aiohttp.http import RawRequestMessage
 
 from webhook.runtime.exceptions import places, stack
+from webhook.runtime.retry import wait_for_event, within
 from webhook.server.errors import BANNER, OverloadedError, RequestError, answer
 from webhook.server.http.framing import Framing
 from webhook.server.http.slots import Slots, State
@@ -81,8 +82,8 @@ class HttpServer:
         self.slots = slots
         self.subjects = subjects
         self.arrival = arrival
-        self.count = metrics.close
-        """Counts a connection that is closed on its client, by reason."""
+        self.ended = metrics.closed
+        """The connections that are closed on their clients, by reason."""
         self.header_timeout = seconds = settings.header_timeout
         self.deadlines: Mapping[State, tuple[float, str]] = {
             State.HEADER: (seconds, "header"),
@@ -107,7 +108,7 @@ class HttpServer:
         self.connections: dict[GuardedConnection, None] = {}
         """Those that are open."""
         self.changed = asyncio.Event()
-        """Set whenever a request or a connection has ended."""
+        """Set whenever a request, a handshake or a connection has ended."""
         self._garbage = 0
 
     def closed(self, connection: GuardedConnection) -> None:
@@ -138,9 +139,7 @@ class HttpServer:
             if (left := last + seconds - monotonic()) <= 0:
                 return
             self.changed.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(None if left == math.inf else left):
-                    await self.changed.wait()
+            await wait_for_event(self.changed, None if left == math.inf else left)
 
     async def close(self, seconds: float) -> None:
         """Close all connections. A client has this long to be answered and to read its answer."""
@@ -149,15 +148,14 @@ class HttpServer:
                 await self.quiet(0)
                 for connection in list(self.connections):
                     connection.close()
-                await self._empty()
+                await self.until(lambda: not self.connections)
         for connection in list(self.connections):
             connection.abort()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_ABORT):
-                await self._empty()
+        await within(_ABORT, self.until(lambda: not self.connections))
 
-    async def _empty(self) -> None:
-        while self.connections:
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds that depends on requests, handshakes and connections."""
+        while not condition():
             self.changed.clear()
             await self.changed.wait()
 
@@ -175,7 +173,7 @@ class HttpServer:
         connection = cast(GuardedConnection, protocol.transport)
         connection.begin(message, payload)
         if message.method == _UNPARSABLE:
-            self._metrics.refuse(HTTPStatus.BAD_REQUEST)
+            self._metrics.refused.labels(HTTPStatus.BAD_REQUEST).inc()
             # The only error that does not reach the handler.
             refused = answer(RequestError(HTTPStatus.BAD_REQUEST, "the request is not valid HTTP/1.1"))
             refused.headers.update(
@@ -193,7 +191,7 @@ class HttpServer:
             response = await self._handler(request)
         except Exception as error:  # a defect; its message may quote a tenant's object
             self._log.event("error", "internal error", error=places(error), stack=stack(error))
-            self._metrics.refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
+            self._metrics.refused.labels(HTTPStatus.INTERNAL_SERVER_ERROR).inc()
             message = "internal error; see the webhook's log"
             response = answer(RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, message, closes=True))
         connection = request[CONNECTION]
@@ -379,7 +377,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def end(self, reason: str) -> None:
         """Close the connection, or end its handshake, at once, for a reason that is counted."""
-        self._server.count(reason)
+        self._server.ended.labels(reason).inc()
         if self._transport is None:
             self.state = State.CLOSED
             if self.abandon is not None:

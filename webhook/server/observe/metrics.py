@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, product
@@ -72,6 +72,9 @@ _TALLIES = (
 )
 _SECONDS = Family(Histogram, "review_seconds", "Seconds from a review's arrival to its answer.", ("hook",))
 
+_STATUSES = (400, 403, 404, 405, 408, 413, 415, 417, 500, 503)
+_SHED = ("in-flight", "late", "slow", "memory", "queue", "gone", "closing")
+
 _NAMESPACES = 50
 """Namespaces that are named."""
 
@@ -98,6 +101,7 @@ class _Answered(Collector):
         self._weights: dict[str, int] = {}
 
     def add(self, hook: str, outcome: Outcome, seconds: float) -> None:
+        """Count one answered review. Any thread may call this."""
         verdict, namespace = outcome.verdict, outcome.request.namespace
         reviews, unmutated, made = self._tallies
         bucket = bisect_left(_BUCKETS, seconds)
@@ -180,32 +184,34 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._answered = _Answered(clock)
         self.registry.register(self._answered)
+        self.observe = self._answered.add
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         counter, gauge = partial(self._create, Counter), partial(self._create, Gauge)
-        self._patch_proof_failures = counter(
-            "patch_proof_failures", "Patches that failed their proof and were not sent."
+        self.proof_failures = counter("patch_proof_failures", "Patches that failed their proof and were not sent.")
+        self.refused = counter("refused_requests", "Requests answered with an HTTP error.", "code", expected=_STATUSES)
+        self.shed = counter(
+            "shed", "Reviews answered with 503, which the API server retries.", "reason", expected=_SHED
         )
-        self._refused = counter("refused_requests", "Requests answered with an HTTP error.", "code")
-        for status in (400, 403, 404, 405, 408, 413, 415, 417, 500, 503):
-            self._refused.labels(status)
-        self.shed = counter("shed", "Reviews answered with 503, which the API server retries.", "reason")
-        _expect(self.shed, "in-flight", "late", "slow", "memory", "queue", "gone", "closing")
         self.in_flight = gauge("in_flight", "Reviews queued or being processed.")
         self.large_reviews = gauge("large_reviews", "Reviews over 64 KiB queued or being processed.")
         self.connections = gauge("connections", "Open connections of the review listener.")
-        self._closed = counter(
-            "closed_connections", "Connections that the server closed because of their client.", "reason"
+        self.closed = counter(
+            "closed_connections",
+            "Connections that the server closed because of their client.",
+            "reason",
+            expected=("handshake", "header", "unread answer", "evicted"),
         )
-        _expect(self._closed, "handshake", "header", "unread answer", "evicted")
         self.large_bodies = gauge("large_bodies_bytes", "Bytes of large review bodies in memory.")
         self.loop_lag = self._create(
             Histogram, "loop_lag_seconds", "Seconds by which the event loop runs behind.", buckets=_LAG_SECONDS
         )
         self.stalls = counter(
-            "loop_stalls", "Stalls of the event loop or the process for more than one second.", "cause"
+            "loop_stalls",
+            "Stalls of the event loop or the process for more than one second.",
+            "cause",
+            expected=("loop", "process"),
         )
-        _expect(self.stalls, "loop", "process")
         self.dropped = counter("log_lines_dropped", "Log lines dropped.")
         gauge("memory_bytes", "Memory in bytes that the kernel cannot reclaim: without pages of files.").set_function(
             limits.unreclaimable
@@ -216,10 +222,12 @@ class Metrics:
             "certificate_expiry_seconds", "Time at which a certificate expires, in Unix seconds.", "kind"
         )
         self.certificates = counter(
-            "certificate_events", "Events of self-managed certificates, such as rotations.", "what"
+            "certificate_events",
+            "Events of self-managed certificates, such as rotations.",
+            "what",
+            expected=("writes", "conflicts", "failures", "rotations"),
         )
-        _expect(self.certificates, "writes", "conflicts", "failures", "rotations")
-        self._reloads = counter("reloads", "Changed files, loaded (taken) or rejected (refused).", "what", "result")
+        self.reloads = counter("reloads", "Changed files, loaded (taken) or rejected (refused).", "what", "result")
         self.generation = gauge("settings_generation", "Number of settings versions applied since the start.")
         self.mode_cap = gauge("mode_cap", "1 while an annotation caps the mode to this one, else 0.", "mode")
         self.digest = gauge(
@@ -238,15 +246,15 @@ class Metrics:
         )
         gauge("build", "Always 1; the label is the version.", "version").labels(__version__).set(1)
 
-    def _create(self, kind: type[Made], name: str, text: str, *labels: str, **options: Any) -> Made:
+    def _create(
+        self, kind: type[Made], name: str, text: str, *labels: str, expected: Iterable[object] = (), **options: Any
+    ) -> Made:
+        """Create a metric. `rate` and `increase` see the first event of the values that are expected of its label."""
         self.families.append(Family(kind, name, text, labels))
-        return kind(f"{_PREFIX}_{name}", text, labels, registry=self.registry, **options)
-
-    def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
-        """Count one answered review. Any thread may call this."""
-        self._answered.add(hook.label, outcome, seconds)
-        if outcome.proof_failure is not None:
-            self._patch_proof_failures.inc()
+        made = kind(f"{_PREFIX}_{name}", text, labels, registry=self.registry, **options)
+        for value in expected:
+            made.labels(value)
+        return made
 
     def watch_facts(self, source: LiveSource) -> None:
         name = source.name
@@ -254,27 +262,5 @@ class Metrics:
         self._facts_objects.labels(name).set_function(lambda: source.count)
         self._facts_failing.labels(name).set_function(lambda: source.failing)
 
-    def refuse(self, status: int) -> None:
-        """Count one request that is answered with an error."""
-        self._refused.labels(status).inc()
-
-    def close(self, reason: str) -> None:
-        """Count one connection that the server closed because of its client."""
-        self._closed.labels(reason).inc()
-
-    def expect_reloads(self, what: str) -> None:
-        for result in ("taken", "refused"):
-            self._reloads.labels(what, result)
-
-    def reloaded(self, what: str, result: str) -> None:
-        """Count one changed file: `result` is taken or refused."""
-        self._reloads.labels(what, result).inc()
-
     def text(self) -> bytes:
         return generate_latest(self.registry) + self._answered.findings()
-
-
-def _expect(metric: Counter, *values: str) -> None:
-    """Export label values from the start, so that `rate` and `increase` see the first event."""
-    for value in values:
-        metric.labels(value)

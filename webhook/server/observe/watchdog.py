@@ -27,23 +27,20 @@ class LoopWatchdog:
         self._metrics = metrics
         self._due = monotonic() + _INTERVAL
         self._last_lag = 0.0
+        self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
-        self._tick_handle: asyncio.TimerHandle | None = None
-        self._watcher: threading.Thread | None = None
+        thread = threading.get_ident()
+        self._watcher = threading.Thread(target=self._watch, args=(thread,), name="watchdog", daemon=True)
 
     def start(self) -> None:
-        self._loop = asyncio.get_running_loop()
         self._due = monotonic() + _INTERVAL
         self._tick_handle = self._loop.call_later(_INTERVAL, self._tick)
-        loop_thread = threading.get_ident()
-        self._watcher = threading.Thread(target=self._watch, args=(loop_thread,), name="watchdog", daemon=True)
         self._watcher.start()
 
     def stop(self) -> None:
         self._stopped.set()
-        if self._tick_handle is not None and self._watcher is not None:
-            self._tick_handle.cancel()
-            self._watcher.join()
+        self._tick_handle.cancel()
+        self._watcher.join()
 
     def lag(self, now: float) -> float:
         """How many seconds the loop is late at a time of the monotonic clock."""
