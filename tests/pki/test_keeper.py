@@ -183,19 +183,6 @@ async def test_rotation_has_three_phases() -> None:
     await world.ended()
 
 
-@pytest.mark.slow
-@pytest.mark.exhaustive
-@virtual
-async def test_repeated_rotations_leave_nothing_behind() -> None:
-    world = await running()
-    await world.pass_time(7 * HOURS)
-    rotations = sum(replica.counts.counted.get("rotations", 0) for replica in world.replicas)
-    assert rotations >= 3
-    assert len(authorities(world)) <= 2
-    assert len(world.secret()) <= 5
-    await world.ended()
-
-
 @virtual
 async def test_replica_may_start_at_any_time_of_rotation() -> None:
     world = await rotating(1)
@@ -208,19 +195,6 @@ async def test_replica_may_start_at_any_time_of_rotation() -> None:
         await world.pass_time(timedelta(seconds=4))
         await newcomer.stop()
     assert current(world) != old
-    await world.ended()
-
-
-@virtual
-async def test_two_rotations_in_a_row_keep_both_predecessors() -> None:
-    world = await running()
-    first = current(world)
-    world.change_secret(ca_crt=b"", ca_key=b"")
-    await rotated(world, first, within=5 * MINUTE)
-    second = current(world)
-    world.change_secret(ca_crt=b"", ca_key=b"")
-    await rotated(world, second, within=5 * MINUTE)
-    assert authorities(world) == [current(world), second, first], "a leaf of the first may still be served"
     await world.ended()
 
 
@@ -285,33 +259,6 @@ async def test_damaged_secret_is_repaired(damage: dict[str, bytes | None], turni
     assert issued(newcomer, current(world))
     assert set(world.secret()) <= {"ca.crt", "ca.key", "ca-previous.crt"}
     assert all(issued(replica, current(world)) for replica in world.replicas)
-    await world.ended()
-
-
-@virtual
-async def test_predecessors_survive_damage_while_in_use() -> None:
-    world = await rotating()
-    world.replicas[0].client.lost = True
-    old = current(world)
-    while current(world) == old:
-        await world.pass_time(timedelta(seconds=10))
-    world.change_secret(ca_previous_crt=b"rubbish")
-    await world.pass_time(BRIEF.leaf)
-    assert old in authorities(world)
-    await world.ended()
-
-
-@virtual
-async def test_foreign_authority_in_secret_signs_after_settling() -> None:
-    world = await running()
-    old = current(world)
-    mine = Authority.create("mine", world.now(), timedelta(hours=3))
-    world.change_secret(ca_crt=mine.bundle(), ca_key=mine.key_pem())
-    await world.pass_time(timedelta(seconds=10))
-    assert authorities(world) == [mine.certificate, old]
-    assert all(issued(replica, old) for replica in world.replicas)
-    await rotated(world, old, within=5 * MINUTE)
-    assert current(world) == mine.certificate
     await world.ended()
 
 
@@ -497,19 +444,6 @@ async def test_isolated_replica_stays_trusted_through_rotation() -> None:
 
 
 @virtual
-async def test_stale_authority_does_not_sign() -> None:
-    world = await running(1)
-    await world.pass_time(MINUTE)
-    world.api.down = True
-    lost = world.now()
-    replica = world.replicas[0]
-    for _ in range(300):
-        await wait(60)
-    assert replica.leaves[-1].not_valid_after_utc <= lost + 2 * BRIEF.leaf
-    await replica.stop()
-
-
-@virtual
 async def test_rotation_survives_lost_responses() -> None:
     world = World(10)
     world.age(0.58 * BRIEF.ca)
@@ -615,22 +549,6 @@ async def test_short_lived_watches_are_retried_with_backoff() -> None:
         "one round per minute, and one for each of the three watches"
     )
     assert replica.keeper.trusted
-    await world.ended()
-
-
-@virtual
-async def test_rotation_keeps_foreign_data_in_secret() -> None:
-    world = await running(old=True)
-    secret = world.api.get(SECRET)
-    assert secret is not None
-    secret["data"]["theirs"] = "dGhlaXJz"
-    secret["metadata"].setdefault("annotations", {})["theirs"] = "too"
-    world.api.put(SECRET, secret)
-    await rotated(world, current(world), within=HOURS)
-    kept = world.api.objects[SECRET]
-    assert world.secret()["theirs"] == b"theirs"
-    assert kept["metadata"]["annotations"]["theirs"] == "too"
-    assert kept["metadata"]["labels"] == {"chart": "ours"}
     await world.ended()
 
 

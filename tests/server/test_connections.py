@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,18 +10,10 @@ import pytest
 
 from tests.server.certificates import Certificates
 from tests.server.client import JSON, Client, reply, request
-from tests.server.lines import until
 from tests.server.process import serve
 from tests.server.reviews import patch_of, pod, review
 
 pytestmark = pytest.mark.slow
-
-
-def test_keep_alive_connection_is_reused(client: Client) -> None:
-    with client.connect() as connection:
-        for number in range(20):
-            connection.sendall(request("POST", "/mutate", json.dumps(review(pod(), uid=f"kept-{number}")).encode()))
-            assert reply(connection).json()["response"]["uid"] == f"kept-{number}"
 
 
 def test_connection_survives_bad_request(client: Client) -> None:
@@ -54,23 +45,6 @@ def test_concurrent_reviews_get_their_own_answers(client: Client) -> None:
 
     with ThreadPoolExecutor(16) as clients:
         assert len(list(clients.map(ask, range(200)))) == 200
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_answers_open_request(certificates: Certificates, number: signal.Signals) -> None:
-    whole = request("POST", "/mutate", json.dumps(review(pod(), uid="open")).encode())
-    with serve(certificates) as server, server.client.connect() as connection, server.client.connect() as idle:
-        idle.sendall(whole)
-        assert reply(idle).status == 200
-        connection.sendall(whole[:-100])
-        until(lambda: b"gpushare_webhook_connections 2.0" in server.client.health("/metrics").body)
-        server.process.send_signal(number)
-        server.log.event("stopping")
-        connection.sendall(whole[-100:])
-        assert reply(connection).json()["response"]["uid"] == "open"
-        assert server.process.wait(20) == 0
-        assert [json.loads(line)["event"] for line in server.log.to_the_end()][-1] == "stopped"
-        assert server.errors.to_the_end() == []
 
 
 def test_dual_stack_listener(certificates: Certificates) -> None:

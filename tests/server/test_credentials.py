@@ -121,15 +121,6 @@ async def test_install_failure_keeps_old_certificate(
         assert await shows(server, leaf)
 
 
-async def test_damaged_certificate_is_not_installed(certificates: Certificates) -> None:
-    async with running(certificates) as server:
-        leaf = signed(datetime.now(UTC))
-        with pytest.raises(InputError, match=r"^the certificate: holds no certificate in PEM$"):
-            server.server.credentials.install(b"damaged", leaf.key)
-        with pytest.raises(InputError, match=r"^its key: holds no private key in PEM$"):
-            server.server.credentials.install(leaf.certificate, b"damaged")
-
-
 async def test_system_error_makes_files_unusable(
     certificates: Certificates, clients: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,22 +7,18 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 
 import pytest
 
 from tests.server.certificates import Certificates
 from tests.server.client import JSON, measured, reply, request
-from tests.server.lines import PATIENCE, until
+from tests.server.lines import PATIENCE
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
 
 pytestmark = pytest.mark.slow
 
 WHOLE = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
-AHEAD = 80
-"""Requests to send ahead of their answers: less than 64 KiB of them."""
-
 CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
 
 
@@ -145,26 +141,6 @@ def test_incomplete_handshake_times_out(hasty: Serve) -> None:
     with socket.create_connection(("127.0.0.1", hasty.client.port), PATIENCE) as connection:
         assert is_closed(connection)
     assert measured(hasty.client, 'closed_connections_total{reason="handshake"}') == closed + 1
-
-
-def test_unread_answers_time_out(hasty: Serve) -> None:
-    """An endless stream of requests whose answers are never read: the connection ends, and with it their memory."""
-
-    def is_closed() -> bool:
-        return measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1
-
-    def has_answered(count: float) -> bool:
-        return measured(hasty.client, "reviews_total") >= count or is_closed()
-
-    answered = measured(hasty.client, "reviews_total")
-    with hasty.client.connect() as connection:
-        connection.settimeout(PATIENCE)
-        with suppress(OSError):  # reset or broken pipe, depending on the moment
-            while not is_closed():
-                connection.sendall(WHOLE * AHEAD)
-                answered += AHEAD
-                until(partial(has_answered, answered))
-    until(is_closed)
 
 
 def test_pipelining_beyond_64_kib_closes(hasty: Serve) -> None:

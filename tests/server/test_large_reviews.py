@@ -77,15 +77,6 @@ async def test_jobs_run_one_at_a_time_in_order() -> None:
     assert large.in_flight == 0
 
 
-async def test_loop_turns_while_a_job_runs() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
-    asked = begin(large, jobs, 0)
-    await until(lambda: jobs.begun == [0])
-    assert not asked.done()
-    jobs.let_go(0)
-    assert await asked == 0
-
-
 async def test_full_queue_sheds_at_once() -> None:
     large, jobs = LargeReviews[int](), Jobs()
     asked = [begin(large, jobs, number) for number in range(WAITING + 1)]

@@ -178,16 +178,6 @@ def test_reloaded_certificate_keeps_connections(reloading: Reloading) -> None:
         assert reply(connection).status == 200
 
 
-def test_mismatched_key_is_rejected(reloading: Reloading, certificates: Certificates) -> None:
-    before = reloading.serial()
-    put(reloading.certificates.key, certificates.key.read_bytes())
-    problem = reloading.rejected("certificate")
-    assert problem == f"{reloading.certificates.key}: is not the key of the certificate in " + str(
-        reloading.certificates.certificate
-    )
-    assert reloading.serial() == before
-
-
 def test_certificate_with_unknown_key_type_is_rejected(reloading: Reloading) -> None:
     put(reloading.certificates.certificate, of_an_unknown_kind())
     assert reloading.rejected("certificate").startswith(f"{reloading.certificates.certificate}: cannot be used: ")

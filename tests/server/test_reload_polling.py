@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -129,29 +129,6 @@ async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written) -
     other = ReloadedSource("settings", lambda: b"y", lambda content: content, _setting(changed), b"x")
     said = await watched(written, same, other, enough=changed)
     assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
-
-
-async def test_changed_settings_file_is_applied_without_signal(written: Written, tmp_path: Path) -> None:
-    file, changed = tmp_path / "settings", tmp_path / "changed"
-    file.write_text("enforce")
-    changed.write_text("warn")
-    live = LiveConfig(_with_mode(b"enforce"), Facts(), written.log, Metrics())
-    (source,) = live.sources(File(file, _with_mode, b"enforce"), None)
-    applied = asyncio.Event()
-
-    async def apply(configuration: Configuration) -> None:
-        await source.take(configuration)
-        applied.set()
-
-    reload = Reload([replace(source, take=apply)], written.log, Metrics(), interval=0.001)
-    await reload.first()
-    applied.clear()
-    watching = asyncio.create_task(reload.watch())
-    changed.replace(file)
-    await asyncio.wait_for(applied.wait(), PATIENCE)
-    assert live.evaluator.snapshot.settings.mode == "warn"
-    await _cancelled(watching)
-    written.events()
 
 
 async def test_refreshed_source_is_read_at_once_and_others_are_left_alone(written: Written) -> None:

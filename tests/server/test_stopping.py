@@ -25,9 +25,9 @@ AT_ONCE = timedelta(seconds=0.8)
 """What a stop at once may take on a busy machine: less than anything that the server could wait for."""
 
 
-def stopping(server: Serve) -> None:
+def stopping(server: Serve, number: signal.Signals = signal.SIGTERM) -> None:
     """Begin the shutdown of a server."""
-    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(number)
     server.log.event("stopping")
 
 
@@ -57,17 +57,22 @@ def test_shutdown_delay_answers_with_connection_close(certificates: Certificates
         assert new.headers["connection"] == "close"
 
 
-def test_drain_refuses_connections_and_answers_open_request(certificates: Certificates, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_drain_refuses_connections_and_answers_open_request(
+    certificates: Certificates, tmp_path: Path, number: signal.Signals
+) -> None:
     with (
         serve(certificates, "--config", written(tmp_path, shutdownDelay="0s", drainTimeout=LONG)) as server,
         server.client.connect() as connection,
     ):
         connection.sendall(WHOLE[:-1])
-        stopping(server)
+        stopping(server, number)
         until(lambda: is_refused(server))
         connection.sendall(WHOLE[-1:])
         assert reply(connection).status == 200
         assert server.process.wait(PATIENCE) == 0
+        assert json.loads(server.log.to_the_end()[-1])["event"] == "stopped"
+        assert server.errors.to_the_end() == []
 
 
 def test_drain_keeps_idle_connections_for_a_second(certificates: Certificates, tmp_path: Path) -> None:
