@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from webhook.diagnostics import InputError
 from webhook.policy.settings.formats import NAMESPACED_NAME
 from webhook.settings.configuration import Configuration
 
@@ -18,15 +19,11 @@ if TYPE_CHECKING:
     from webhook.settings.process import Tls
 
 
-class NotInstalledError(Exception):
-    """The settings need something of the cluster that is missing. The message says what, and what to do."""
-
-
 @asynccontextmanager
 async def installed(
     server: Server, wanted: Configuration, installed_as: str | None, kubeconfig: str | None
 ) -> AsyncIterator[None]:
-    """Add the tasks that the settings need of the cluster to the server. Raises NotInstalledError.
+    """Add the tasks that the settings need of the cluster to the server. Raises InputError.
 
     Without such settings no cluster is looked for. `installed_as` is NAMESPACE/NAME, which the names of the objects of
     the installation are made of. With it, the settings are followed, too.
@@ -41,7 +38,7 @@ async def installed(
     try:
         api = await connect(kubeconfig)
     except ClusterError as error:
-        raise NotInstalledError(str(error)) from None
+        raise InputError.of("serve", str(error)) from None
     try:
         if managed:
             _keep_certificates(server, wanted.tls, namespace, name, api)
@@ -55,14 +52,14 @@ async def installed(
 
 
 def _named(installed_as: str | None, tls: Tls) -> tuple[str, str]:
-    """The namespace and the name of the installation, empty if they are not given. Raises NotInstalledError."""
+    """The namespace and the name of the installation, empty if they are not given. Raises InputError."""
     if NAMESPACED_NAME.allows(installed_as):
         namespace, _, name = str(installed_as).partition("/")
         return namespace, name
     if tls.mode == "self-managed":
-        raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart sets")
+        raise InputError.of("serve", "tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart sets")
     if installed_as is not None:
-        raise NotInstalledError("--installed-as must be NAMESPACE/NAME")
+        raise InputError.of("serve", "--installed-as must be NAMESPACE/NAME")
     return "", ""
 
 

@@ -137,6 +137,11 @@ class InputError(Exception):
         self.diagnostics = tuple(listed(diagnostics))
         super().__init__("\n".join(map(str, self.diagnostics)))
 
+    @classmethod
+    def of(cls, file: str, message: str) -> InputError:
+        """The error of one problem, which concerns an input as a whole."""
+        return cls([Diagnostic(file, 0, 0, message)])
+
 
 _KEY_LENGTH = 63
 _is_plain = re.compile(f"[A-Za-z0-9_-]{{1,{_KEY_LENGTH}}}").fullmatch

@@ -22,7 +22,8 @@ from tests.server.client import Client, Reply
 from tests.server.lines import PATIENCE, Lines, until
 from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, restored_logging
-from webhook.app import NotInstalledError, installed
+from webhook.app import installed
+from webhook.diagnostics import InputError
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node
 from webhook.policy.placement.facts import Facts
 from webhook.server import File, Server
@@ -248,6 +249,6 @@ async def test_malformed_name_of_installation_is_an_error(
     cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
-    with pytest.raises(NotInstalledError, match="--installed-as must be NAMESPACE/NAME"):
+    with pytest.raises(InputError, match="--installed-as must be NAMESPACE/NAME"):
         async with started(cluster, ONE_FACT, name):
             raise AssertionError("it starts")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.app import NotInstalledError, installed
+from webhook.app import installed
 from webhook.cli.options import file_option, read_standard_input_once
-from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import Load, Loaded, content, parse
 from webhook.settings.options import Option
 
@@ -95,7 +94,7 @@ def command(
     import uvloop
 
     from webhook.policy.placement.node_bounds import Decisive
-    from webhook.server import Server, StartError, limits
+    from webhook.server import Server, limits
     from webhook.server.observe.log import EventLog
     from webhook.settings.load import load, load_facts
 
@@ -110,11 +109,8 @@ def command(
             limits.prepare()  # what a cluster needs is imported only now
             await server.run()
 
-    try:
-        with closing(log):
-            uvloop.run(serve())
-    except (NotInstalledError, StartError) as error:
-        raise InputError([Diagnostic("serve", 0, 0, str(error))]) from None
+    with closing(log):
+        uvloop.run(serve())
 
 
 def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.server.app import Server, StartError
+from webhook.server.app import Server
 from webhook.server.live_config import File
 
-__all__ = ["File", "Server", "StartError"]
+__all__ = ["File", "Server"]

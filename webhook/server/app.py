@@ -44,12 +44,8 @@ _LAST_ANSWERS = 1.0
 """Seconds that clients have to read their last answers."""
 
 
-class StartError(Exception):
-    """The server cannot start. The message says why."""
-
-
 class Server:
-    """The webhook: reviews over HTTPS, health and metrics over HTTP. Raises StartError.
+    """The webhook: reviews over HTTPS, health and metrics over HTTP. Raises InputError.
 
     `settings_file` and `facts_file` are what the settings and facts were read from, if they can be read again.
     `supervisor` runs what keeps the server up to date. `requirements` are further conditions of readiness, by name, and
@@ -104,7 +100,7 @@ class Server:
             await self.shutdown()
 
     async def startup(self) -> None:
-        """Listen for health at once, and for reviews as soon as there is a certificate. Raises StartError."""
+        """Listen for health at once, and for reviews as soon as there is a certificate. Raises InputError."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -114,7 +110,7 @@ class Server:
         try:
             await self.reload.first()
         except InputError as error:
-            raise StartError(str(error)) from None
+            raise InputError.of("serve", str(error)) from None
         self.supervisor.start()
         await _first(self.credentials.presented.wait(), self.lifecycle.reached(Phase.DRAINING))
         if self.lifecycle.phase is Phase.STARTING:
@@ -146,7 +142,7 @@ class Server:
         except OSError as error:
             # The system's own words; the loop wraps those about addresses in its own.
             why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-            raise StartError(f"cannot listen on {self.settings.host}:{port}: {why}") from None
+            raise InputError.of("serve", f"cannot listen on {self.settings.host}:{port}: {why}") from None
 
     async def _drain(self) -> None:
         """Wait for the endpoints to go, accept no more connections, answer what is open: so no review is lost.

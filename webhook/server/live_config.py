@@ -129,8 +129,6 @@ class LiveConfig:
             return
         self._settings = settings
         await self._replace_snapshot()
-        self._generations["settings"] += 1
-        self._export()
 
     async def apply_facts_file(self, facts: Facts) -> None:
         self._facts_file = facts
@@ -156,6 +154,7 @@ class LiveConfig:
             digest = await _in_steps(self._facts_digest.of(built.snapshot.facts))
             self._built = building
             self._warnings.observe(built.snapshot)
+            self._generations["settings"] += built.snapshot.settings != self.evaluator.snapshot.settings
             self._generations["facts"] += digest != self._digests["facts"]
             self._digests["facts"] = digest
             self._enforce(built)
@@ -164,9 +163,6 @@ class LiveConfig:
         """Put an evaluator in force under the cap."""
         self.evaluator = evaluator.capped(self._cap)
         self._digests["settings"] = settings_digest(evaluator.snapshot.settings, self._cap)
-        self._export()
-
-    def _export(self) -> None:
         self._metrics.generation.set(self._generations["settings"])
         for what, digest in self._digests.items():
             self._metrics.digest.labels(what).set(digest)

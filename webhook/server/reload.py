@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from webhook.diagnostics import Diagnostic, InputError
+from webhook.diagnostics import InputError
 from webhook.runtime import exceptions
 from webhook.runtime.retry import wait_for_event
 from webhook.server.observe.log import EventLog
@@ -23,7 +23,7 @@ def content(file: str | Path) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise InputError([Diagnostic(str(file), 0, 0, error.strerror or str(error))]) from None
+        raise InputError.of(str(file), error.strerror or str(error)) from None
 
 
 @dataclass(slots=True)

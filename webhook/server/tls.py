@@ -18,20 +18,13 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
-from webhook.diagnostics import Diagnostic, InputError
+from webhook.diagnostics import InputError
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import ReloadedSource, content
 from webhook.settings.process import Tls
 
 _READS = 5
 """How often the certificate file is read again at most because it changed while the key was read."""
-
-
-class CertificateError(InputError):
-    """A certificate or key that cannot be used. `source` names its file, or says what it is."""
-
-    def __init__(self, source: str, message: str) -> None:
-        super().__init__([Diagnostic(source, 0, 0, message)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +37,14 @@ class KeyPair:
     key_source: str = "its key"
 
     def leaf(self) -> x509.Certificate:
-        """The first certificate of the chain. Raises CertificateError."""
+        """The first certificate of the chain. Raises InputError."""
         return _certificates(self.certificate, self.source)[0]
 
 
 def read_pair(tls: Tls) -> KeyPair:
     """Read the certificate and key files of the settings. Raises InputError."""
     if not tls.cert_file or not tls.key_file:
-        raise CertificateError(
+        raise InputError.of(
             "no certificate", "give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
         )
     certificate = content(tls.cert_file)
@@ -65,7 +58,7 @@ def read_pair(tls: Tls) -> KeyPair:
 
 
 def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLContext:
-    """Make a server context: HTTP/1.1 only, no session tickets. Raises CertificateError.
+    """Make a server context: HTTP/1.1 only, no session tickets. Raises InputError.
 
     With `client_ca`, in PEM, clients must present a certificate that one of these authorities has signed.
     """
@@ -83,11 +76,11 @@ def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLC
     try:
         own = serialization.load_pem_private_key(pair.key, password=None).public_key()
     except TypeError:
-        raise CertificateError(pair.key_source, "is encrypted; give the key without a passphrase") from None
+        raise InputError.of(pair.key_source, "is encrypted; give the key without a passphrase") from None
     except (ValueError, UnsupportedAlgorithm):
-        raise CertificateError(pair.key_source, "holds no private key in PEM") from None
+        raise InputError.of(pair.key_source, "holds no private key in PEM") from None
     if certified != own:
-        raise CertificateError(pair.key_source, f"is not the key of the certificate in {pair.source}")
+        raise InputError.of(pair.key_source, f"is not the key of the certificate in {pair.source}")
     # `ssl` takes only files, so these are in memory: no key reaches a disk.
     with _certificate_errors(pair.source), _memory_file(pair.certificate) as certificate, _memory_file(pair.key) as key:
         context.load_cert_chain(certificate, key)
@@ -103,17 +96,17 @@ def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLC
 
 @contextmanager
 def _certificate_errors(source: str) -> Iterator[None]:
-    """Raise the errors of OpenSSL, the system and the parser as CertificateError."""
+    """Raise the errors of OpenSSL, the system and the parser as InputError."""
     try:
         yield
     except ssl.SSLError as error:
         # Python sets no `reason` on errors that OpenSSL has none for (PyErr_SetString in CPython's Modules/_ssl.c).
         reason = (getattr(error, "reason", None) or error.strerror or "unknown").replace("_", " ").lower()
-        raise CertificateError(source, f"OpenSSL rejects it: {reason}") from None
+        raise InputError.of(source, f"OpenSSL rejects it: {reason}") from None
     except OSError as error:  # the system's: no file descriptor, no memory
-        raise CertificateError(source, f"cannot be used: {error.strerror or error}") from None
+        raise InputError.of(source, f"cannot be used: {error.strerror or error}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise CertificateError(source, f"cannot be used: {error}") from None
+        raise InputError.of(source, f"cannot be used: {error}") from None
 
 
 @contextmanager
@@ -131,7 +124,7 @@ def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(pem)
     except (ValueError, x509.InvalidVersion):
-        raise CertificateError(source, "holds no certificate in PEM") from None
+        raise InputError.of(source, "holds no certificate in PEM") from None
 
 
 class Credentials:
@@ -151,7 +144,7 @@ class Credentials:
     def sources(self) -> Iterator[ReloadedSource]:
         if self._tls.client_ca is not None:
             read = partial(content, self._tls.client_ca)
-            yield ReloadedSource("client CA", read, self._checked_client_ca, self._take_client_ca)
+            yield ReloadedSource("client CA", read, bytes, self._take_client_ca)
         if self._tls.mode == "files":
             yield ReloadedSource("certificate", partial(read_pair, self._tls), self._checked_pair, self._take_pair)
 
@@ -163,7 +156,7 @@ class Credentials:
         self._use(KeyPair(certificate, key), self._client_ca)
 
     def _checked_pair(self, pair: KeyPair) -> KeyPair:
-        """Return the pair. Raises CertificateError.
+        """Return the pair. Raises InputError.
 
         A certificate that has expired or not begun is rejected while the one in use is valid, and read again later.
         """
@@ -171,15 +164,9 @@ class Credentials:
         if self._pair is not None and _is_valid(self._pair.leaf(), now) and not _is_valid(leaf, now):
             begins, ends = leaf.not_valid_before_utc, leaf.not_valid_after_utc
             fault, time = ("expired at", ends) if ends <= now else ("is not valid before", begins)
-            raise CertificateError(pair.source, f"the certificate {fault} {time:%Y-%m-%d %H:%M} UTC")
+            raise InputError.of(pair.source, f"the certificate {fault} {time:%Y-%m-%d %H:%M} UTC")
         server_context(self._tls, pair, self._client_ca)
         return pair
-
-    def _checked_client_ca(self, client_ca: bytes) -> bytes:
-        _certificates(client_ca, str(self._tls.client_ca))
-        if self._pair is not None:
-            server_context(self._tls, self._pair, client_ca)
-        return client_ca
 
     async def _take_pair(self, pair: KeyPair) -> None:
         self._use(pair, self._client_ca)
