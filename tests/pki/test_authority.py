@@ -64,11 +64,6 @@ def test_certificate_verifies_for_its_hosts(
     verify(authority, leaf, host, NOW + timedelta(hours=1))
 
 
-def test_certificate_does_not_verify_for_other_host(authority: Authority, leaf: ServingCertificate) -> None:
-    with pytest.raises(VerificationError):
-        verify(authority, leaf, x509.DNSName("example.com"), NOW)
-
-
 def test_certificate_does_not_verify_with_other_authority(leaf: ServingCertificate) -> None:
     with pytest.raises(VerificationError):
         verify(Authority.create("gpushare-webhook", NOW, DAY), leaf, SERVICE, NOW)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
 from typing import IO, Any
+
+from webhook.server.observe.log import EventLog
 
 PATIENCE = 20.0
 """Seconds that anything may take before a test gives up on it."""
@@ -64,6 +67,21 @@ class Lines:
             if not self._grown.wait_for(lambda: self._ended, PATIENCE):
                 raise AssertionError("the stream does not end")
             return list(self._lines)
+
+
+class PipedLog:
+    """A log in a pipe, and its lines."""
+
+    def __init__(self, level: str = "debug") -> None:
+        reading, self._writing = os.pipe()
+        self.log = EventLog("json", level, self._writing)
+        self.lines = Lines(os.fdopen(reading, "rb"))
+
+    def end(self) -> list[dict[str, Any]]:
+        """Close the log; all its events."""
+        self.log.close()
+        os.close(self._writing)
+        return [json.loads(line) for line in self.lines.to_the_end()]
 
 
 def is_event(event: dict[str, Any], name: str, fields: dict[str, Any]) -> bool:

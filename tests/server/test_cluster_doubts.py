@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.pki.virtual import virtual
-from tests.server.lines import Lines
+from tests.server.lines import PipedLog
 from webhook.policy.placement.cluster_objects import DeviceClass, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Resource, Settings
@@ -37,8 +37,7 @@ class Running:
 
     live: LiveConfig
     metrics: Metrics
-    log: EventLog
-    lines: Lines
+    piped: PipedLog
 
     def exported(self, name: str) -> float:
         families = text_string_to_metric_families(self.metrics.text().decode())
@@ -46,19 +45,19 @@ class Running:
 
     def logged(self) -> list[dict[str, Any]]:
         """The lines about doubts until now, without their time."""
-        mark = len(self.lines.so_far())
-        self.log.event("info", "so far", mark=mark)
-        self.lines.event("so far", mark=mark)
-        found = [json.loads(line) for line in self.lines.so_far()]
+        lines = self.piped.lines
+        mark = len(lines.so_far())
+        self.piped.log.event("info", "so far", mark=mark)
+        lines.event("so far", mark=mark)
+        found = [json.loads(line) for line in lines.so_far()]
         return [{key: line[key] for key in line.keys() - {"time"}} for line in found if line["event"] != "so far"]
 
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    reading, writing = os.pipe()
-    log, metrics = EventLog("json", "info", writing), Metrics()
-    yield Running(LiveConfig(Configuration(), Facts(), log, metrics), metrics, log, Lines(os.fdopen(reading, "rb")))
-    log.close()
+    piped, metrics = PipedLog("info"), Metrics()
+    yield Running(LiveConfig(Configuration(), Facts(), piped.log, metrics), metrics, piped)
+    piped.end()
 
 
 async def test_nodes_of_unknown_class_are_named_once_per_change(running: Running) -> None:

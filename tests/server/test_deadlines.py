@@ -51,14 +51,6 @@ def test_trickling_header_times_out(hasty: Serve) -> None:
         raise AssertionError("a header of 5,000 bytes has no deadline")
 
 
-def test_second_header_times_out(hasty: Serve) -> None:
-    with hasty.client.connect() as connection:
-        connection.sendall(WHOLE)
-        assert reply(connection).status == 200
-        connection.sendall(WHOLE[:30])
-        assert is_closed(connection)
-
-
 @pytest.mark.parametrize("cut", [0, len(WHOLE) - 5], ids=["after a whole request", "after the end of a body"])
 def test_pipelined_header_times_out(hasty: Serve, cut: int) -> None:
     with hasty.client.connect() as connection:

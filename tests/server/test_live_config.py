@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.lines import Lines
+from tests.server.lines import PipedLog
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Namespace, Node, RuntimeClass
 from webhook.policy.placement.facts import Facts
@@ -112,18 +111,14 @@ async def test_failed_build_keeps_evaluator_and_next_one_succeeds(
 @pytest.mark.parametrize(("nodes", "logged"), [(True, 1), (False, 0)])
 async def test_new_resource_of_another_vendor_is_logged(nodes: bool, logged: int) -> None:
     """The nodes that were read before are those with resources that were configured before."""
-    reading, writing = os.pipe()
-    lines, log = Lines(os.fdopen(reading, "rb")), EventLog("json", "debug", writing)
+    piped = PipedLog()
     started = Settings(facts=FactsSettings(nodes=nodes))
-    live = LiveConfig(Configuration(settings=started), Facts(), log, Metrics())
+    live = LiveConfig(Configuration(settings=started), Facts(), piped.log, Metrics())
     names = ("nvidia.com/gpu", "nvidia.com/new", "example.com/gpu")
     await live.apply_settings(
         Configuration(settings=replace(started, resources=tuple(Resource(name) for name in names)))
     )
-    log.close()
-    os.close(writing)
-    said = [json.loads(line) for line in lines.to_the_end()]
-    assert [event["resources"] for event in said] == [["example.com/gpu"]] * logged
+    assert [event["resources"] for event in piped.end()] == [["example.com/gpu"]] * logged
 
 
 async def test_cluster_facts_override_facts_file_while_known(live: LiveConfig) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-import pytest
-
 from tests.server.certificates import Certificates
 from tests.server.process import Serve
 from tests.server.reviews import pod, review
@@ -66,20 +64,6 @@ def test_patch_that_is_not_built_is_a_warning_and_another_is_none(served: Serve)
     assert (warning["level"], str(MOST_EDITS) in warning["reason"]) == ("warning", True)
     events = [json.loads(line) for line in served.log.so_far()]
     assert {event["level"] for event in events if event.get("uid") == "built"} <= {"info", "debug"}
-
-
-@pytest.mark.parametrize(
-    ("asked", "name"),
-    [
-        (review(pod(), uid="n1", name="of-the-request"), "of-the-request"),
-        (review(pod(), uid="n2"), "train"),
-        (review(pod(name=None), uid="n3"), "train-"),
-        (review({**pod(), "metadata": None}, uid="n4"), ""),
-    ],
-)
-def test_generate_name_is_logged(served: Serve, asked: dict[str, dict[str, str]], name: str) -> None:
-    served.client.review("/mutate", asked)
-    assert served.log.event("review", uid=asked["request"]["uid"])["name"] == name
 
 
 def test_only_values_that_denial_quotes_are_logged(served: Serve) -> None:

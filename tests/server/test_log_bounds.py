@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.server.lines import Lines, until
-from webhook.server.observe.log import LINE, Bridge, EventLog
+from webhook.server.observe.log import LINE, EventLog
 
 MIB = 2**20
 
@@ -61,13 +60,6 @@ def test_control_characters_are_removed(written: Written) -> None:
 
 def test_name_of_legal_length_is_not_cut(written: Written) -> None:
     assert "n" * 253 in written.said(name="n" * 253)
-
-
-def test_library_message_is_bounded(written: Written) -> None:
-    record = logging.LogRecord("library", logging.ERROR, "", 0, "said %s", ("x" * MIB,), None)
-    Bridge(written.log).emit(record)
-    line = written.lines.wait_for(lambda line: "library" in line)
-    assert 1000 < len(line.encode()) <= LINE
 
 
 @dataclass(slots=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.server.lines import Lines
+from tests.server.lines import PipedLog
 from webhook.policy.placement.cluster_objects import Namespace
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.configuration import Configuration
 
@@ -26,9 +22,7 @@ class Watched:
 
     live: LiveConfig
     metrics: Metrics
-    log: EventLog
-    lines: Lines
-    descriptor: int
+    piped: PipedLog
 
     def caps(self) -> dict[str, float]:
         """The exported cap of each mode."""
@@ -37,19 +31,16 @@ class Watched:
 
     def logged(self) -> list[tuple[str, dict[str, Any]]]:
         """All events with their own fields."""
-        self.log.close()
-        os.close(self.descriptor)
-        events = [json.loads(line) for line in self.lines.to_the_end()]
-        return [(one.pop("event"), {key: one[key] for key in one if key not in ("time", "level")}) for one in events]
+        return [
+            (one.pop("event"), {key: one[key] for key in one if key not in ("time", "level")})
+            for one in self.piped.end()
+        ]
 
 
 @pytest.fixture
-def watched() -> Iterator[Watched]:
-    reading, writing = os.pipe()
-    log, metrics = EventLog("json", "debug", writing), Metrics()
-    live = LiveConfig(Configuration(), Facts(), log, metrics)
-    yield Watched(live, metrics, log, Lines(os.fdopen(reading, "rb")), writing)
-    log.close()
+def watched() -> Watched:
+    piped, metrics = PipedLog(), Metrics()
+    return Watched(LiveConfig(Configuration(), Facts(), piped.log, metrics), metrics, piped)
 
 
 def test_cap_is_exported_logged_and_lifted(watched: Watched) -> None:

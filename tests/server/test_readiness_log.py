@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
-from tests.server.lines import Lines
+from tests.server.lines import PipedLog
 from webhook.server.lifecycle import Lifecycle, Phase, log_readiness
-from webhook.server.observe.log import EventLog
 
 
 @dataclass
@@ -30,18 +27,13 @@ class Logged:
     """The log of a replica whose readiness is watched."""
 
     def __init__(self, replica: Replica) -> None:
-        reading, self._writing = os.pipe()
-        self._lines = Lines(os.fdopen(reading, "rb"))
-        self._log = EventLog("json", "info", self._writing)
-        self.task = asyncio.ensure_future(log_readiness(replica.conditions, replica.lifecycle, self._log.event))
+        self._piped = PipedLog("info")
+        self.task = asyncio.ensure_future(log_readiness(replica.conditions, replica.lifecycle, self._piped.log.event))
 
     def events(self) -> list[tuple[str, Any]]:
         """The events with their reasons."""
         self.task.cancel()
-        self._log.close()
-        os.close(self._writing)
-        found = [json.loads(line) for line in self._lines.to_the_end()]
-        return [(one["event"], one.get("reasons")) for one in found]
+        return [(one["event"], one.get("reasons")) for one in self._piped.end()]
 
 
 @virtual

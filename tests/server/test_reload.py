@@ -118,12 +118,6 @@ def test_invalid_settings_are_rejected(reloading: Reloading) -> None:
     assert measured(reloading.server.client, 'reloads_total{result="refused",what="settings"}') == 1
 
 
-def test_missing_settings_file_is_rejected(reloading: Reloading) -> None:
-    reloading.settings.unlink()
-    assert reloading.rejected("settings") == f"{reloading.settings}: No such file or directory"
-    assert reloading.server.client.health("/readyz").status == 200
-
-
 def test_restored_settings_are_logged_without_new_generation(reloading: Reloading) -> None:
     put(reloading.settings, "mode: strict\n")
     reloading.rejected("settings")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,32 +11,16 @@ from typing import Any, cast
 
 import pytest
 
-from tests.server.lines import PATIENCE, Lines
+from tests.server.lines import PATIENCE, PipedLog
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import File, LiveConfig
-from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Reload, ReloadedSource
 from webhook.settings.configuration import Configuration
 
 LOOKS = 4
-
-
-@dataclass(slots=True)
-class Written:
-    """A log in a pipe."""
-
-    log: EventLog
-    lines: Lines
-    descriptor: int
-
-    def events(self) -> list[dict[str, Any]]:
-        """All that it says."""
-        self.log.close()
-        os.close(self.descriptor)
-        return [json.loads(line) for line in self.lines.to_the_end()]
 
 
 @dataclass(slots=True)
@@ -58,9 +40,8 @@ class Seen:
 
 
 @pytest.fixture
-def written() -> Written:
-    reading, writing = os.pipe()
-    return Written(EventLog("json", "info", writing), Lines(os.fdopen(reading, "rb")), writing)
+def written() -> PipedLog:
+    return PipedLog("info")
 
 
 def raising(error: Exception) -> Callable[[Any], Any]:
@@ -76,12 +57,12 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
         await task
 
 
-async def watched(written: Written, *sources: ReloadedSource, enough: asyncio.Event) -> list[dict[str, Any]]:
+async def watched(written: PipedLog, *sources: ReloadedSource, enough: asyncio.Event) -> list[dict[str, Any]]:
     """What is logged while sources are polled."""
     watching = asyncio.create_task(Reload(sources, written.log, Metrics(), interval=0.001).watch())
     await asyncio.wait_for(enough.wait(), PATIENCE)
     await _cancelled(watching)
-    return await asyncio.to_thread(written.events)
+    return await asyncio.to_thread(written.end)
 
 
 @pytest.mark.parametrize(
@@ -89,14 +70,14 @@ async def watched(written: Written, *sources: ReloadedSource, enough: asyncio.Ev
     [InputError([Diagnostic("settings.yaml", 1, 2, "wrong")]), LookupError("a defect")],
     ids=["a refusal", "a defect"],
 )
-async def test_rejected_content_is_logged_once(written: Written, error: Exception) -> None:
+async def test_rejected_content_is_logged_once(written: PipedLog, error: Exception) -> None:
     seen = Seen(LOOKS)
     source = ReloadedSource("settings", seen, raising(error), _ignore)
     said = await watched(written, source, enough=seen.enough)
     assert [(event["event"], event["what"]) for event in said] == [("reload rejected", "settings")]
 
 
-async def test_failing_source_does_not_block_next(written: Written) -> None:
+async def test_failing_source_does_not_block_next(written: PipedLog) -> None:
     taken = asyncio.Event()
     defect = ReloadedSource("client CA", lambda: b"x", raising(LookupError("a defect")), _ignore)
     healthy = ReloadedSource("certificate", lambda: b"y", lambda content: content, _setting(taken))
@@ -108,7 +89,7 @@ async def test_failing_source_does_not_block_next(written: Written) -> None:
     assert said[0]["problem"].startswith("internal error: LookupError at test_reload_polling.py:")
 
 
-async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
+async def test_loaded_source_is_not_read_at_start(written: PipedLog) -> None:
     read: list[str] = []
     taken: list[bytes] = []
 
@@ -123,7 +104,7 @@ async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
     assert (read, taken) == (["certificate"], [b"x"])
 
 
-async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written) -> None:
+async def test_loaded_source_is_reloaded_when_it_has_changed(written: PipedLog) -> None:
     changed = asyncio.Event()
     same = ReloadedSource("facts", lambda: b"x", lambda content: content, _ignore, b"x")
     other = ReloadedSource("settings", lambda: b"y", lambda content: content, _setting(changed), b"x")
@@ -131,7 +112,7 @@ async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written) -
     assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
 
 
-async def test_refreshed_source_is_read_at_once_and_others_are_left_alone(written: Written) -> None:
+async def test_refreshed_source_is_read_at_once_and_others_are_left_alone(written: PipedLog) -> None:
     read: list[str] = []
     contents = {"settings": b"x", "certificate": b"x"}
 
@@ -148,18 +129,18 @@ async def test_refreshed_source_is_read_at_once_and_others_are_left_alone(writte
     await asyncio.gather(*(reload.refresh("settings") for _ in range(5)))
     await reload.refresh("facts")
     assert read == ["settings"] * 6
-    said = await asyncio.to_thread(written.events)
+    said = await asyncio.to_thread(written.end)
     assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
 
 
-async def test_installed_text_wins_over_file(written: Written, tmp_path: Path) -> None:
+async def test_installed_text_wins_over_file(written: PipedLog, tmp_path: Path) -> None:
     live = LiveConfig(_with_mode(b"enforce"), Facts(), written.log, Metrics())
     (source,) = live.sources(File(tmp_path / "missing", _with_mode, b"enforce"), None)
     reload = Reload([source], written.log, Metrics())
     live.installed_text = b"warn"
     await reload.refresh("settings")
     assert live.evaluator.snapshot.settings.mode == "warn"
-    written.events()
+    written.end()
 
 
 async def _ignore(_: object) -> None:

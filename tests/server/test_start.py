@@ -117,16 +117,3 @@ def test_invalid_facts(certificates: Certificates, tmp_path: Path) -> None:
     file.write_text("nodes:\n  - name: 7\n")
     line = refused(*certificates.options, "--facts", str(file))
     assert line.startswith(f"{file}:2:11: nodes[0].name: ")
-
-
-@pytest.mark.parametrize("option", ["--config", "--facts"])
-def test_missing_file(certificates: Certificates, tmp_path: Path, option: str) -> None:
-    file = tmp_path / "missing.yaml"
-    assert refused(*certificates.options, option, str(file)) == f"{file}: no such file or folder"
-
-
-@pytest.mark.parametrize("wrong", [["--port", "65536"], ["--log-format", "xml"], ["extra"]])
-def test_invalid_options(wrong: list[str]) -> None:
-    ended = run("serve", *wrong)
-    assert (ended.code, ended.out) == (2, "")
-    assert "Error: " in ended.err

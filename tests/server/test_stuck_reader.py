@@ -15,7 +15,7 @@ import pytest
 
 from tests.server.certificates import Certificates
 from tests.server.client import Client
-from tests.server.lines import PATIENCE, Lines, until
+from tests.server.lines import PATIENCE, Lines, PipedLog, until
 from tests.server.process import FREE_PORTS, SERVE, ended
 from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, started
@@ -96,37 +96,26 @@ def _line(descriptor: int) -> bytes:
     return line
 
 
-def test_stuck_log_reader_blocks_neither_reviews_nor_exit(
-    unread: tuple[subprocess.Popen[bytes], Client, int],
+@pytest.mark.parametrize("gone", [False, True], ids=["stuck", "closed"])
+def test_log_reader_blocks_neither_reviews_nor_exit(
+    unread: tuple[subprocess.Popen[bytes], Client, int], gone: bool
 ) -> None:
     process, client, reading = unread
+    if gone:
+        os.close(reading)
     for _ in range(50):  # each line has about 250 bytes; the pipe is full after 17
-        assert client.review("/mutate", review(pod())).status == 200
-    process.terminate()
-    assert process.wait(PATIENCE) == 0
-    os.close(reading)
-
-
-def test_closed_log_reader_blocks_neither_reviews_nor_exit(
-    unread: tuple[subprocess.Popen[bytes], Client, int],
-) -> None:
-    process, client, reading = unread
-    os.close(reading)
-    for _ in range(50):
         assert client.review("/mutate", review(pod())).status == 200
     assert client.health("/readyz").status == 200
     process.terminate()
     assert process.wait(PATIENCE) == 0
+    if not gone:
+        os.close(reading)
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
 def test_log_level_filters_events(level: str) -> None:
     levels = ["debug", "info", "warning", "error"]
-    reading, writing = os.pipe()
-    log = EventLog("json", level, writing)
+    piped = PipedLog(level)
     for each in levels:
-        log.event(each, "said")
-    log.close()
-    os.close(writing)
-    said = [json.loads(line)["level"] for line in Lines(os.fdopen(reading, "rb")).to_the_end()]
-    assert said == levels[levels.index(level) :]
+        piped.log.event(each, "said")
+    assert [event["level"] for event in piped.end()] == levels[levels.index(level) :]
