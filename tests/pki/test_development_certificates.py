@@ -44,12 +44,7 @@ def test_generate_writes_three_private_files(folder: Path) -> None:
     assert printed.startswith("certificates for localhost, 127.0.0.1 are in certs/, valid for 30 days")
     assert sorted(file.name for file in folder.iterdir()) == [*FILES[:1], SCRIPT.name, *FILES[1:]]
     assert {oct((folder / name).stat().st_mode & 0o777) for name in FILES} == {"0o600"}
-
-
-def test_generate_discards_authority_key(folder: Path) -> None:
-    generate(folder)
-    keys = [name for name in FILES if b"PRIVATE KEY" in (folder / name).read_bytes()]
-    assert keys == ["tls.key"]
+    assert [name for name in FILES if b"PRIVATE KEY" in (folder / name).read_bytes()] == ["tls.key"]
 
 
 def test_generated_certificate_is_valid_thirty_days_on_loopback(folder: Path) -> None:

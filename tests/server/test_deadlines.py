@@ -60,17 +60,6 @@ def test_pipelined_header_times_out(hasty: Serve, cut: int) -> None:
         assert is_closed(connection)
 
 
-def test_line_end_is_no_header(hasty: Serve) -> None:
-    with hasty.client.connect() as idle, hasty.client.connect() as slow:
-        idle.sendall(WHOLE)
-        assert reply(idle).status == 200
-        idle.sendall(b"\r\n")
-        slow.sendall(WHOLE[:30])
-        assert is_closed(slow)
-        idle.sendall(WHOLE)
-        assert reply(idle).status == 200
-
-
 def test_silent_connection_stays_open(hasty: Serve) -> None:
     """The API server dials ahead: a connection of its own may be idle without having carried a request."""
     with hasty.client.connect() as silent, hasty.client.connect() as slow:

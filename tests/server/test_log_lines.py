@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
 from typing import Any
 
 import pytest
@@ -115,20 +114,3 @@ def test_denial_of_hostile_names_needs_no_change(names: list[str], amount: objec
 
 def test_line_of_lower_level_is_not_written() -> None:
     assert written("json", [LINE], level="warning") == ([], [])
-
-
-def test_time_is_that_of_the_clock(tmp_path: Path) -> None:
-    descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
-    log = EventLog("json", "info", descriptor)
-    before = datetime.now(UTC)
-    end = before + timedelta(seconds=1.1)
-    while datetime.now(UTC) < end:  # into the next second
-        log.event("info", "said")
-        Event().wait(0.02)
-    after = datetime.now(UTC)
-    log.close()
-    os.close(descriptor)
-    times = [datetime.fromisoformat(json.loads(line)["time"]) for line in (tmp_path / "log").read_text().splitlines()]
-    assert times == sorted(times)
-    assert before <= times[0] <= times[-1] <= after
-    assert times[-1] - times[0] >= timedelta(seconds=0.9)

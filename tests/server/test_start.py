@@ -60,10 +60,6 @@ def test_no_certificate() -> None:
     assert (process.returncode, process.stdout, process.stderr) == (2, "", f"{said}\n")
 
 
-def test_certificate_without_key(certificates: Certificates) -> None:
-    assert refused("--tls-cert", str(certificates.certificate)).startswith("serve: no certificate: give --tls-cert and")
-
-
 @pytest.mark.parametrize(
     ("certificate", "key", "said"),
     [

@@ -7,9 +7,6 @@ from http import HTTPStatus
 import msgspec
 from aiohttp import web
 
-BANNER = "gpushare-webhook"
-"""The value of the header `Server` of every response. It does not name the version."""
-
 _REASONS = {
     HTTPStatus.BAD_REQUEST: "BadRequest",
     HTTPStatus.FORBIDDEN: "Forbidden",
@@ -60,7 +57,7 @@ def answer(refusal: RequestError) -> web.Response:
         status=refusal.status,
         body=msgspec.json.encode(status) + b"\n",
         content_type="application/json",
-        headers={"Server": BANNER} | refusal.headers,
+        headers=refusal.headers,
     )
     if refusal.closes:
         response.force_close()

@@ -250,7 +250,10 @@ class Acceptor:
                 self._begin_soon(_NO_SLOT)
                 return
             self._forget(arrival)
-            connection = GuardedConnection(self.http, arrival.source, monotonic() - _silence(arrival.socket))
+            # Before the handshake, the time since its last bytes is how long a client has waited in the backlog.
+            info = arrival.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
+            waited = int.from_bytes(info[_LAST_DATA_RECEIVED:], sys.byteorder) / 1000
+            connection = GuardedConnection(self.http, arrival.source, monotonic() - waited)
             slots.take(connection)
             task = self._loop.create_task(self._shake_hands(connection, arrival.socket))
             connection.abandon = task.cancel
@@ -278,9 +281,3 @@ class Acceptor:
             self.http.ended.labels("handshake").inc()
         elif isinstance(error, Exception):
             self._log.event("error", "handshake failed", **exceptions.fields(error))
-
-
-def _silence(accepted: socket.socket) -> float:
-    """Seconds since the client sent its last bytes: before the handshake, how long it has waited in the backlog."""
-    info = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
-    return int.from_bytes(info[_LAST_DATA_RECEIVED:], sys.byteorder) / 1000

@@ -21,7 +21,7 @@ from aiohttp.http import RawRequestMessage
 
 from webhook.runtime.exceptions import places, stack
 from webhook.runtime.retry import wait_for_event, within
-from webhook.server.errors import BANNER, OverloadedError, RequestError, answer
+from webhook.server.errors import OverloadedError, RequestError, answer
 from webhook.server.http.framing import Framing
 from webhook.server.http.slots import Slots, State
 from webhook.server.observe.log import EventLog
@@ -58,6 +58,9 @@ SMALL = 16 * 1024
 
 _CLOSE = 3.0
 """Seconds that a client has to read its last answer, at least: longer than the end of TLS may take."""
+
+_BANNER = "gpushare-webhook"
+"""The value of the header `Server` of every response. It does not name the version."""
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
 
@@ -176,9 +179,8 @@ class HttpServer:
             self._metrics.refused.labels(HTTPStatus.BAD_REQUEST).inc()
             # The only error that does not reach the handler.
             refused = answer(RequestError(HTTPStatus.BAD_REQUEST, "the request is not valid HTTP/1.1"))
-            refused.headers.update(
-                {hdrs.CONTENT_LENGTH: str(refused.content_length), hdrs.DATE: formatdate(usegmt=True)}
-            )
+            length, date = str(refused.content_length), formatdate(usegmt=True)
+            refused.headers.update({hdrs.SERVER: _BANNER, hdrs.CONTENT_LENGTH: length, hdrs.DATE: date})
             fields = "".join(f"{name}: {text}\r\n" for name, text in refused.headers.items())
             connection.write(f"HTTP/1.0 400 Bad Request\r\n{fields}\r\n".encode() + cast(bytes, refused.body))
             connection.close()  # before aiohttp answers, which would quote the request
@@ -199,7 +201,7 @@ class HttpServer:
         is_kept = self.slots.keeps and (response.status != HTTPStatus.OK or self.slots.prove(connection))
         if connection.is_last or not is_kept:
             response.force_close()
-        response.headers[hdrs.SERVER] = BANNER
+        response.headers[hdrs.SERVER] = _BANNER
         return response
 
 
