@@ -101,11 +101,11 @@ class Server:
 
     async def startup(self) -> None:
         """Listen for health at once, and for reviews as soon as there is a certificate. Raises InputError."""
+        self.watchdog.start()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
         loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
-        self.watchdog.start()
         self._listen(self.health_acceptor, self.settings.health_port)
         try:
             await self.reload.first()

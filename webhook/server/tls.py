@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -57,10 +57,10 @@ def read_pair(tls: Tls) -> KeyPair:
     return KeyPair(certificate, key, tls.cert_file, tls.key_file)
 
 
-def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLContext:
+def server_context(tls: Tls, pair: KeyPair, authorities: Sequence[x509.Certificate] | None) -> ssl.SSLContext:
     """Make a server context: HTTP/1.1 only, no session tickets. Raises InputError.
 
-    With `client_ca`, in PEM, clients must present a certificate that one of these authorities has signed.
+    With `authorities`, clients must present a certificate that one of them has signed.
     """
     with _certificate_errors("the TLS context"):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -84,11 +84,10 @@ def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLC
     # `ssl` takes only files, so these are in memory: no key reaches a disk.
     with _certificate_errors(pair.source), _memory_file(pair.certificate) as certificate, _memory_file(pair.key) as key:
         context.load_cert_chain(certificate, key)
-    if client_ca is not None:
-        source = str(tls.client_ca)
+    if authorities is not None:
         # As DER, because OpenSSL takes PEM in ASCII only, and there may be any text between the certificates.
-        ders = [authority.public_bytes(serialization.Encoding.DER) for authority in _certificates(client_ca, source)]
-        with _certificate_errors(source):
+        ders = [authority.public_bytes(serialization.Encoding.DER) for authority in authorities]
+        with _certificate_errors(str(tls.client_ca)):
             context.load_verify_locations(cadata=b"".join(ders))
         context.verify_mode = ssl.CERT_REQUIRED
     return context
@@ -138,13 +137,14 @@ class Credentials:
         self._use_tls = use_tls
         self._metrics = metrics
         self._pair: KeyPair | None = None
-        self._client_ca: bytes | None = None
+        self._authorities: Sequence[x509.Certificate] | None = None
         self.presented = asyncio.Event()
 
     def sources(self) -> Iterator[ReloadedSource]:
         if self._tls.client_ca is not None:
-            read = partial(content, self._tls.client_ca)
-            yield ReloadedSource("client CA", read, bytes, self._take_client_ca)
+            file = self._tls.client_ca
+            parse = partial(_certificates, source=file)
+            yield ReloadedSource("client CA", partial(content, file), parse, self._take_authorities)
         if self._tls.mode == "files":
             yield ReloadedSource("certificate", partial(read_pair, self._tls), self._checked_pair, self._take_pair)
 
@@ -153,7 +153,7 @@ class Credentials:
 
         The signer decides whether the certificate is valid now: it may know a better clock than this machine's.
         """
-        self._use(KeyPair(certificate, key), self._client_ca)
+        self._use(KeyPair(certificate, key), self._authorities)
 
     def _checked_pair(self, pair: KeyPair) -> KeyPair:
         """Return the pair. Raises InputError.
@@ -165,29 +165,28 @@ class Credentials:
             begins, ends = leaf.not_valid_before_utc, leaf.not_valid_after_utc
             fault, time = ("expired at", ends) if ends <= now else ("is not valid before", begins)
             raise InputError.of(pair.source, f"the certificate {fault} {time:%Y-%m-%d %H:%M} UTC")
-        server_context(self._tls, pair, self._client_ca)
+        server_context(self._tls, pair, self._authorities)
         return pair
 
     async def _take_pair(self, pair: KeyPair) -> None:
-        self._use(pair, self._client_ca)
+        self._use(pair, self._authorities)
 
-    async def _take_client_ca(self, client_ca: bytes) -> None:
-        self._use(self._pair, client_ca)
+    async def _take_authorities(self, authorities: Sequence[x509.Certificate]) -> None:
+        self._use(self._pair, authorities)
 
-    def _use(self, pair: KeyPair | None, client_ca: bytes | None) -> None:
+    def _use(self, pair: KeyPair | None, authorities: Sequence[x509.Certificate] | None) -> None:
         """Use both. Raises InputError, and then changes nothing.
 
         The context is made here because one that was made earlier, to check a file, may hold what has been replaced.
         """
-        authorities = () if client_ca is None else _certificates(client_ca, str(self._tls.client_ca))
         if pair is not None:
-            self._use_tls(server_context(self._tls, pair, client_ca))
+            self._use_tls(server_context(self._tls, pair, authorities))
             self._metrics.expiry.labels("leaf").set(pair.leaf().not_valid_after_utc.timestamp())
             self.presented.set()
-        if authorities:
-            end = min(certificate.not_valid_after_utc for certificate in authorities)
+        if authorities is not None:
+            end = min(authority.not_valid_after_utc for authority in authorities)
             self._metrics.expiry.labels("client-ca").set(end.timestamp())
-        self._pair, self._client_ca = pair, client_ca
+        self._pair, self._authorities = pair, authorities
 
 
 def _is_valid(leaf: x509.Certificate, now: datetime) -> bool:
