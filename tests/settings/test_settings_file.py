@@ -18,8 +18,7 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import Configuration, default
 from webhook.settings.load import load, problems_of
-from webhook.settings.rules import Problem
-from webhook.settings.schema import schema
+from webhook.settings.schema import Problem, schema
 
 Load = Callable[[str], Configuration]
 

@@ -26,7 +26,7 @@ from webhook.server.limits import Bounds
 from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.observe.metrics import Metrics
-from webhook.settings.process import ServerSettings as Limits
+from webhook.settings.configuration import ServerSettings as Limits
 
 _JSON = "application/json"
 _CONTINUE = "100-continue"

@@ -22,8 +22,7 @@ from webhook.settings.facts_file import FACTS_KIND
 from webhook.settings.members import at, described, form_of, is_section, members, words
 from webhook.settings.options import Option, overridden
 from webhook.settings.profiles import PROFILES, beneath
-from webhook.settings.rules import Problem
-from webhook.settings.schema import adapter
+from webhook.settings.schema import Problem, adapter
 
 
 def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:
