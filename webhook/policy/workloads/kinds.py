@@ -22,13 +22,13 @@ from webhook.policy.pods.pod import (
     FieldContainer,
     Pod,
     amounts_below,
-    dynamo_service,
+    dynamo_amounts,
     inherited_amounts,
     resource_amounts,
     spark_amounts,
 )
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, is_placeholder, mapping
+from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, is_placeholder, mapping, members
 from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.paths import (
@@ -238,6 +238,7 @@ _AMOUNTS: Mapping[Form, Callable[[Members, Path], Iterable[Amount]]] = {
     "step": partial(amounts_below, field="computeResources"),
     "trainer": partial(amounts_below, field="resourcesPerNode"),
     "spark": spark_amounts,
+    "dynamo": dynamo_amounts,
 }
 """How the amounts of containers are read that are not in the API's own form.
 
@@ -260,14 +261,14 @@ def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Conta
     inherited = next((inherited_amounts(template, where) for where, template in templates), [])
     read = _AMOUNTS.get(part.form)
     for number, (fields, list_path, place) in enumerate(_mappings_of(raw, path, steps(part.path))):
-        if part.form == "dynamo":
-            yield dynamo_service(fields, list_path, part.kind, part.name)
-            continue
+        own, where = NOTHING if part.form == "resources" else fields, list_path
+        for step in ("extraPodSpec", "mainContainer") if part.form == "dynamo" else ():
+            own, where = members(own, step, where), (*where, step)
         kind = SIDECAR if part.kind is INIT and fields.get("restartPolicy") == "Always" else part.kind
-        own = NOTHING if part.form == "resources" else fields
-        container = FieldContainer(own, list_path, place, kind, part.name)
+        container = FieldContainer(own, where, place, kind, part.name)
         if read is not None:
-            container.state((*(inherited if number < _MOST_INHERITING else ()), *read(fields, container.path)))
+            amounts = read(fields, list_path if part.form == "dynamo" else container.path)
+            container.state((*(inherited if number < _MOST_INHERITING else ()), *amounts))
         yield container
 
 
