@@ -281,22 +281,17 @@ class Pod:
         pod.containers = (Container(raw, path, None, APP),)
         return pod
 
-    def _entries(self, *fields: str) -> Iterator[tuple[Members, Path, int, str]]:
-        """What the view of each container in these fields is made from."""
-        for field in fields:
-            for index, raw in enumerate(self.elements(field)):
-                yield raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw)
-
     def every_container(self) -> Iterator[Container]:
         """All init containers, sidecars and app containers, in their order."""
         known = iter((*self.containers, None))
         following = next(known)
-        for entry in self._entries("initContainers", "containers"):
-            if following is not None and following.raw is entry[0]:
-                yield following
-                following = next(known)
-            else:
-                yield Container(*entry)
+        for field in ("initContainers", "containers"):
+            for index, raw in enumerate(self.elements(field)):
+                if following is not None and following.raw is raw:
+                    yield following
+                    following = next(known)
+                else:
+                    yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
 
     def container(self, name: object) -> Container | None:
         """The container of a name, app containers first; the first app container without a name. None if absent."""
@@ -306,13 +301,16 @@ class Pod:
 
     def mounting(self, folder: str) -> Iterator[Container]:
         """The containers, ephemeral ones included, with a mount path that contains the text."""
-        for entry in self._entries("initContainers", "containers", "ephemeralContainers"):
-            if mounts_below(entry[0], folder):
-                yield Container(*entry)
+        for field in ("initContainers", "containers", "ephemeralContainers"):
+            for index, raw in enumerate(self.elements(field)):
+                if raw.get("volumeMounts") and mounts_below(raw, folder):
+                    yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
 
     def ephemeral_containers(self) -> Iterator[Container]:
         """The containers that were added after the pod was created, as `kubectl debug` does."""
-        return (Container(*entry) for entry in self._entries("ephemeralContainers"))
+        path = (*self.spec_path, "ephemeralContainers")
+        for index, raw in enumerate(self.elements("ephemeralContainers")):
+            yield Container(raw, path, index, EPHEMERAL)
 
     def members(self, field: str) -> Members:
         return members(self.spec, field, self._places.get(field, self.spec_path))
