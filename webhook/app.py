@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from webhook.cluster.live_facts import LiveSource
     from webhook.policy.settings.settings import Settings
     from webhook.server import Server
-    from webhook.settings.process import Tls
+    from webhook.settings.configuration import Tls
 
 
 @asynccontextmanager

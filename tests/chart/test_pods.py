@@ -19,7 +19,7 @@ from tests.chart.render import (
     service,
 )
 from webhook.server.limits import Bounds, fitting
-from webhook.settings.process import ServerSettings
+from webhook.settings.configuration import ServerSettings
 
 pytestmark = pytest.mark.slow
 

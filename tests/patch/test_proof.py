@@ -127,22 +127,7 @@ def test_unsound_operation_after_sound_ones() -> None:
 
 tokens = st.sampled_from(
     [
-        "spec",
-        "containers",
-        "0",
-        "1",
-        "2",
-        "-",
-        "00",
-        "env",
-        "a~1b",
-        "m~0n",
-        "~",
-        "~2",
-        "text",
-        "null",
-        "",
-        "new",
+        *("spec", "containers", "0", "1", "2", "-", "00", "env", "a~1b", "m~0n", "~", "~2", "text", "null", "", "new"),
         "\u0661",
     ]
 )

@@ -21,7 +21,7 @@ from tests.pki.virtual import run
 from tests.pki.world import World
 from webhook.server.observe.metrics import Metrics
 from webhook.server.tls import Credentials
-from webhook.settings.process import Tls
+from webhook.settings.configuration import Tls
 
 
 class Endpoint:

@@ -52,7 +52,7 @@ def test_guide_adds_check(clone: Path, alone: list[str], tmp_path: Path) -> None
 def test_guide_adds_setting(clone: Path, alone: list[str], tmp_path: Path) -> None:
     folder = copied(clone, tmp_path)
     (field,) = re.findall(r"^(backlog: .*)$", SETTING.read_text(), re.MULTILINE)
-    insert(folder / "webhook/settings/process.py", "    drain_timeout:", f"    {field}\n")
+    insert(folder / "webhook/settings/configuration.py", "    drain_timeout:", f"    {field}\n")
     insert(folder / "tests/settings/data/defaults.yaml", "drainTimeout:", "backlog: 128, ")
     generate = page_block("docs/how-to/add-a-setting.md", "make docs charts")
     run([generate, page_block("docs/how-to/add-a-setting.md", "tests/settings")], folder, alone)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from webhook.policy.settings.settings import FactsSettings
 from webhook.server import limits
 from webhook.server.limits import Bounds
-from webhook.settings.process import ServerSettings
+from webhook.settings.configuration import ServerSettings
 
 MIB = 2**20
 DEFAULT = Bounds(ServerSettings().body_limit, ServerSettings().max_connections)

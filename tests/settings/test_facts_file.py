@@ -62,15 +62,8 @@ def test_missing_or_null_part_is_unknown(load_facts_text: LoadFacts, text: str) 
     assert load_facts_text(text) == UNKNOWN
 
 
-def test_empty_list_is_known_to_be_empty(load_facts_text: LoadFacts) -> None:
-    empty = load_facts_text("{nodes: [], namespaces: [], runtimeClasses: [], devicePlugin: {}}")
-    assert empty == Facts((), (), (), None, DevicePlugin())
-
-
 WRONG = [
     ("kind: Settings", ['1:7: kind: must be "Facts", not "Settings"']),
-    ("node: []", ['1:1: node: unknown key "node"; did you mean "nodes"?']),
-    ("nodes: {}", ["1:8: nodes: must be a list, not a mapping; write [] for none"]),
     (
         'nodes:\n  - {labels: {a: 1}}\n  - {name: b, resources: {nvidia.com/gpu: "10", cpu: -1}}',
         [
@@ -88,14 +81,9 @@ WRONG = [
             '1:58: nodes[0].taints[1].key: must be text that is not empty, not ""',
         ],
     ),
-    ("namespaces: [{name: a}, {name: a}]", ['1:32: namespaces[1].name: "a" is in the list already; remove one']),
     (
         "nodes: [{name: a, incomplete: [annotations]}]",
         ['1:32: nodes[0].incomplete[0]: must be "labels", "taints" or "resources", not "annotations"'],
-    ),
-    (
-        "devicePlugin: {failRequestsGreaterThanOne: 1}",
-        ["1:44: devicePlugin.failRequestsGreaterThanOne: must be true or false, not 1"],
     ),
 ]
 

@@ -18,8 +18,7 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import Configuration, default
 from webhook.settings.load import load, problems_of
-from webhook.settings.rules import Problem
-from webhook.settings.schema import schema
+from webhook.settings.schema import Problem, schema
 
 Load = Callable[[str], Configuration]
 
@@ -126,25 +125,6 @@ def test_unexpected_error_of_pydantic_keeps_its_text(path: tuple[str | int, ...]
 )
 def test_device_plugin_is_a_config_map_or_a_mapping(load_text: Load, text: str) -> None:
     assert load_text(text).settings.facts.device_plugin == DevicePluginSource(("gpus/configs",))
-
-
-OF_0_1 = """
-profile: gke
-severities: {GPS001: deny}
-limits: {perContainer: 2, perPod: null, fromDevicePlugin: true}
-users: {runAsUser: 1000, hostIPC: true}
-placement: {mpsLabels: {example.com/mps: "yes"}, nodeGroups: [{name: a100}]}
-facts: {devicePlugin: gpus/configs}
-workloads: {paths: [{group: jobset.x-k8s.io, kind: JobSet, path: "spec.replicatedJobs[*].template.spec.template"}]}
-"""
-
-
-def test_keys_of_earlier_settings_keep_their_meaning(load_text: Load) -> None:
-    settings = load_text(OF_0_1).settings
-    assert settings.severities["GPS001"] == "deny"
-    assert settings.users.host_ipc is True
-    assert settings.placement.mps_labels == {"example.com/mps": "yes"}
-    assert (settings.limits.per_container, settings.limits.per_pod) == (2, None)
 
 
 @pytest.mark.parametrize("key", ["nodes", "namespaces", "runtimeClasses", "deviceClasses", "devicePlugin"])

@@ -54,9 +54,6 @@ def _put(operation: Operation, rest: Path, edit: Edit) -> None:
 
 def pointer(path: Path) -> str:
     """The pointer of a path."""
-    return "".join([f"/{escape(step)}" if isinstance(step, str) else f"/{step}" for step in path])
-
-
-def escape(key: str) -> str:
-    """A key as a token of a pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
+    return "".join(
+        [f"/{step.replace('~', '~0').replace('/', '~1') if isinstance(step, str) else step}" for step in path]
+    )

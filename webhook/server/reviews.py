@@ -27,7 +27,7 @@ from webhook.server.limits import SMALL_BODIES, Bounds
 from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
-from webhook.settings.process import ServerSettings as Limits
+from webhook.settings.configuration import ServerSettings as Limits
 
 _JSON = "application/json"
 _CONTINUE = "100-continue"

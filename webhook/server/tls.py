@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import serialization
 from webhook.diagnostics import InputError
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import ReloadedSource, content
-from webhook.settings.process import Tls
+from webhook.settings.configuration import Tls
 
 _READS = 5
 """How often the certificate file is read again at most because it changed while the key was read."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from webhook.policy.placement.cluster_objects import Namespace, Node, PluginConfig
+from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import taint_order
 from webhook.policy.settings.settings import Settings
@@ -33,16 +33,31 @@ def spelled_out(facts: Facts) -> dict[str, Any]:
 
 def portable(facts: Facts, settings: Settings) -> Facts:
     """The facts that a file keeps of a cluster with these settings, in a stable order."""
-    read = _labels_read(settings)
+    selectors = (settings.sharing.namespaces, *(rule.selector for rule in settings.namespaces))
+    named = {key for selector in selectors if selector is not None for key in selector.match_labels}
+    named.add((settings.exempt.label or "").partition("=")[0])
+
+    def node(found: Node) -> Node:
+        labels = _those(found.labels, lambda key: key not in _CHANGING)
+        taints = tuple(sorted(found.taints, key=taint_order))
+        return replace(found, labels=labels, taints=taints, resources=_by_key(found.resources))
+
+    def namespace(found: Namespace) -> Namespace:
+        labels = _those(found.labels, lambda key: key.startswith(_POD_SECURITY) or key in named)
+        return replace(found, labels=labels, node_selector=_by_key(found.node_selector))
+
     plugin = facts.device_plugin
+    if plugin is not None:
+        configs = _each(plugin.configs, lambda one: replace(one, resources=_each(one.resources) or ()))
+        plugin = replace(plugin, configs=configs)
     return Facts(
-        nodes=_each(facts.nodes, _node),
-        namespaces=_each(facts.namespaces, lambda one: _namespace(one, read)),
+        nodes=_each(facts.nodes, node),
+        namespaces=_each(facts.namespaces, namespace),
         runtime_classes=_each(
             facts.runtime_classes, lambda one: replace(one, node_selector=_by_key(one.node_selector))
         ),
         device_classes=_each(facts.device_classes),
-        device_plugin=None if plugin is None else replace(plugin, configs=_each(plugin.configs, _plugin_config)),
+        device_plugin=plugin,
         default_queues=None if facts.default_queues is None else tuple(sorted(facts.default_queues)),
     )
 
@@ -53,28 +68,6 @@ T = TypeVar("T")
 def _each(objects: Iterable[T] | None, keep: Callable[[T], T] = lambda one: one) -> tuple[T, ...] | None:
     """What is kept of each object, by name; None if the objects are unknown."""
     return None if objects is None else tuple(sorted(map(keep, objects), key=attrgetter("name")))
-
-
-def _node(node: Node) -> Node:
-    labels = _those(node.labels, lambda key: key not in _CHANGING)
-    taints = tuple(sorted(node.taints, key=taint_order))
-    return replace(node, labels=labels, taints=taints, resources=_by_key(node.resources))
-
-
-def _namespace(found: Namespace, read: Callable[[str], bool]) -> Namespace:
-    return replace(found, labels=_those(found.labels, read), node_selector=_by_key(found.node_selector))
-
-
-def _plugin_config(config: PluginConfig) -> PluginConfig:
-    return replace(config, resources=_each(config.resources) or ())
-
-
-def _labels_read(settings: Settings) -> Callable[[str], bool]:
-    """Whether the policy with these settings reads a label of namespaces."""
-    selectors = (settings.sharing.namespaces, *(rule.selector for rule in settings.namespaces))
-    named = {key for selector in selectors if selector is not None for key in selector.match_labels}
-    named.add((settings.exempt.label or "").partition("=")[0])
-    return lambda key: key.startswith(_POD_SECURITY) or key in named
 
 
 def _those(labels: Mapping[str, str], read: Callable[[str], bool]) -> dict[str, str]:

@@ -22,8 +22,7 @@ from webhook.settings.facts_file import FACTS_KIND
 from webhook.settings.members import at, described, form_of, is_section, members, words
 from webhook.settings.options import Option, overridden
 from webhook.settings.profiles import PROFILES, beneath
-from webhook.settings.rules import Problem
-from webhook.settings.schema import adapter
+from webhook.settings.schema import Problem, adapter
 
 
 def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:
@@ -160,7 +159,9 @@ def problems_of(error: ValidationError, cls: type) -> Iterator[Problem]:
             for below, message, other in detail["ctx"]["conflicts"]:
                 yield Problem((*path, *below), message, None if other is None else (*path, *other))
         elif kind == "extra_forbidden":
-            yield Problem((*path, KEY), _unknown(str(path[-1]), list(members(at(cls, path[:-1])))))
+            known = list(members(at(cls, path[:-1])))
+            advice = did_you_mean(str(path[-1]), known) or f"the keys here are {', '.join(known)}"
+            yield Problem((*path, KEY), f"unknown key {shown(path[-1])}; {advice}")
         elif kind == "missing":
             yield Problem(path, "is missing")
         elif kind == "invalid_key":
@@ -174,11 +175,6 @@ def problems_of(error: ValidationError, cls: type) -> Iterator[Problem]:
             yield Problem((*path, KEY), f"the key {_wrong(get_args(at(cls, path[:-1]))[0], value)}")
         else:
             yield Problem(path, _wrong(at(cls, path), value, is_key=isinstance(path[-1], str)))
-
-
-def _unknown(key: str, known: Sequence[str]) -> str:
-    advice = did_you_mean(key, known) or f"the keys here are {', '.join(known)}"
-    return f"unknown key {shown(key)}; {advice}"
 
 
 def _near(value: Any, known: Sequence[str]) -> str:

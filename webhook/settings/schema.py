@@ -1,11 +1,11 @@
-"""The dataclasses as types of pydantic, which validates files, and the JSON Schemas of these files for other tools."""
+"""The dataclasses as types of pydantic, with rules between values, and the JSON Schemas of files for other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache, partial, reduce
-from typing import Annotated, Any, Literal, NotRequired, Required, TypeAlias, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Required, TypeAlias, cast, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -25,11 +25,85 @@ from typing_extensions import TypedDict
 
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings import key_of
+from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
 from webhook.policy.settings.formats import Duration, Range, Size, Spellings, Text
-from webhook.settings.configuration import API_VERSION, KIND, Configuration
+from webhook.policy.settings.settings import Toleration
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.kinds import BUILT_IN
+from webhook.policy.workloads.paths import PodPath
+from webhook.settings.configuration import API_VERSION, KIND, Configuration, ServerSettings, Tls
 from webhook.settings.facts_file import FACTS_KIND
 from webhook.settings.members import Member, bare, form_of, is_section, members, summary, words
-from webhook.settings.rules import conflicts, repeated
+
+
+class Problem(NamedTuple):
+    """A problem at a path, with KEY at its end for a wrong key; `{}` in `message` stands for the name of `other`."""
+
+    path: Path
+    message: str
+    other: Path | None = None
+
+
+def conflicts(section: Any) -> Iterator[Problem]:
+    """Contradictions within one section, at paths below it."""
+    match section:
+        case Toleration(operator="Exists", value=str()):
+            yield Problem(("value",), 'needs the operator "Equal"; "Exists" tolerates every value')
+        case NamespaceRule(names=(), selector=None):
+            yield Problem((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
+        case Configuration(settings=settings):
+            if settings.sharing.namespaces is not None and not settings.facts.namespaces:
+                text = "needs {}: true, or the webhook would not know which namespaces have these labels"
+                yield Problem(("sharing", "namespaces"), text, ("facts", "namespaces"))
+            if settings.message_suffix is not None and not settings.message_suffix.isprintable():
+                text = "has a character that cannot be printed, such as a change of direction; remove it"
+                yield Problem(("messageSuffix",), text)
+        case ServerSettings(port=port, health_port=health_port) if port == health_port != 0:
+            yield Problem(
+                ("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",)
+            )
+        case WorkloadPath(group=group, kind=kind) if built_in := BUILT_IN.get((group, kind)):
+            own = _pods(section)
+            if any(own.meets(path) for path in built_in.paths):  # each finding would be reported twice
+                yield Problem(("path",), f"the pods of {kind} are checked without this entry; remove it")
+        case Tls():
+            yield from _certificates(section)
+
+
+def _certificates(tls: Tls) -> Iterator[Problem]:
+    if tls.client_subjects and tls.client_ca is None:
+        yield Problem(("clientSubjects",), "needs clientCA: without it the server requests no client certificate")
+    if tls.leaf_lifetime > tls.ca_lifetime / 2:
+        yield Problem(("leafLifetime",), "must be at most half of caLifetime, or leaves would outlive the authority")
+    if tls.settle > tls.leaf_lifetime / 3:
+        text = "must be at most a third of leafLifetime, or leaves would expire while no authority may sign"
+        yield Problem(("settle",), text)
+
+
+def repeated(elements: Sequence[Any]) -> Iterator[Problem]:
+    """Elements of a list that repeat an earlier one, or contradict one of the same kind, at paths below the list."""
+    seen: set[str] = set()
+    for index, element in enumerate(elements):
+        if isinstance(element, WorkloadPath):
+            kind = element.group, element.kind
+            earlier = [(at, path) for at, path in enumerate(elements[:index]) if (path.group, path.kind) == kind]
+            own = _pods(element)
+            same = next((at for at, path in earlier if own.meets(_pods(path))), None)
+            if same is not None:
+                yield Problem((index, "path"), "leads to the same pods as {}; remove one of them", (same, "path"))
+            for field in ("resource", "versions", "scope"):
+                value = getattr(element, field)
+                given = next(((at, getattr(path, field)) for at, path in earlier if getattr(path, field)), None)
+                if value and given is not None and value != given[1]:
+                    yield Problem((index, field), "must equal {}, because both are of one kind", (given[0], field))
+        elif (name := getattr(element, "name", None)) is not None:
+            if name in seen:
+                yield Problem((index, "name"), f'"{name}" is in the list already; remove one')
+            seen.add(name)
+
+
+def _pods(path: WorkloadPath) -> PodPath:
+    return PodPath(path.path, path.holds)
 
 
 @cache

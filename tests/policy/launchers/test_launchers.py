@@ -305,15 +305,7 @@ PIECES = st.sampled_from(
     [
         *("torchrun", "--nproc-per-node", "vllm", "serve", "-tp", "4", "$(N)", "bash", "-c", "mpirun", "-np", "2"),
         *("all_reduce_perf", "-g", "accelerate", "launch", "--num_processes", "python", "-m", "sglang.launch_server"),
-        *(
-            "torchrun --nproc-per-node 4 t",
-            "=",
-            "-",
-            "--",
-            "",
-            "--tp=",
-            "CUDA_VISIBLE_DEVICES=",
-        ),
+        *("torchrun --nproc-per-node 4 t", "=", "-", "--", "", "--tp=", "CUDA_VISIBLE_DEVICES="),
     ]
 )
 
@@ -329,14 +321,7 @@ def test_any_command_line_is_read(command: list[str], args: list[str]) -> None:
 
 
 UNITS = [
-    "-tp ",
-    "vllm ",
-    "a;",
-    "torchrun -a;",
-    "mpirun ",
-    "bash -c 'vllm' ",
-    "gloo ",
-    "CUDA_VISIBLE_DEVICES=0 ",
+    *("-tp ", "vllm ", "a;", "torchrun -a;", "mpirun ", "bash -c 'vllm' ", "gloo ", "CUDA_VISIBLE_DEVICES=0 "),
     "-x NCCL_A",
 ]
 

@@ -226,23 +226,16 @@ def test_executors_are_counted_by_their_instances(spec: Json, expected: list[int
 @pytest.mark.parametrize(
     ("group", "kind", "spec", "deferral"),
     [
-        (TEKTON, "Task", {}, Deferral.USED_ELSEWHERE),
-        (TEKTON, "TaskRun", {}, None),
         (TEKTON, "PipelineRun", {"taskRunSpecs": [None, {"podTemplate": None}]}, None),
         (TEKTON, "PipelineRun", {"taskRunSpecs": [{"podTemplate": {"nodeSelector": {}}}]}, Deferral.USED_ELSEWHERE),
         (TEKTON, "PipelineRun", {"taskRunSpecs": "all"}, None),
         (ARGO, "Workflow", {"suspend": True}, Deferral.SUSPENDED),
         (ARGO, "CronWorkflow", {"suspend": True}, None),
-        (ARGO, "WorkflowTemplate", {}, None),
-        (ARGO, "WorkflowTemplate", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
-        (ARGO, "ClusterWorkflowTemplate", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
-        (KSERVE, "InferenceService", {"predictor": {"model": {}}}, None),
         (KSERVE, "LLMInferenceService", {"baseRefs": [{"name": "base"}]}, None),
         (TRAINER, "TrainJob", {"runtimePatches": []}, None),
         (TRAINER, "TrainJob", {"runtimePatches": [{}]}, Deferral.OPEN),
         (TRAINER, "TrainJob", {"podTemplateOverrides": [{}]}, Deferral.OPEN),
         (TRAINER, "TrainJob", {"podSpecOverrides": [{}]}, Deferral.OPEN),
-        (TRAINER, "TrainJob", {"suspend": True}, Deferral.SUSPENDED),
         (TRAINER, "TrainingRuntime", {"suspend": True}, None),
         (ARGO, "Workflow", {"templates": [None, {"podSpecPatch": ""}], "templateDefaults": {}}, None),
         (ARGO, "Workflow", {"templates": "all"}, None),
@@ -256,7 +249,6 @@ def test_executors_are_counted_by_their_instances(spec: Json, expected: list[int
         (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {}}}, None),
         (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {"spec": {}}}}, Deferral.OPEN),
         (SPARK, "SparkApplication", {"executor": {"affinity": {"a": {}}, "template": {"spec": {}}}}, Deferral.OPEN),
-        (SPARK, "SparkApplication", {"executor": {"template": {"spec": {}}}}, None),
         (
             SPARK,
             "ScheduledSparkApplication",
@@ -345,7 +337,6 @@ def test_large_fields_of_each_pod_are_not_shared() -> None:
 
 
 SHAPES: dict[str, tuple[str, str, Callable[[int], Json]]] = {
-    "templates": (ARGO, "Workflow", lambda n: {"templates": [{"container": {"resources": limits(2)}}] * min(n, 4096)}),
     "templates below junk": (
         ARGO,
         "Workflow",
@@ -354,8 +345,6 @@ SHAPES: dict[str, tuple[str, str, Callable[[int], Json]]] = {
             "templates": [{"container": {"resources": limits(2)}}] * min(n, 4096),
         },
     ),
-    "sidecars": (ARGO, "Workflow", lambda n: {"templates": [{"sidecars": [{"resources": limits()}] * n}]}),
-    "steps": (TEKTON, "TaskRun", lambda n: {"taskSpec": {"steps": [STEP] * n}}),
     "steps with a large template": (
         TEKTON,
         "TaskRun",
@@ -374,17 +363,8 @@ SHAPES: dict[str, tuple[str, str, Callable[[int], Json]]] = {
             "pipelineSpec": {"tasks": [{"taskSpec": {"steps": [STEP]}}]},
         },
     ),
-    "containers beside a model": (
-        KSERVE,
-        "InferenceService",
-        lambda n: {"predictor": {"model": {"resources": limits()}, "containers": [{"resources": limits()}] * n}},
-    ),
-    "variables of a role": (
-        SPARK,
-        "SparkApplication",
-        lambda n: {"executor": {"gpu": {"name": GPU, "quantity": 1}, "env": [{"name": "A", "value": "b"}] * n}},
-    ),
 }
+"""Members that grow together; `test_workload_growth` grows each alone."""
 
 
 @pytest.mark.slow

@@ -33,12 +33,6 @@ def test_default_queue_makes_excess_of_job_a_warning(kind: str, spec: dict[str, 
     assert "nodes chosen later" in queued.findings[0].message
 
 
-@pytest.mark.parametrize("setting", [None, False])
-def test_job_without_default_queue_is_denied(setting: bool | None) -> None:
-    denied = verdict("Job", JOB, setting)
-    assert (denied.decision, denied.reason) == (Decision.DENIED, "")
-
-
 def test_server_reads_the_label_and_not_the_setting() -> None:
     assert verdict("Job", JOB, setting=True, offline=False).decision is Decision.DENIED
 

@@ -184,19 +184,15 @@ NO_NUMBER = [-1, MOST + 1, 10**30, 1.5, 2.0, True, "2", "", "${REPLICAS}", [], {
         ("ray.io/RayCluster", lambda value: ray({"numOfHosts": value, "replicas": 1})),
         ("kubeflow.org/TFJob", lambda value: {"tfReplicaSpecs": {"Worker": template(replicas=value)}}),
         ("kubeflow.org/MPIJob", lambda value: {"mpiReplicaSpecs": {"Worker": template(replicas=value)}}),
-        ("trainer.kubeflow.org/TrainJob", lambda value: {"trainer": {"numNodes": value}}),
         (
             "trainer.kubeflow.org/TrainingRuntime",
             lambda value: runtime({"numNodes": value}, replicated(step="trainer")),
         ),
         ("jobset.x-k8s.io/JobSet", lambda value: jobs(replicated(replicas=value))),
         ("jobset.x-k8s.io/JobSet", lambda value: jobs(replicated({"parallelism": value}))),
-        ("leaderworkerset.x-k8s.io/LeaderWorkerSet", lambda value: lws(leader=False, size=value)),
         ("leaderworkerset.x-k8s.io/LeaderWorkerSet", lambda value: lws(leader=True, size=value)),
-        ("batch.volcano.sh/Job", lambda value: tasks({"replicas": value})),
         ("batch/Job", lambda value: template(parallelism=value, completions=1)),
         ("batch/Job", lambda value: template(completions=value)),
-        ("apps/StatefulSet", lambda value: template(replicas=value)),
     ],
 )
 def test_value_that_is_no_number_makes_count_unknown(name: str, spec: Any, value: object) -> None:

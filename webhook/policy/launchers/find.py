@@ -14,8 +14,7 @@ from webhook.policy.pods.pod import MULTI_RANK, Container
 from webhook.policy.pods.reading import Members, texts
 
 if TYPE_CHECKING:
-    from webhook.policy.launchers.programs import Program
-    from webhook.policy.launchers.servers import MemoryUse
+    from webhook.policy.launchers.programs import MemoryUse, Program
 
 LIMIT = 16 * 1024
 """Characters of arguments that are read of one container."""
@@ -47,16 +46,27 @@ def of_container(container: Container) -> Sequence[Launch]:
 
 def memory_uses(container: Container) -> Sequence[MemoryUse]:
     """The parts of a card's memory that the programs of a container take. Raises MalformedError."""
-    from webhook.policy.launchers.servers import memory_of_image  # as in `_find`
-
     uses = [
         use
         for program, line, start in _programs(container, _MEMORY_MARKS)
         if program.memory is not None and (use := program.memory(line, start)) is not None
     ]
-    line = None if uses else _line(container)
-    image = None if line is None else memory_of_image(container, line)
-    return uses if image is None else [image]
+    image = container.raw.get("image")
+    if uses or not isinstance(image, str) or container.raw.get("command"):
+        return uses
+    # The entrypoint of the image `vllm-openai` starts vLLM with the arguments.
+    name = image[:_LONGEST_NAME].partition("@")[0].rpartition("/")[2].partition(":")[0]
+    line = _line(container) if name == "vllm-openai" else None
+    if line is None:
+        return uses
+    from webhook.policy.launchers.programs import vllm_memory  # as in `_find`
+
+    use = vllm_memory(line, 0)
+    return uses if use is None else [use]
+
+
+_LONGEST_NAME = 512
+"""Characters of the name of an image that are read."""
 
 
 def _programs(container: Container, marks: Sequence[str]) -> Iterator[tuple[Program, CommandLine, int]]:

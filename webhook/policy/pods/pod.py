@@ -43,6 +43,7 @@ SIDECAR: Final = "sidecar"
 EPHEMERAL: Final = "ephemeral container"
 
 _NO_INDICES: Final[dict[str, int]] = {}
+_NO_PLACES: Final[dict[str, Path]] = {}
 
 
 class Container:
@@ -191,6 +192,7 @@ class Pod:
     """
 
     __slots__ = (
+        "_places",
         "_volumes",
         "annotations",
         "containers",
@@ -203,6 +205,7 @@ class Pod:
     )
 
     def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
+        self._places: Mapping[str, Path] = _NO_PLACES
         self.metadata_path = metadata_path
         self.annotations = members(metadata, "annotations", metadata_path)
         self.is_editable = self.holds_spec = True
@@ -221,7 +224,8 @@ class Pod:
         self._volumes = _NO_INDICES if spec.get("volumes") is None else None
 
     def path_of(self, field: str) -> Path:
-        return (*self.spec_path, field)
+        """The path to a field of the spec, in the mapping that holds it."""
+        return (*self._places.get(field, self.spec_path), field)
 
     def having(self, field: str, value: object) -> Pod:
         """The same pod with a field of its spec."""
@@ -298,8 +302,6 @@ class Pod:
     def mounting(self, folder: str) -> Iterator[Container]:
         """The containers, ephemeral ones included, with a mount path that contains the text."""
         for field in ("initContainers", "containers", "ephemeralContainers"):
-            if not self.spec.get(field):
-                continue
             for index, raw in enumerate(self.elements(field)):
                 if raw.get("volumeMounts") and mounts_below(raw, folder):
                     yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
@@ -311,13 +313,15 @@ class Pod:
             yield Container(raw, path, index, EPHEMERAL)
 
     def members(self, field: str) -> Members:
-        return members(self.spec, field, self.spec_path)
+        return members(self.spec, field, self._places.get(field, self.spec_path))
 
     def elements(self, field: str) -> list[Members]:
-        return [] if self.spec.get(field) is None else elements(self.spec, field, self.spec_path)
+        if self.spec.get(field) is None:
+            return []
+        return elements(self.spec, field, self._places.get(field, self.spec_path))
 
     def text(self, field: str) -> str:
-        return text(self.spec, field, self.spec_path)
+        return text(self.spec, field, self._places.get(field, self.spec_path))
 
 
 _FIELDS = ("limits", "requests")
@@ -346,7 +350,9 @@ class FieldContainer(Container):
 
     def state(self, amounts: Iterable[Amount]) -> None:
         """Give it these amounts instead of its own. A later one replaces an earlier one of the same resource."""
-        stated = self._stated = {(amount.field, amount.name): amount for amount in amounts}
+        given = tuple(amounts)
+        self.bare_amounts = tuple(amount.path for amount in given if amount.path[-1] == "gpu" != amount.name)
+        stated = self._stated = {(amount.field, amount.name): amount for amount in given}
         self.limits, self.requests = (
             {name: amount.value for (own, name), amount in stated.items() if own == field} for field in _FIELDS
         )
@@ -405,31 +411,25 @@ def spark_amounts(role: Members, path: Path) -> Iterator[Amount]:
         yield Amount("limits", name, gpu["quantity"], (*where, "quantity"), (*where, "name"))
 
 
-def dynamo_service(service: Members, path: Path, kind: str, given: str) -> FieldContainer:
-    """The main container of a service of Dynamo, in its form of v1alpha1.
+def dynamo_amounts(service: Members, path: Path) -> Iterator[Amount]:
+    """The amounts of the main container of a service of Dynamo, in its form of v1alpha1.
 
     The operator merges `extraPodSpec.mainContainer` over the service's own `resources`, whose `gpu` counts, as NVIDIA's
     GPUs unless `gpuType` names another resource (ai-dynamo/dynamo at 0d531a9,
     `deploy/operator/api/v1alpha1/shared_spec_conversion.go`). The variables in the service's `envs` are not read. With
     `gpuMemoryService`, a claim takes the place of its GPUs, which are not read.
     """
-    extra, resources = members(service, "extraPodSpec", path), members(service, "resources", path)
-    main = members(extra, "mainContainer", (*path, "extraPodSpec"))
-    container = FieldContainer(main, (*path, "extraPodSpec", "mainContainer"), None, kind, given)
-    counted: list[Amount] = []
-    for field in _FIELDS:
-        stated, where = members(resources, field, (*path, "resources")), (*path, "resources", field)
-        named, amount = text(stated, "gpuType", where), (*where, "gpu")
-        if stated.get("gpu") not in (None, ""):
-            name_path = (*where, "gpuType") if named else amount
-            counted.append(Amount(field, named or CARD, stated["gpu"], amount, name_path))
     if members(service, "gpuMemoryService", path).get("enabled") is True:
-        container.state(())
-    else:
-        own = resource_amounts(members(main, "resources", container.path), (*container.path, "resources"))
-        container.state((*counted, *own))
-        container.bare_amounts = tuple(amount.path for amount in counted)
-    return container
+        return
+    resources, where = members(service, "resources", path), (*path, "resources")
+    for field in _FIELDS:
+        stated, place = members(resources, field, where), (*where, field)
+        named = text(stated, "gpuType", place)
+        if stated.get("gpu") not in (None, ""):
+            name_path = (*place, "gpuType" if named else "gpu")
+            yield Amount(field, named or CARD, stated["gpu"], (*place, "gpu"), name_path)
+    extra, where = members(service, "extraPodSpec", path), (*path, "extraPodSpec")
+    yield from amounts_below(members(extra, "mainContainer", where), (*where, "mainContainer"), "resources")
 
 
 SPEC_FIELDS = tuple(
@@ -449,7 +449,7 @@ class AssembledPod(Pod):
     `places` are the mappings with their paths, `path` is that of the pod. An empty field replaces none.
     """
 
-    __slots__ = ("_places",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -460,30 +460,18 @@ class AssembledPod(Pod):
         is_container: bool,
     ) -> None:
         spec: Members = {}
-        self._places: dict[str, Path] = {}
+        held: dict[str, Path] = {}
         for place, fields in places:
             for field in SPEC_FIELDS:
                 if field in fields and fields[field] not in _UNSET:
-                    spec[field], self._places[field] = fields[field], place
+                    spec[field], held[field] = fields[field], place
         where = places[-1][0] if places else path
         super().__init__(NOTHING, spec, where, where)
+        self._places = held
         self.is_editable = False
         self.is_container = is_container
         self.holds_spec = [place for place, _ in places] == [path]
         self.containers = containers
-
-    def path_of(self, field: str) -> Path:
-        """The path to a field of the spec, in the mapping that holds it."""
-        return (*self._places.get(field, self.spec_path), field)
-
-    def members(self, field: str) -> Members:
-        return members(self.spec, field, self.path_of(field)[:-1])
-
-    def elements(self, field: str) -> list[Members]:
-        return elements(self.spec, field, self.path_of(field)[:-1])
-
-    def text(self, field: str) -> str:
-        return text(self.spec, field, self.path_of(field)[:-1])
 
     def every_container(self) -> Iterator[Container]:
         """All init containers, sidecars and app containers, in their order."""

@@ -188,7 +188,7 @@ CODE = Text("a check's code", "GPS[0-9]{3}")
 
 SomeText = Annotated[str, Text("text that is not empty", r"(?:.|\n)+")]
 Line = Annotated[str, Text("text on one line", r"[^\x00-\x1f\x7f]+", 256)]
-"""`webhook.settings.rules` narrows it to characters that can be printed."""
+"""`webhook.settings.schema` narrows it to characters that can be printed."""
 
 WebAddress = Annotated[
     str, Text("an address such as https://example.com/gpus#{code}", r"https?://[0-9A-Za-z\[][!-~]*", 256)

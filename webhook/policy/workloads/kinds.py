@@ -22,13 +22,13 @@ from webhook.policy.pods.pod import (
     FieldContainer,
     Pod,
     amounts_below,
-    dynamo_service,
+    dynamo_amounts,
     inherited_amounts,
     resource_amounts,
     spark_amounts,
 )
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, is_placeholder, mapping
+from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, is_placeholder, mapping, members
 from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.paths import (
@@ -37,7 +37,6 @@ from webhook.policy.workloads.paths import (
     Condition,
     Containers,
     Form,
-    PathPattern,
     PodPath,
     Whole,
     at,
@@ -238,6 +237,7 @@ _AMOUNTS: Mapping[Form, Callable[[Members, Path], Iterable[Amount]]] = {
     "step": partial(amounts_below, field="computeResources"),
     "trainer": partial(amounts_below, field="resourcesPerNode"),
     "spark": spark_amounts,
+    "dynamo": dynamo_amounts,
 }
 """How the amounts of containers are read that are not in the API's own form.
 
@@ -259,32 +259,31 @@ def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Conta
     templates = walk(raw, steps(part.template), path) if part.template else ()
     inherited = next((inherited_amounts(template, where) for where, template in templates), [])
     read = _AMOUNTS.get(part.form)
-    for number, (fields, list_path, place) in enumerate(_mappings_of(raw, path, steps(part.path))):
-        if part.form == "dynamo":
-            yield dynamo_service(fields, list_path, part.kind, part.name)
-            continue
+    pattern = steps(part.path)
+    found: Iterator[tuple[Path, int | None, Members]]
+    if EVERY in pattern:
+        *outer, field, _ = pattern
+        found = (
+            ((*where, field), index, fields)
+            for where, holder in walk(raw, tuple(outer), path)
+            for index, fields in enumerate(elements(holder, field, where))
+        )
+    else:
+        found = ((where, None, fields) for where, fields in walk(raw, pattern, path))
+    for number, (list_path, index, fields) in enumerate(found):
+        own, where = NOTHING if part.form == "resources" else fields, list_path
+        for step in ("extraPodSpec", "mainContainer") if part.form == "dynamo" else ():
+            own, where = members(own, step, where), (*where, step)
         kind = SIDECAR if part.kind is INIT and fields.get("restartPolicy") == "Always" else part.kind
-        own = NOTHING if part.form == "resources" else fields
-        container = FieldContainer(own, list_path, place, kind, part.name)
+        container = FieldContainer(own, where, index, kind, part.name)
         if read is not None:
-            container.state((*(inherited if number < _MOST_INHERITING else ()), *read(fields, container.path)))
+            amounts = read(fields, list_path if part.form == "dynamo" else container.path)
+            container.state((*(inherited if number < _MOST_INHERITING else ()), *amounts))
         yield container
 
 
 _MOST_INHERITING = 1024
 """Steps of a pod that inherit from a template: more than a node can run. An empty step has two bytes."""
-
-
-def _mappings_of(raw: Members, path: Path, pattern: PathPattern) -> Iterator[tuple[Members, Path, str | int | None]]:
-    """The mappings of containers, each with the path of its list and its place in it, or with its own path."""
-    if EVERY not in pattern:
-        for where, fields in walk(raw, pattern, path):
-            yield fields, where, None
-        return
-    *outer, field, _ = pattern
-    for where, holder in walk(raw, tuple(outer), path):
-        for index, fields in enumerate(elements(holder, field, where)):
-            yield fields, (*where, field), index
 
 
 def fields_around(path: Path, holds: Whole | Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:

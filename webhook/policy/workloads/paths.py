@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from webhook.policy.pods.pod import APP, INIT
@@ -252,19 +251,14 @@ def counted(field: str, default: int | None = None, *, up: int = 1, unless: str 
 def sets(*paths: str) -> Condition:
     """The condition that an object sets a field at one of these paths."""
 
-    def condition(manifest: Members, _path: Path) -> bool:
-        for path in paths:
-            values: list[Any] = [manifest]
-            for step in steps(path):
-                every = [
-                    value if step == EVERY and isinstance(value, list) else [at(value, (step,))] for value in values
-                ]
-                values = list(chain.from_iterable(every))
-            if any(values):
-                return True
-        return False
+    def found(node: Any, remaining: PathPattern) -> bool:
+        if not remaining:
+            return bool(node)
+        step, *after = remaining
+        nodes = node if step == EVERY and isinstance(node, list) else [at(node, (step,))]
+        return any(found(one, tuple(after)) for one in nodes)
 
-    return condition
+    return lambda manifest, _path: any(found(manifest, steps(path)) for path in paths)
 
 
 def of_job(manifest: Members, path: Path) -> int | None:
