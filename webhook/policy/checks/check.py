@@ -53,7 +53,6 @@ Context = TypeVar("Context")
 class Check(Generic[Context]):
     """One check. `title` says in a line what it reports; the page beside the module explains it to users.
 
-    `reads` names what it reads of the policy of a namespace; each check may read the pod, its requests and its nodes.
     Each check exists once, so checks are compared by identity; methods for more would slow down the start of `check`.
     """
 
@@ -62,7 +61,6 @@ class Check(Generic[Context]):
     scope: Scope
     run: Callable[[Context], Violations]
     title: str
-    reads: tuple[str, ...] = ()
 
 
 def about(container: Container, template: str, *names: object) -> Message:

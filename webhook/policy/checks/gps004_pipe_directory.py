@@ -26,11 +26,4 @@ def run(context: PodContext) -> Violations:
             yield Violation(path, problem, remedy, fix=fix)
 
 
-CHECK = Check(
-    "GPS004",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon",
-    reads=("pipes",),
-)
+CHECK = Check("GPS004", Severity.DENY, Scope.MPS, run, "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon")

@@ -77,11 +77,4 @@ def _largest(context: PodContext, resource: str, name: str) -> int | None:
     return max(shares, default=None)
 
 
-CHECK = Check(
-    "GPS006",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "A limit of the MPS client is malformed or has no effect",
-    reads=("facts", "injections", "node_kinds"),
-)
+CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, "A limit of the MPS client is malformed or has no effect")

@@ -235,10 +235,5 @@ _PARTITIONED = Requirement({"nvidia.com/mig.strategy": "mixed"}, None)
 """Nodes that may offer MIG slices, under names of their own, beside whole cards."""
 
 CHECK = Check(
-    "GPS007",
-    Severity.WARN,
-    Scope.EPHEMERAL,
-    run,
-    "The pod reaches GPUs beyond its allocation, or hides its own",
-    reads=("injections", "resources", "runtime_classes"),
+    "GPS007", Severity.WARN, Scope.EPHEMERAL, run, "The pod reaches GPUs beyond its allocation, or hides its own"
 )

@@ -24,11 +24,4 @@ def run(context: PodContext) -> Violations:
             return
 
 
-CHECK = Check(
-    "GPS012",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "The namespace does not allow the mount of the pipe directory",
-    reads=("allows_hostpath", "injections", "namespace_labels", "pipes"),
-)
+CHECK = Check("GPS012", Severity.WARN, Scope.MPS, run, "The namespace does not allow the mount of the pipe directory")

@@ -77,10 +77,5 @@ def _selector(context: PodContext) -> Path:
 
 
 CHECK = Check(
-    "GPS014",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "Node selector, affinity, taints or the amount contradict the nodes",
-    reads=("facts", "resources"),
+    "GPS014", Severity.WARN, Scope.GPU, run, "Node selector, affinity, taints or the amount contradict the nodes"
 )

@@ -50,4 +50,4 @@ def _host_path(pod: Pod, name: str, hosts: dict[str, str]) -> str | None:
     return hosts[name]
 
 
-CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory", reads=("pipes",))
+CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory")
