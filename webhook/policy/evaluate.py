@@ -20,7 +20,7 @@ from webhook.policy.pods.client_limits import INJECTED
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, text
 from webhook.policy.settings.settings import Settings
-from webhook.policy.sharing import objects as sharing
+from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.snapshot import Cap, NamespacePolicy, Snapshot, carries
 from webhook.policy.steps import Steps, finished
 from webhook.policy.verdict import MOST_EDITS, Edit, Extend, Severity, Verdict, VerdictBuilder
@@ -98,18 +98,17 @@ class Evaluator:
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
         return checked
 
-    def configurations(self, texts: Iterable[sharing.ConfigText]) -> Verdict:
+    def configurations(self, texts: Iterable[SharingConfig]) -> Verdict:
         """The verdict for these configurations in a ConfigMap of a request. The paths of findings lead into the texts.
 
         It is a warning at most unless `severities` names the check: a denial can keep administrators from a repair.
         """
         policy, version, verdict = self.snapshot.of(""), self.plugin_version(), VerdictBuilder()
         for config in texts:
-            context = sharing.SharingConfig(config.value, version, config.unread)
             for check in CONFIG_CHECKS:
                 if check.code in policy.active:
                     cap = Severity.DENY if check.code in self.snapshot.settings.severities else Severity.WARN
-                    for violation in check.run(context):
+                    for violation in check.run(config._replace(version=version)):
                         placed = violation._replace(path=(*config.path, *violation.path))
                         verdict.add(check.code, min(policy.severities[check.code], violation.cap, cap), placed)
         return verdict.build()
