@@ -20,7 +20,6 @@ from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.nearest import (
     Failure,
-    NearestNode,
     PluginDown,
     Shortfall,
     TooManyTerms,
@@ -28,6 +27,7 @@ from webhook.policy.placement.nearest import (
     Unmet,
     Untolerated,
     WrongNodeName,
+    nearest_failure,
 )
 from webhook.policy.placement.selector import MOST_LISTED, MOST_LISTED_TERMS
 from webhook.policy.settings.elements import WorkloadPath
@@ -143,7 +143,7 @@ def expected(pod: Json, nodes: tuple[Node, ...]) -> tuple[type[Failure] | None, 
 
 
 def failure_of(pod: Json, nodes: tuple[Node, ...]) -> Failure | None:
-    return NearestNode(placement(pod, nodes)).failure()
+    return nearest_failure(placement(pod, nodes))
 
 
 @pytest.mark.slow

@@ -34,9 +34,8 @@ def _violation(
     context: PodContext, request: ResourceRequest, name: str, annotated: AnnotatedLimit | None, shares: _Shares
 ) -> Violation | None:
     container, resource = request.container, request.resource.name
-    setting = variable(container, name)
-    path, value = setting or ((), None)
-    if annotated is not None and (setting is None or value == annotated.value):
+    path, value = variable(container, name)
+    if annotated is not None and (not path or value == annotated.value):
         path, value = (*context.pod.metadata_path, "annotations", annotated.key), annotated.value
     elif value is None or context.is_replaced(value):
         return None
