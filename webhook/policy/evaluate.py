@@ -212,11 +212,13 @@ def _injected_annotation(pod: Pod, injections: Sequence[str], *, is_guarded: boo
 def exemption(context: PodContext) -> str | None:
     """Why the pod is left alone; None for one that is checked."""
     pod, policy, extracted = context.pod, context.policy, context.extracted
+    # Any user can write what a mirror pod has, but only a node sends one. Offline what it has is enough.
+    is_from_node = context.origin.groups is None or "system:nodes" in context.origin.groups
     if policy.exemption is not None:
         return policy.exemption
     if policy.exempt_annotation is not None and carries(pod.annotations, policy.exempt_annotation):
         return "exempt: the pod has the annotation of exempt.annotation"
-    if "kubernetes.io/config.mirror" in pod.annotations and extracted.is_pod and _is_from_node(context.origin):
+    if "kubernetes.io/config.mirror" in pod.annotations and extracted.is_pod and is_from_node:
         return "exempt: the pod mirrors a static pod, which a kubelet runs already"
     if extracted.place.is_unused(extracted.manifest, extracted.path):
         return "exempt: the controller makes no pods of a part that is not enabled"
@@ -224,8 +226,3 @@ def exemption(context: PodContext) -> str | None:
         if pod.spec.get(field) is not None and pod.members(field).get(key) == "windows":
             return "exempt: the pod runs on Windows"
     return None
-
-
-def _is_from_node(origin: RequestContext) -> bool:
-    """Whether a node sends the request. Any user can write what a mirror pod has; offline that is enough."""
-    return origin.is_offline or "system:nodes" in (origin.groups or ())
