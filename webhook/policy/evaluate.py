@@ -119,10 +119,7 @@ class Evaluator:
 
     def check_pod(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
-        severities = context.policy.severities
-        for check in self._checks_for(context):
-            for violation in check.run(context):
-                verdict.add(check.code, min(severities[check.code], violation.cap, cap), violation)
+        run_checks(self._checks_for(context), context, context.policy, verdict, cap)
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
@@ -147,13 +144,18 @@ class Evaluator:
 
 
 def run_checks(
-    checks: Iterable[Check[Context]], context: Context, policy: NamespacePolicy, verdict: VerdictBuilder
+    checks: Iterable[Check[Context]],
+    context: Context,
+    policy: NamespacePolicy,
+    verdict: VerdictBuilder,
+    cap: Severity = Severity.DENY,
 ) -> None:
-    """Run the checks that are active, and collect their findings. Raises MalformedError."""
+    """Run the checks that are active, and collect their findings up to the cap. Raises MalformedError."""
+    active, severities = policy.active, policy.severities
     for check in checks:
-        if check.code in policy.active:
+        if check.code in active:
             for violation in check.run(context):
-                verdict.add(check.code, min(policy.severities[check.code], violation.cap), violation)
+                verdict.add(check.code, min(severities[check.code], violation.cap, cap), violation)
 
 
 def inject(received: PodContext, verdict: VerdictBuilder) -> PodContext:
@@ -212,13 +214,16 @@ def _injected_annotation(pod: Pod, injections: Sequence[str], *, is_guarded: boo
 def exemption(context: PodContext) -> str | None:
     """Why the pod is left alone; None for one that is checked."""
     pod, policy, extracted = context.pod, context.policy, context.extracted
-    # Any user can write what a mirror pod has, but only a node sends one. Offline what it has is enough.
-    is_from_node = context.origin.groups is None or "system:nodes" in context.origin.groups
     if policy.exemption is not None:
         return policy.exemption
     if policy.exempt_annotation is not None and carries(pod.annotations, policy.exempt_annotation):
         return "exempt: the pod has the annotation of exempt.annotation"
-    if "kubernetes.io/config.mirror" in pod.annotations and extracted.is_pod and is_from_node:
+    # Any user can write what a mirror pod has, so that only a node is believed; offline what it has is enough.
+    if (
+        "kubernetes.io/config.mirror" in pod.annotations
+        and extracted.is_pod
+        and (context.origin.groups is None or "system:nodes" in context.origin.groups)
+    ):
         return "exempt: the pod mirrors a static pod, which a kubelet runs already"
     if extracted.place.is_unused(extracted.manifest, extracted.path):
         return "exempt: the controller makes no pods of a part that is not enabled"

@@ -173,7 +173,10 @@ class Snapshot:
         self.trusts_markers = False
         self.cap: Cap = "enforce"
         self.gpus = nodes.classes.gpus
-        self.annotated_resource = _annotated(settings)
+        # Of the first shared resource, else of the first whole cards, annotations ask for a share.
+        candidates = [one for one in settings.resources if one.kind != "mig"] if settings.requests.annotations else ()
+        first = min(candidates, key=lambda one: one.kind != "shared", default=None)
+        self.annotated_resource = None if first is None else replace(first, kind="shared")
         self.known_names = KnownNames(self.gpus.by_name)
         self.node_kinds = {each.name: node_kinds(nodes.index, each.name) for each in settings.resources}
         self.container_limits = ContainerLimits(settings.limits, nodes.classes.configs)
@@ -217,15 +220,6 @@ def _ending(settings: Settings, code: str) -> str:
     if settings.explain_url is not None:
         more = settings.explain_url.replace("{code}", code.lower()).replace("{CODE}", code)
     return more if settings.message_suffix is None else f"{more}\n{settings.message_suffix}"
-
-
-def _annotated(settings: Settings) -> Resource | None:
-    """The resource of which annotations ask for a share: the first shared one, else the first of whole cards."""
-    if not settings.requests.annotations:
-        return None
-    candidates = [one for one in settings.resources if one.kind != "mig"]
-    first = min(candidates, key=lambda one: one.kind != "shared", default=None)
-    return None if first is None else replace(first, kind="shared")
 
 
 class ContainerLimits:
