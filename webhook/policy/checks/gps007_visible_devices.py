@@ -181,17 +181,14 @@ def _by_class(context: PodContext) -> Iterator[Violation]:
         is_nvidia = known.handler.startswith("nvidia")
     if not is_nvidia or (injections.void_devices.enabled and injections.void_devices.pods == "all"):
         return
-    # The pod gets devices otherwise, or monitors all GPUs.
+    # The pod gets devices otherwise, as from a device plugin, or monitors all GPUs.
     if pod.elements("resourceClaims") or manager_of(pod) is not None:
         return
-    if is_monitor(context) or any(map(sees_mig, pod.every_container())) or _may_get_gpus(context):
+    containers = list(pod.every_container())
+    if is_monitor(context) or any(map(sees_mig, containers)) or any(map(_asks, containers)) or _may_get_gpus(context):
         return
-    exposed = None
-    for container in pod.every_container():
-        if _asks(container):
-            return  # a device plugin may serve the pod
-        if exposed is None and VISIBLE_DEVICES not in container.variables:
-            exposed = container  # it leaves the variable to its image
+    # A container that leaves the variable to its image.
+    exposed = next((container for container in containers if VISIBLE_DEVICES not in container.variables), None)
     if exposed is not None:
         template = f"RuntimeClass {{}} gives CUDA images every GPU of the node; {exposed.kind} {{}} requests none"
         problem = message(template, name, exposed.label)
