@@ -61,17 +61,5 @@ def test_one_node_at_most_is_named_and_no_other_namespace(fixture: Fixture) -> N
     assert not any(named.values()), named
 
 
-def test_nearest_node_is_named() -> None:
-    fixture = next(one for one in INFORMED if one.name == "GPS014/tainted-nodes")
-    hidden, _ = with_hidden_names(fixture)
-    assert hidden_names_in(hidden) == {"GPS014": [f"{HIDDEN}0"]}
-
-
-def test_node_of_unknown_class_is_named() -> None:
-    fixture = next(one for one in INFORMED if one.name == "placement/undiscovered-nodes-alone")
-    hidden, _ = with_hidden_names(fixture)
-    assert hidden_names_in(hidden) == {"GPS001": [], "remedy of GPS001": [f"{HIDDEN}0"]}
-
-
 def test_fixtures_have_names_to_hide() -> None:
     assert sum(count > 0 for _, count in map(with_hidden_names, INFORMED)) > 10

@@ -78,6 +78,8 @@ taints = st.builds(
     st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
     st.sampled_from(["", "x"]),
 )
+several_taints = st.lists(taints, max_size=3, unique_by=lambda taint: (taint.key, taint.effect))
+"""As the API server accepts them on one node."""
 tolerations = st.fixed_dictionaries(
     {},
     optional={
@@ -128,7 +130,7 @@ def offering_clusters(draw: st.DrawFn) -> tuple[Node, ...]:
     found = []
     for index in range(draw(st.integers(1, 4))):
         labels = draw(st.sampled_from(LABELLED)) | draw(st.sampled_from([{}, {POOL: "a"}, {POOL: "1"}]))
-        held = draw(st.lists(taints, max_size=3, unique=True))
+        held = draw(several_taints)
         offered = {GPU.name: draw(st.integers(0, 4))} | draw(st.sampled_from([{}, {}, {"nvidia.com/mig-1g.5gb": 1}]))
         found.append(Node(f"n{index}", labels, tuple(held), offered))
     return tuple(found)

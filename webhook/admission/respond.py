@@ -23,7 +23,7 @@ from webhook.policy.evaluate import Evaluator, exemption
 from webhook.policy.messages import MESSAGE_LIMIT, cut, printable, shorten
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import MalformedError, Members, members
-from webhook.policy.sharing.objects import ConfigText
+from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict, Violation
 from webhook.policy.workloads.kinds import ExtractedPod, is_pod
 
@@ -279,7 +279,7 @@ _TOO_LARGE: Final = Violation(
 )
 
 
-def _configurations(written: Members, before: Members | None) -> Iterator[ConfigText]:
+def _configurations(written: Members, before: Members | None) -> Iterator[SharingConfig]:
     """Yield the texts of a ConfigMap that differ from those before it. Raises MalformedError.
 
     Each is a configuration, whatever it looks like: the administrator named the ConfigMap, and nodes choose any key.
@@ -296,13 +296,13 @@ def _configurations(written: Members, before: Members | None) -> Iterator[Config
         found = next(documents("", text.encode(errors="replace")), None) if characters >= 0 else None
         values -= _count(found.value, values + 1) if isinstance(found, Document) else 0
         if min(characters, values) < 0:
-            yield ConfigText((_DATA, key), None, _TOO_LARGE)
+            yield SharingConfig(None, None, _TOO_LARGE, (_DATA, key))
             return
         if isinstance(found, Diagnostic):
             why = f"cannot be read, line {found.line}: {printable(found.message, MESSAGE_LIMIT)}"
-            yield ConfigText((_DATA, key), None, Violation((), why, "correct the text", Severity.WARN))
+            yield SharingConfig(None, None, Violation((), why, "correct the text", Severity.WARN), (_DATA, key))
             continue
-        yield ConfigText((_DATA, key), None if found is None else found.value)
+        yield SharingConfig(None if found is None else found.value, path=(_DATA, key))
 
 
 def _count(value: Any, most: int) -> int:

@@ -22,7 +22,7 @@ from webhook.policy.sharing.fields import (
     may_be_configuration,
     seems_to_share,
 )
-from webhook.policy.sharing.objects import VALUES, Section, as_object, sections, values_with
+from webhook.policy.sharing.objects import VALUES, ConfigSection, as_object, sections, values_with
 from webhook.policy.verdict import Path
 from webhook.policy.workloads import paths
 from webhook.policy.workloads.kinds import group_of
@@ -104,7 +104,7 @@ def _of_config_map(manifest: Manifest, namespace: str, name: str) -> Iterator[Ma
 
 def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
     """Yield the sections of the plugin in values of a chart, as one object, and the configurations that they hold."""
-    held, own = values.manifest, list[Section]()
+    held, own = values.manifest, list[ConfigSection]()
     configured: list[Manifest | Diagnostic] = []
     for section in sections(values.values, *VALUES):
         found = [one for path in section.texts() for one in _of_text(held, path, namespace, name)]

@@ -20,7 +20,7 @@ from webhook.policy.pods.client_limits import INJECTED
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, text
 from webhook.policy.settings.settings import Settings
-from webhook.policy.sharing import objects as sharing
+from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.snapshot import Cap, NamespacePolicy, Snapshot, carries
 from webhook.policy.steps import Steps, finished
 from webhook.policy.verdict import MOST_EDITS, Edit, Extend, Severity, Verdict, VerdictBuilder
@@ -98,18 +98,17 @@ class Evaluator:
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
         return checked
 
-    def configurations(self, texts: Iterable[sharing.ConfigText]) -> Verdict:
+    def configurations(self, texts: Iterable[SharingConfig]) -> Verdict:
         """The verdict for these configurations in a ConfigMap of a request. The paths of findings lead into the texts.
 
         It is a warning at most unless `severities` names the check: a denial can keep administrators from a repair.
         """
         policy, version, verdict = self.snapshot.of(""), self.plugin_version(), VerdictBuilder()
         for config in texts:
-            context = sharing.SharingConfig(config.value, version, config.unread)
             for check in CONFIG_CHECKS:
                 if check.code in policy.active:
                     cap = Severity.DENY if check.code in self.snapshot.settings.severities else Severity.WARN
-                    for violation in check.run(context):
+                    for violation in check.run(config._replace(version=version)):
                         placed = violation._replace(path=(*config.path, *violation.path))
                         verdict.add(check.code, min(policy.severities[check.code], violation.cap, cap), placed)
         return verdict.build()
@@ -120,10 +119,7 @@ class Evaluator:
 
     def check_pod(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
-        severities = context.policy.severities
-        for check in self._checks_for(context):
-            for violation in check.run(context):
-                verdict.add(check.code, min(severities[check.code], violation.cap, cap), violation)
+        run_checks(self._checks_for(context), context, context.policy, verdict, cap)
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
@@ -148,13 +144,18 @@ class Evaluator:
 
 
 def run_checks(
-    checks: Iterable[Check[Context]], context: Context, policy: NamespacePolicy, verdict: VerdictBuilder
+    checks: Iterable[Check[Context]],
+    context: Context,
+    policy: NamespacePolicy,
+    verdict: VerdictBuilder,
+    cap: Severity = Severity.DENY,
 ) -> None:
-    """Run the checks that are active, and collect their findings. Raises MalformedError."""
+    """Run the checks that are active, and collect their findings up to the cap. Raises MalformedError."""
+    active, severities = policy.active, policy.severities
     for check in checks:
-        if check.code in policy.active:
+        if check.code in active:
             for violation in check.run(context):
-                verdict.add(check.code, min(policy.severities[check.code], violation.cap), violation)
+                verdict.add(check.code, min(severities[check.code], violation.cap, cap), violation)
 
 
 def inject(received: PodContext, verdict: VerdictBuilder) -> PodContext:
@@ -217,7 +218,12 @@ def exemption(context: PodContext) -> str | None:
         return policy.exemption
     if policy.exempt_annotation is not None and carries(pod.annotations, policy.exempt_annotation):
         return "exempt: the pod has the annotation of exempt.annotation"
-    if "kubernetes.io/config.mirror" in pod.annotations and extracted.is_pod and _is_from_node(context.origin):
+    # Any user can write what a mirror pod has, so that only a node is believed; offline what it has is enough.
+    if (
+        "kubernetes.io/config.mirror" in pod.annotations
+        and extracted.is_pod
+        and (context.origin.groups is None or "system:nodes" in context.origin.groups)
+    ):
         return "exempt: the pod mirrors a static pod, which a kubelet runs already"
     if extracted.place.is_unused(extracted.manifest, extracted.path):
         return "exempt: the controller makes no pods of a part that is not enabled"
@@ -225,8 +231,3 @@ def exemption(context: PodContext) -> str | None:
         if pod.spec.get(field) is not None and pod.members(field).get(key) == "windows":
             return "exempt: the pod runs on Windows"
     return None
-
-
-def _is_from_node(origin: RequestContext) -> bool:
-    """Whether a node sends the request. Any user can write what a mirror pod has; offline that is enough."""
-    return origin.is_offline or "system:nodes" in (origin.groups or ())

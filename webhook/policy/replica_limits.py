@@ -68,7 +68,8 @@ def fewer_units(context: PodContext) -> str | None:
 
 def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:
     """The limit on a container's replicas where nodes that could take the pod share a resource; None for no limit."""
-    return context.policy.container_limits.limit(strategy, _allow_several(context, strategy, resource))
+    limits = context.policy.container_limits
+    return limits.limit(strategy, limits.allow_several(context.placement, strategy, resource))
 
 
 def exceeds_limit(context: PodContext, request: ResourceRequest, billionths: int) -> bool:
@@ -77,15 +78,6 @@ def exceeds_limit(context: PodContext, request: ResourceRequest, billionths: int
         return False
     limit = limit_on(context, "mps", request.resource)
     return limit is not None and billionths > limit * NANO
-
-
-def _allow_several(context: PodContext, strategy: SharingStrategy, resource: Resource) -> bool | None:
-    """Whether the plugin accepts several replicas on the nodes that could take the pod; None where it is not asked."""
-    placement, limits = context.placement, context.policy.container_limits
-    if not limits.depend_on_nodes:
-        return None
-    nodes = placement.sharing(strategy, resource) if placement.cluster.decide else 0
-    return limits.allow_several(strategy, resource.name, nodes, placement.cluster.index)
 
 
 def replicas_of_pod(context: PodContext) -> int:
@@ -109,7 +101,8 @@ def exceeded_by_pod(context: PodContext) -> int | None:
         each = limit_on(context, "mps", requests[0].resource)
         if each is not None and each <= limit:
             return None  # a single request is capped at its container's limit
-    if all(_allow_several(context, "mps", request.resource) for request in requests):
+    allow_several = context.policy.container_limits.allow_several
+    if all(allow_several(context.placement, "mps", request.resource) for request in requests):
         return None  # the plugin lifts the limit of a pod too
     return limit if replicas_of_pod(context) > limit * NANO else None
 

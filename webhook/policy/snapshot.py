@@ -14,10 +14,9 @@ from webhook.policy.commands import Command
 from webhook.policy.placement.facts import Facts, Shown
 from webhook.policy.placement.memory import node_kinds
 from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
-from webhook.policy.placement.node_index import NodeBitset, NodeIndex
-from webhook.policy.placement.reachability import ClusterNodes
+from webhook.policy.placement.reachability import ClusterNodes, Placement
 from webhook.policy.placement.taints import as_raw
-from webhook.policy.pods.gpu_resources import GpuResources, KnownNames
+from webhook.policy.pods.gpu_resources import KnownNames
 from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
@@ -173,8 +172,11 @@ class Snapshot:
         self.nodes = nodes
         self.trusts_markers = False
         self.cap: Cap = "enforce"
-        self.gpus = GpuResources(settings.resources)
-        self.annotated_resource = _annotated(settings)
+        self.gpus = nodes.classes.gpus
+        # Of the first shared resource, else of the first whole cards, annotations ask for a share.
+        candidates = [one for one in settings.resources if one.kind != "mig"] if settings.requests.annotations else ()
+        first = min(candidates, key=lambda one: one.kind != "shared", default=None)
+        self.annotated_resource = None if first is None else replace(first, kind="shared")
         self.known_names = KnownNames(self.gpus.by_name)
         self.node_kinds = {each.name: node_kinds(nodes.index, each.name) for each in settings.resources}
         self.container_limits = ContainerLimits(settings.limits, nodes.classes.configs)
@@ -220,15 +222,6 @@ def _ending(settings: Settings, code: str) -> str:
     return more if settings.message_suffix is None else f"{more}\n{settings.message_suffix}"
 
 
-def _annotated(settings: Settings) -> Resource | None:
-    """The resource of which annotations ask for a share: the first shared one, else the first of whole cards."""
-    if not settings.requests.annotations:
-        return None
-    candidates = [one for one in settings.resources if one.kind != "mig"]
-    first = min(candidates, key=lambda one: one.kind != "shared", default=None)
-    return None if first is None else replace(first, kind="shared")
-
-
 class ContainerLimits:
     """The limits by strategy and nodes. None means unlimited.
 
@@ -253,18 +246,20 @@ class ContainerLimits:
             return None
         return self.limit(config.strategy, self._configs.accept_several(config) if self.depend_on_nodes else None)
 
-    def allow_several(
-        self, strategy: SharingStrategy, resource: str, nodes: NodeBitset, index: NodeIndex
-    ) -> bool | None:
-        """Whether the plugin accepts several replicas on all of these nodes, which share the resource; None: unknown.
+    def allow_several(self, placement: Placement, strategy: SharingStrategy, resource: Resource) -> bool | None:
+        """Whether the plugin accepts several replicas on the nodes that could take a pod, else on every node.
 
-        Without nodes, on every node.
+        None where that is unknown, or not asked.
         """
+        if not self.depend_on_nodes:
+            return None
+        index, name = placement.cluster.index, resource.name
+        nodes = placement.sharing(strategy, resource) if placement.cluster.decide else 0
         if not nodes:
             return self._everywhere[strategy]
-        if nodes & index.accepting(strategy, resource, several=False):
+        if nodes & index.accepting(strategy, name, several=False):
             return False
-        if not nodes & ~index.accepting(strategy, resource, several=True):
+        if not nodes & ~index.accepting(strategy, name, several=True):
             return True
         return None if self._configs.have_names else self._everywhere[strategy]
 

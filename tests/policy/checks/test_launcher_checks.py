@@ -130,18 +130,6 @@ def test_role_of_unknown_size_counts_as_one_pod(roles: tuple[str, ...], expected
     assert [found.code for found in findings(SHARED, "PyTorchJob", spec)] == expected
 
 
-ENABLED = {"env": [{"name": "NCCL_MULTI_RANK_GPU_ENABLE", "value": "1"}]}
-
-
-@pytest.mark.parametrize(("enabled", "expected"), [({}, ["GPS020"]), (ENABLED, [])])
-def test_variable_that_enables_ranks_on_one_gpu_counts_without_group(enabled: Json, expected: list[str]) -> None:
-    one = container("torchrun", "--nnodes", "2", "t", **enabled)
-    assert [found.code for found in deployment(one, evaluator=SHARED)] == expected
-    two = container("torchrun", "--nproc-per-node", "2", "t", gpus=2, **enabled)
-    evaluator = OfflineEvaluator.of(Settings(limits=Limits(per_container=2, per_pod=2)))
-    assert [found.code for found in deployment(two, evaluator=evaluator)] == expected
-
-
 def test_ranks_of_group_do_not_all_run_in_one_container() -> None:
     evaluator = OfflineEvaluator.of(Settings(limits=Limits(per_container=2, per_pod=2)))
     two = container("vllm", "serve", "m", "-tp", "2", gpus=2)

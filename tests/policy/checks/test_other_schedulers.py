@@ -74,12 +74,6 @@ def test_marker_makes_excess_a_warning_where_nothing_names_the_cluster(name: str
 
 
 @marked
-def test_marker_changes_no_severity_where_the_cluster_is_named(name: str, marker: Json) -> None:
-    assert found(pod(marker, 2), trusts=False)["GPS001"][0] is Severity.DENY
-    assert found(pod(marker, 1, 1), trusts=False)["GPS002"][0] is Severity.DENY
-
-
-@marked
 @pytest.mark.parametrize("hook", [Hook.MUTATE, Hook.VALIDATE])
 @pytest.mark.parametrize("amounts", [(2,), (1, 1)])
 def test_server_denies_pod_with_marker(hook: Hook, amounts: tuple[int, ...], name: str, marker: Json) -> None:

@@ -1,28 +1,21 @@
-"""The registries of checks and injections, what checks read, and the policies of namespaces that are kept."""
+"""The registries of checks and injections, and the policies of namespaces that are kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from itertools import product
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from tests.fixture import evaluator_of, load_all
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy import checks, injections
-from webhook.policy.checks import CHECKS, POD_CHECKS
+from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
-from webhook.policy.context import PodContext, RequestContext
-from webhook.policy.evaluate import inject
 from webhook.policy.injections import ALL, STEERING
 from webhook.policy.injections.injection import Injection
-from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
-from webhook.policy.snapshot import NamespacePolicy
-from webhook.policy.verdict import Severity, VerdictBuilder
+from webhook.policy.verdict import Severity
 
 CONTRACT = {
     **dict.fromkeys(("GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS017", "GPS018"), Severity.DENY),
@@ -75,45 +68,6 @@ def test_released_codes_keep_their_default_severity() -> None:
 
 def test_unknown_code_of_tests_is_unknown() -> None:
     assert "GPS999" not in {check.code for check in CHECKS}
-
-
-class Recorder:
-    """The policy of a namespace, which records what is read of it."""
-
-    def __init__(self, policy: NamespacePolicy) -> None:
-        self.policy = policy
-        self.read: set[str] = set()
-
-    def __getattr__(self, name: str) -> object:
-        self.read.add(name)
-        return getattr(self.policy, name)
-
-
-def contexts() -> Iterator[PodContext]:
-    """Each pod of a fixture, on the command line and in the final hook, where markers count and where not."""
-    for fixture in load_all():
-        known = evaluator_of(fixture)
-        namespace = fixture.namespace
-        origins = RequestContext(namespace), RequestContext(namespace, is_final_hook=True, groups=())
-        for evaluator, origin in product((known, known.trusting_markers()), origins):
-            with suppress(MalformedError):
-                for extracted in evaluator.pods(fixture.object, fixture.group, fixture.object["kind"]):
-                    yield inject(evaluator.context(extracted, origin), VerdictBuilder())
-
-
-def test_checks_declare_what_they_read_of_the_policy() -> None:
-    read: dict[str, set[str]] = {check.code: set() for check in POD_CHECKS}
-    for context in contexts():
-        policy = context.policy
-        for check in POD_CHECKS:
-            if check.code in policy.active and check.scope.includes(context):
-                recorder = Recorder(policy)
-                context.policy = cast("NamespacePolicy", recorder)
-                with suppress(MalformedError):
-                    list(check.run(context))
-                read[check.code] |= recorder.read
-                context.policy = policy
-    assert {code: tuple(sorted(names)) for code, names in read.items()} == {one.code: one.reads for one in POD_CHECKS}
 
 
 def test_namespace_policies_in_the_cache_are_bounded() -> None:

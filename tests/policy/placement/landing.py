@@ -43,5 +43,5 @@ def placement(
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:
     """The nodes that admit a pod."""
     placed = placement(pod, nodes)
-    lasting, _, passing = placed.kept_off()
+    lasting, _, passing = placed.kept_off
     return list(placed.cluster.index.nodes(placed.selected & ~(lasting | passing)))

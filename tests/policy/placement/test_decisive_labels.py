@@ -137,7 +137,6 @@ def test_node_that_was_bounded_before_stays_as_uncertain() -> None:
 def test_bound_over_all_nodes_keeps_decisive_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_index, "MOST_DIFFERENT", 20)
     monkeypatch.setattr(node_index, "MOST_PER_NODE", 0)
-    monkeypatch.setattr(node_index, "SLICE", 1)
     own = {POOL: "other", STRATEGY: "none", "example.com/own": "x"}
     nodes = (WHOLE, *(node(f"n{number}", own | {"example.com/own": f"{number}"}) for number in range(9)))
     index = OfflineEvaluator.of(Settings(), Facts(nodes)).snapshot.of("team-a").nodes.index

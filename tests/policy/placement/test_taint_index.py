@@ -24,7 +24,7 @@ Json = dict[str, Any]
 SCHEDULED = frozenset({"NoSchedule", "NoExecute"})
 BOUND = frozenset({"NoExecute"})
 
-tainted = st.lists(st.lists(selecting.taints, max_size=5, unique=True), max_size=5)
+tainted = st.lists(selecting.several_taints, max_size=5)
 
 
 def index(taints: list[list[Taint]]) -> NodeIndex:

@@ -106,15 +106,6 @@ def test_toleration_member_that_is_not_text_is_malformed(raw: Json, field: str) 
     assert error.value.path == ("spec", "tolerations", 1, field)
 
 
-@given(ours)
-def test_injected_toleration_is_valid(mine: Toleration) -> None:
-    raw = as_raw(mine)
-    assert raw["key"] == mine.key
-    assert raw["operator"] == mine.operator
-    assert raw.get("value") == (mine.value if mine.operator == "Equal" and mine.value else None)
-    assert raw.get("effect") == mine.effect
-
-
 @pytest.mark.parametrize("operator", ["Gt", "Lt"])
 def test_numeric_operator_covers_none_and_counts_as_met(operator: str) -> None:
     held = {"key": "gpu", "operator": operator, "value": "3", "effect": "NoSchedule"}

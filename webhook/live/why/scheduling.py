@@ -27,7 +27,6 @@ from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
     Bare,
     Failure,
-    NearestNode,
     NoCommonNode,
     PluginDown,
     Shortfall,
@@ -37,6 +36,7 @@ from webhook.policy.placement.nearest import (
     WrongNodeName,
     described,
     is_gpu,
+    nearest_failure,
     offered_instead,
 )
 from webhook.policy.placement.reachability import Placement
@@ -110,7 +110,7 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
         return
     try:
         candidates = list(index.nodes(placement.candidates))
-        failure = None if candidates else NearestNode(placement).failure()
+        failure = None if candidates else nearest_failure(placement)
     except MalformedError:
         return
     if failure is not None:

@@ -53,7 +53,6 @@ Context = TypeVar("Context")
 class Check(Generic[Context]):
     """One check. `title` says in a line what it reports; the page beside the module explains it to users.
 
-    `reads` names what it reads of the policy of a namespace; each check may read the pod, its requests and its nodes.
     Each check exists once, so checks are compared by identity; methods for more would slow down the start of `check`.
     """
 
@@ -62,7 +61,6 @@ class Check(Generic[Context]):
     scope: Scope
     run: Callable[[Context], Violations]
     title: str
-    reads: tuple[str, ...] = ()
 
 
 def about(container: Container, template: str, *names: object) -> Message:
@@ -70,14 +68,14 @@ def about(container: Container, template: str, *names: object) -> Message:
     return message(f"{container.kind} {{}} {template}", container.label, *names)
 
 
-def variable(container: Container, name: str) -> tuple[Path, str | None] | None:
+def variable(container: Container, name: str) -> tuple[Path, str | None]:
     """The path and the text of a variable that a container sets; None as the text of a value by reference.
 
-    None if the container does not set the variable. Raises MalformedError.
+    The path is empty if the container does not set the variable. Raises MalformedError.
     """
     entry = container.variable(name)
     if entry is None:
-        return None
+        return (), None
     value = text(entry, "value", container.variable_path(name, ""))
     is_reference = entry.get("valueFrom") is not None
     return container.variable_path(name, "valueFrom" if is_reference else "value"), None if is_reference else value

@@ -42,11 +42,4 @@ def run(context: PodContext) -> Violations:
         )
 
 
-CHECK = Check(
-    "GPS001",
-    Severity.DENY,
-    Scope.SHARED,
-    run,
-    "A container requests more replicas than its limit",
-    reads=("container_limits", "limits", "trusts_markers"),
-)
+CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")

@@ -43,11 +43,4 @@ def run(context: PodContext) -> Violations:
         yield Violation(last.path, problem, remedy, cap, fix)
 
 
-CHECK = Check(
-    "GPS002",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "The pod as a whole requests more replicas than its limit",
-    reads=("container_limits", "limits", "trusts_markers"),
-)
+CHECK = Check("GPS002", Severity.DENY, Scope.MPS, run, "The pod as a whole requests more replicas than its limit")

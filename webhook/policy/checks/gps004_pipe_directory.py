@@ -12,10 +12,9 @@ def run(context: PodContext) -> Violations:
     """One violation per container that sets another path."""
     for request in context.first_mps_requests:
         container, pipe = request.container, context.policy.pipes[request.resource.name]
-        setting = variable(container, PIPE_DIRECTORY)
-        if setting is None:
+        path, value = variable(container, PIPE_DIRECTORY)
+        if not path:
             continue
-        path, value = setting
         remedy = f"omit the variable, or set it to {pipe.path}"
         if value is None or context.is_replaced(value):
             problem = about(container, f"sets {PIPE_DIRECTORY} by reference; it must be {{}}", pipe.path)
@@ -26,11 +25,4 @@ def run(context: PodContext) -> Violations:
             yield Violation(path, problem, remedy, fix=fix)
 
 
-CHECK = Check(
-    "GPS004",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon",
-    reads=("pipes",),
-)
+CHECK = Check("GPS004", Severity.DENY, Scope.MPS, run, "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon")

@@ -47,6 +47,4 @@ def _requires_gke(context: PodContext) -> bool:
     )
 
 
-CHECK = Check(
-    "GPS005", Severity.WARN, Scope.MPS, run, "A mount hides the MPS daemon's `/dev/shm`", reads=("trusts_markers",)
-)
+CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount hides the MPS daemon's `/dev/shm`")

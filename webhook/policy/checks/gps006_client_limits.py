@@ -8,6 +8,7 @@ from webhook.policy.checks.check import Check, Scope, Violations, variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
 from webhook.policy.messages import message
+from webhook.policy.placement.memory import share
 from webhook.policy.pods.client_limits import VARIABLES
 from webhook.policy.pods.pod import MEMORY, THREADS
 from webhook.policy.pods.quantity import NANO
@@ -34,9 +35,8 @@ def _violation(
     context: PodContext, request: ResourceRequest, name: str, annotated: AnnotatedLimit | None, shares: _Shares
 ) -> Violation | None:
     container, resource = request.container, request.resource.name
-    setting = variable(container, name)
-    path, value = setting or ((), None)
-    if annotated is not None and (setting is None or value == annotated.value):
+    path, value = variable(container, name)
+    if annotated is not None and (not path or value == annotated.value):
         path, value = (*context.pod.metadata_path, "annotations", annotated.key), annotated.value
     elif value is None or context.is_replaced(value):
         return None
@@ -57,31 +57,24 @@ def _violation(
         return None
     if (resource, name) not in shares:
         shares[resource, name] = _largest(context, resource, name)
-    share = shares[resource, name]
-    if share is None or lowest <= share:
+    most = shares[resource, name]
+    if most is None or lowest <= most:
         return None
-    problem = f"{subject} exceeds a replica's share of {share} {unit}, so it has no effect"
-    return Violation(path, message(problem, label, name), f"use at most {share} {unit}, or omit it")
+    problem = f"{subject} exceeds a replica's share of {most} {unit}, so it has no effect"
+    return Violation(path, message(problem, label, name), f"use at most {most} {unit}, or omit it")
 
 
 def _largest(context: PodContext, resource: str, name: str) -> int | None:
     if context.policy.facts.nodes is None:
         return None
-    shares = []
+    parts = []
     possible = context.placement.possible
     for kind in (kind for kind in context.policy.node_kinds[resource] if kind.nodes & possible):
-        share = kind.share if name == MEMORY else kind.replicas and 100 // kind.replicas
-        if not share:
+        part = share(kind.mebibytes, kind.replicas) if name == MEMORY else kind.replicas and 100 // kind.replicas
+        if not part:
             return None
-        shares.append(share)
-    return max(shares, default=None)
+        parts.append(part)
+    return max(parts, default=None)
 
 
-CHECK = Check(
-    "GPS006",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "A limit of the MPS client is malformed or has no effect",
-    reads=("facts", "injections", "node_kinds"),
-)
+CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, "A limit of the MPS client is malformed or has no effect")

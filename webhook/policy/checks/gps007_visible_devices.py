@@ -31,7 +31,6 @@ _PLUGIN_SETS_IT = f"remove {VISIBLE_DEVICES}; the device plugin sets it"
 _DEVICES = "/var/run/nvidia-container-devices"
 """Where the container toolkit reads devices from mounts (NVIDIA/nvidia-container-toolkit internal/config/image)."""
 
-_RDMA = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
 _RDMA = "/dev/infiniband"
 
 
@@ -96,7 +95,7 @@ def _visible(context: PodContext, container: Container) -> Iterator[Violation]:
         source = members(entry, "valueFrom", container.variable_path(VISIBLE_DEVICES))
         if source.get("configMapKeyRef") is not None:
             return  # the scheduler that grants the share sets the variable
-    path, value = variable(container, VISIBLE_DEVICES) or ((), "")
+    path, value = variable(container, VISIBLE_DEVICES)
     if value is None or context.is_replaced(value):
         yield Violation(path, about(container, f"sets {VISIBLE_DEVICES} by reference"), _PLUGIN_SETS_IT)
     elif value not in _HARMLESS:
@@ -116,14 +115,14 @@ def _asks(container: Container) -> bool:
 
 def _hidden(context: PodContext, container: Container, requests: Sequence[ResourceRequest]) -> Iterator[Violation]:
     """What hides from the container GPUs for which it asks."""
-    path, value = variable(container, VISIBLE_DEVICES) or ((), None)
+    path, value = variable(container, VISIBLE_DEVICES)
     if value in _HARMLESS and not injects_by_cdi(context):
         dynamic = context.placement.cluster.dynamic
         # Only a device plugin names GPUs in the variable: neither a scheduler, nor a driver or CDI.
         if any(request.annotation is None and request.resource.name not in dynamic for request in requests):
             problem = about(container, f"sets {VISIBLE_DEVICES} to {{}}, which hides its GPU", value)
             yield Violation(path, problem, _PLUGIN_SETS_IT)
-    path, value = variable(container, CUDA_VISIBLE) or ((), None)
+    path, value = variable(container, CUDA_VISIBLE)
     if value is None or is_placeholder(value):
         return
     gpus: int | None = -(-sum(request.billionths for request in requests) // NANO)
@@ -182,17 +181,14 @@ def _by_class(context: PodContext) -> Iterator[Violation]:
         is_nvidia = known.handler.startswith("nvidia")
     if not is_nvidia or (injections.void_devices.enabled and injections.void_devices.pods == "all"):
         return
-    # The pod gets devices otherwise, or monitors all GPUs.
+    # The pod gets devices otherwise, as from a device plugin, or monitors all GPUs.
     if pod.elements("resourceClaims") or manager_of(pod) is not None:
         return
-    if is_monitor(context) or any(map(sees_mig, pod.every_container())) or _may_get_gpus(context):
+    containers = list(pod.every_container())
+    if is_monitor(context) or any(map(sees_mig, containers)) or any(map(_asks, containers)) or _may_get_gpus(context):
         return
-    exposed = None
-    for container in pod.every_container():
-        if _asks(container):
-            return  # a device plugin may serve the pod
-        if exposed is None and VISIBLE_DEVICES not in container.variables:
-            exposed = container  # it leaves the variable to its image
+    # A container that leaves the variable to its image.
+    exposed = next((container for container in containers if VISIBLE_DEVICES not in container.variables), None)
     if exposed is not None:
         template = f"RuntimeClass {{}} gives CUDA images every GPU of the node; {exposed.kind} {{}} requests none"
         problem = message(template, name, exposed.label)
@@ -235,10 +231,5 @@ _PARTITIONED = Requirement({"nvidia.com/mig.strategy": "mixed"}, None)
 """Nodes that may offer MIG slices, under names of their own, beside whole cards."""
 
 CHECK = Check(
-    "GPS007",
-    Severity.WARN,
-    Scope.EPHEMERAL,
-    run,
-    "The pod reaches GPUs beyond its allocation, or hides its own",
-    reads=("injections", "resources", "runtime_classes"),
+    "GPS007", Severity.WARN, Scope.EPHEMERAL, run, "The pod reaches GPUs beyond its allocation, or hides its own"
 )

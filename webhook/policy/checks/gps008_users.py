@@ -46,4 +46,4 @@ def run(context: PodContext) -> Violations:
             other = user
 
 
-CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, "Containers use MPS as different users", reads=("users",))
+CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, "Containers use MPS as different users")

@@ -30,6 +30,4 @@ def _omit(pod: Pod, field: str, problem: str) -> Violation:
     return Violation(path, problem, f"omit {field}", fix=(Replacement(path, not pod.spec[field]),))
 
 
-CHECK = Check(
-    "GPS009", Severity.WARN, Scope.MPS, run, "The pod's use of host namespaces does not suit MPS", reads=("users",)
-)
+CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, "The pod's use of host namespaces does not suit MPS")

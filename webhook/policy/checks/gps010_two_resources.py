@@ -31,11 +31,4 @@ def run(context: PodContext) -> Violations:
 _DOMAIN = "nvidia.com/"
 """The domain of the resources whose plugins all set NVIDIA_VISIBLE_DEVICES, of which the kubelet keeps one value."""
 
-CHECK = Check(
-    "GPS010",
-    Severity.DENY,
-    Scope.GPU,
-    run,
-    "A container requests two GPU resources",
-    reads=("injections", "runtime_classes"),
-)
+CHECK = Check("GPS010", Severity.DENY, Scope.GPU, run, "A container requests two GPU resources")

@@ -113,11 +113,4 @@ _OBSTACLES: dict[ClassObstacle | None, tuple[str, str]] = {
 }
 """The message and remedy of each obstacle."""
 
-CHECK = Check(
-    "GPS011",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "The runtime class does not suit the pod",
-    reads=("facts", "injections", "reads_classes", "runtime_classes"),
-)
+CHECK = Check("GPS011", Severity.WARN, Scope.GPU, run, "The runtime class does not suit the pod")

@@ -16,19 +16,12 @@ def run(context: PodContext) -> Violations:
         return
     for request in unmounted(context):
         container, pipe = request.container, context.policy.pipes[request.resource.name]
-        _, value = variable(container, PIPE_DIRECTORY) or ((), pipe.path)
-        if value is not None and clean_path(value) == pipe.clean:  # the container uses the directory
+        path, value = variable(container, PIPE_DIRECTORY)
+        if not path or (value is not None and clean_path(value) == pipe.clean):  # the container uses the directory
             problem = "namespace {} does not allow hostPath volumes, so the MPS pipe mount was not injected"
             remedy = "none needed if the device plugin runs MPS: it mounts the directory itself"
             yield Violation(context.pod.spec_path, message(problem, context.origin.namespace), remedy)
             return
 
 
-CHECK = Check(
-    "GPS012",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "The namespace does not allow the mount of the pipe directory",
-    reads=("allows_hostpath", "injections", "namespace_labels", "pipes"),
-)
+CHECK = Check("GPS012", Severity.WARN, Scope.MPS, run, "The namespace does not allow the mount of the pipe directory")

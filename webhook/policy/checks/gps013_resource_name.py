@@ -78,11 +78,4 @@ def _renamed(container: Container, path: Path, name: str) -> Violation:
     return Violation(path, problem, remedy, Severity.WARN)
 
 
-CHECK = Check(
-    "GPS013",
-    Severity.WARN,
-    Scope.ANY,
-    run,
-    "A resource name looks like a typo, or no node offers it",
-    reads=("known_names", "resource"),
-)
+CHECK = Check("GPS013", Severity.WARN, Scope.ANY, run, "A resource name looks like a typo, or no node offers it")

@@ -27,23 +27,16 @@ def run(context: PodContext) -> Violations:
         if not requirement.satisfiable({}):
             problem: object = "no node can satisfy both the node selector and the required node affinity"
             return (Violation(_selector(context), problem, "make them agree"),)
-        renamed = context.requests.has_renamed and not node_classes.can_share(requirement)
-        mig = context.requests.has_mig and node_classes.mps.required_by(requirement)
-        for request in context.requests.positive if renamed or mig else ():
-            if renamed and request.resource.renamed:
-                problem = message(
-                    "{} exists only on nodes that share GPUs, which the selectors exclude", request.resource.name
-                )
-                known = context.policy.resources.values()
-                base = next(
-                    (resource for resource in known if resource.kind == "shared" and not resource.renamed), None
-                )
-                remedy = "remove the selectors that exclude these nodes"
-                remedy += "" if base is None else f", or ask for {base.name}"
-                return (Violation(_selector(context), problem, remedy),)
-            if mig and request.resource.kind == "mig":
-                problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
-                return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
+        if context.requests.has_renamed and not node_classes.can_share(requirement):
+            name = next(one.resource.name for one in context.requests.positive if one.resource.renamed)
+            problem = message("{} exists only on nodes that share GPUs, which the selectors exclude", name)
+            known = context.policy.resources.values()
+            base = next((f", or ask for {one.name}" for one in known if one.kind == "shared" and not one.renamed), "")
+            return (Violation(_selector(context), problem, f"remove the selectors that exclude these nodes{base}"),)
+        if context.requests.has_mig and node_classes.mps.required_by(requirement):
+            name = next(one.resource.name for one in context.requests.positive if one.resource.kind == "mig")
+            problem = message("MPS nodes never offer {}, but the selectors require them", name)
+            return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
     if not context.placement.cluster.known:
         return _by_configurations(context) if context.policy.facts.device_plugin is not None else ()
     from webhook.policy.placement.nearest import violations  # most command lines know no nodes
@@ -77,10 +70,5 @@ def _selector(context: PodContext) -> Path:
 
 
 CHECK = Check(
-    "GPS014",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "Node selector, affinity, taints or the amount contradict the nodes",
-    reads=("facts", "resources"),
+    "GPS014", Severity.WARN, Scope.GPU, run, "Node selector, affinity, taints or the amount contradict the nodes"
 )

@@ -22,17 +22,13 @@ def run(context: PodContext) -> Violations:
             shown = _host_path(context.pod, name, hosts)
             if shown is None and name == pipe.volume:
                 shown = pipe.clean_host  # the injected volume, which may still be missing
-            if not _shows(shown, inside, pipe.clean_host + path[len(pipe.clean) :]):
+            host = pipe.clean_host + path[len(pipe.clean) :]
+            # A mount of the same host directory hides nothing. The API server rejects `..` inside.
+            is_other = not shown or len(shown) > len(host) or "/../" in f"/{inside}/"
+            if is_other or clean_path(f"{shown}/{inside}") != host:
                 problem = about(container, "mounts {} over the MPS pipe directory", path)
                 remedy = "mount it elsewhere, since the device plugin mounts the pipe directory there"
                 yield Violation((*place, "mountPath"), problem, remedy)
-
-
-def _shows(shown: str | None, inside: str, host: str) -> bool:
-    """Whether a path inside a volume is the given host directory. The API server rejects `..` inside."""
-    if not shown or len(shown) > len(host) or "/../" in f"/{inside}/":
-        return False
-    return clean_path(f"{shown}/{inside}") == host
 
 
 def _host_path(pod: Pod, name: str, hosts: dict[str, str]) -> str | None:
@@ -50,4 +46,4 @@ def _host_path(pod: Pod, name: str, hosts: dict[str, str]) -> str | None:
     return hosts[name]
 
 
-CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory", reads=("pipes",))
+CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory")

@@ -42,11 +42,4 @@ def _wanted(check: Callable[[str], object], value: object) -> str:
     return ""
 
 
-CHECK = Check(
-    "GPS018",
-    Severity.DENY,
-    Scope.ANY,
-    run,
-    "A `gpushare-webhook/` annotation is malformed",
-    reads=("exempt_annotation",),
-)
+CHECK = Check("GPS018", Severity.DENY, Scope.ANY, run, "A `gpushare-webhook/` annotation is malformed")

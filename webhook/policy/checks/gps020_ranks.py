@@ -114,11 +114,4 @@ def _meets(labels: Members, expression: Members) -> bool:
     return False
 
 
-CHECK = Check(
-    "GPS020",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "Several ranks of one distributed job may share a card",
-    reads=("container_limits", "resource"),
-)
+CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")

@@ -91,10 +91,5 @@ _NO_DEVICES = (None, "", "-1", "void", "none")
 
 
 CHECK = Check(
-    "GPS021",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "A launcher wants more GPUs than the container, or its group of pods, has",
-    reads=("container_limits", "resource"),
+    "GPS021", Severity.WARN, Scope.GPU, run, "A launcher wants more GPUs than the container, or its group of pods, has"
 )

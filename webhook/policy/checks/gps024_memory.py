@@ -99,11 +99,4 @@ def _limit(context: PodContext, container: Container) -> float:
     return 0
 
 
-CHECK = Check(
-    "GPS024",
-    Severity.WARN,
-    Scope.SHARED,
-    run,
-    "A program takes more of a card's memory than its share",
-    reads=("facts", "injections", "node_kinds"),
-)
+CHECK = Check("GPS024", Severity.WARN, Scope.SHARED, run, "A program takes more of a card's memory than its share")

@@ -51,11 +51,4 @@ def _shares(context: PodContext, request: ResourceRequest) -> bool:
     return bool(sharing & ~index.unknown & offering & placement.selected)
 
 
-CHECK = Check(
-    "GPS025",
-    Severity.DENY,
-    Scope.SHARED,
-    run,
-    "The namespace may not share GPUs",
-    reads=("namespace_labels", "sharing_namespaces"),
-)
+CHECK = Check("GPS025", Severity.DENY, Scope.SHARED, run, "The namespace may not share GPUs")

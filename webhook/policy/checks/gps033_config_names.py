@@ -7,27 +7,34 @@ from typing import Final
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.messages import message, printable
-from webhook.policy.sharing.objects import STRATEGIES, TEXTS, ConfigNames, DefaultRule, Section, named_configs, sections
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.placement.node_classes import CONFIG_LABEL
+from webhook.policy.sharing.objects import STRATEGIES, TEXTS, ConfigNames, ConfigSection, DefaultRule, sections
+from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.workloads.paths import at
 
+_LABEL: Final = ("metadata", "labels", CONFIG_LABEL)
 _SHOWN: Final = 4
 _LONGEST: Final = 40
 
 
 def run(context: ConfigNames) -> Iterator[Violation]:
     """The names of configurations that do not exist, as far as it is known which do, and the keys without effect."""
-    unnamed = [one.path for one in sections(context.value, context.group, context.kind) if _is_unnamed(one)]
-    for path in unnamed:
-        said = "the chart gives the device plugin no configuration without name, and default has no effect"
-        yield Violation((*path, "default"), said, "set name to the ConfigMap, and default to one of its keys")
-    for path, name, own in named_configs(context.value, context.group, context.kind):
-        if path[:-1] in unnamed:
-            continue
-        names = context.known if own is None else own
-        if names is not None and name not in names:
+    found = list(sections(context.value, context.group, context.kind))
+    named: list[tuple[Path, object, Collection[str] | None]] = []
+    for section in found:
+        path, value = (*section.path, "default"), section.value
+        if value.get("default") and not value.get("name") and not any(value.get(key) for key in TEXTS):
+            said = "the chart gives the device plugin no configuration without name, and default has no effect"
+            yield Violation(path, said, "set name to the ConfigMap, and default to one of its keys")
+        else:
+            named.append((path, value.get("default"), context.known if section.names is None else section.names))
+    if context.kind == "Node":
+        named.append((_LABEL, at(context.value, _LABEL), context.known))
+    for path, name, names in named:
+        if isinstance(name, str) and name and names is not None and name not in names:
             problem = message("no configuration has the name {}, and the device plugin does not start with it", name)
             yield Violation(path, problem, f"use {_one_of(sorted(names))}" if names else "add one with this name")
-    for section in sections(context.value, context.group, context.kind):
+    for section in found:
         for key in section.value:
             if key not in section.shape.keys:
                 remedy = f"write {section.shape.texts}" if key in TEXTS and section.shape.texts else "remove it"
@@ -39,13 +46,7 @@ def run(context: ConfigNames) -> Iterator[Violation]:
             yield from _without_label(section, context.known)
 
 
-def _is_unnamed(section: Section) -> bool:
-    """Whether a section has a default, and neither a ConfigMap nor configurations to choose it from."""
-    value = section.value
-    return bool(value.get("default")) and not value.get("name") and not any(value.get(key) for key in TEXTS)
-
-
-def _without_label(section: Section, known: Collection[str] | None) -> Iterator[Violation]:
+def _without_label(section: ConfigSection, known: Collection[str] | None) -> Iterator[Violation]:
     """The strategies that do not exist, or else the section if it chooses nothing for nodes without a label."""
     fallbacks = section.value.get("fallbackStrategies", DefaultRule().fallbacks) or ()
     if not isinstance(fallbacks, list | tuple):

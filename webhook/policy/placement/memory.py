@@ -33,11 +33,6 @@ class NodeKind(NamedTuple):
     mebibytes: int
     replicas: int
 
-    @property
-    def share(self) -> int | None:
-        """The memory of one replica in MiB; None if it is unknown."""
-        return share(self.mebibytes, self.replicas)
-
 
 def card_memory(label: str | None) -> int:
     """The memory of one card in MiB, by its label; 0 if that does not say, or for unified memory."""

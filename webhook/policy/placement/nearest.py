@@ -13,16 +13,16 @@ v0.15 on). Nodes may also run without it: then these labels are absent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
 from webhook.policy.messages import message, printable
 from webhook.policy.placement.cluster_objects import Node, PluginConfig, Taint
 from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, RENAMED, REPLICAS, SHARED, STRATEGY, shows_gpus
-from webhook.policy.placement.node_index import NodeBitset
+from webhook.policy.placement.node_index import NodeBitset, NodeIndex
 from webhook.policy.placement.reachability import ClusterNodes, Placement
-from webhook.policy.placement.selector import NAME_FIELD, Alternative, Constraint, Expression, Term, alternatives
+from webhook.policy.placement.selector import NAME_FIELD, Constraint, Expression, Term, alternatives
 from webhook.policy.placement.taints import is_lifecycle
 from webhook.policy.pods.gpu_resources import CARD, is_listed_by_nodes
 from webhook.policy.pods.quantity import NANO, amount
@@ -118,13 +118,16 @@ def fewer_units(placement: Placement) -> str | None:
 
 
 def _failure(placement: Placement) -> Failure | None:
-    cluster = placement.cluster
-    if any(name in cluster.dynamic or not cluster.index.offers(name) for name in placement.requests.peaks):
+    cluster, index, nodes = placement.cluster, placement.cluster.index, placement.candidates
+    if any(name in cluster.dynamic or not index.offers(name) for name in placement.requests.peaks):
         return None  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
-    beside = placement.beside
-    if placement.candidates:
-        return _beside(placement, beside) if beside else None
-    return NearestNode(placement).failure()
+    if not nodes:
+        return nearest_failure(placement)
+    for name, peak in placement.beside.items():
+        nodes &= index.offering(name, peak)
+        if not nodes:
+            return NoCommonNode(name, next(index.nodes(placement.candidates)))
+    return None
 
 
 def offered_instead(cluster: ClusterNodes, resource: str, among: NodeBitset | None = None) -> str | None:
@@ -138,19 +141,6 @@ def offered_instead(cluster: ClusterNodes, resource: str, among: NodeBitset | No
 def is_gpu(cluster: ClusterNodes, resource: str) -> bool:
     """Whether nodes offer GPUs under this name."""
     return resource in cluster.classes.gpus or is_listed_by_nodes(resource)
-
-
-def _beside(placement: Placement, beside: Mapping[str, int]) -> NoCommonNode | None:
-    """The failure if no node that could take the pod offers what it asks for beside GPUs, such as network devices.
-
-    Facts that name none of them know nothing about them.
-    """
-    nodes = placement.candidates
-    for name, peak in beside.items():
-        nodes &= placement.cluster.index.offering(name, peak)
-        if not nodes:
-            return NoCommonNode(name, next(placement.cluster.index.nodes(_first(placement.candidates))))
-    return None
 
 
 def _ask_for_less(placement: Placement, shortfall: Shortfall) -> str:
@@ -244,112 +234,88 @@ _MOST_BARE = 64
 """Nodes without a resource of which the likeliest is looked for."""
 
 
-class NearestNode:
-    """Why no known node takes a pod that asks for GPUs. Each resource that it asks for is one that some node offers."""
+def nearest_failure(placement: Placement) -> Failure | None:
+    """What the pod fails at the nearest node; None if a node takes it. Some node offers each resource that it asks for.
 
-    def __init__(self, placement: Placement) -> None:
-        """Raises MalformedError."""
-        index = self._index = placement.cluster.index
-        self._pod = placement.pod
-        self._peaks = placement.requests.peaks
-        self._bound = placement.pod.text("nodeName")
-        self._named = index.named(self._bound) if self._bound else index.all
-        self._selected, self._requirement = placement.selected, placement.requirement
-        self._tolerations, self._effects = placement.tolerations(), placement.effects
-        self._offering, self._offering_later = placement.offering
-        # The pod of a bare container may tolerate anything.
-        self._tainted, self._tainted_once, self._passing = (0, 0, 0) if self._pod.is_container else placement.kept_off()
-
-    def failure(self) -> Failure | None:
-        """The failure of the pod at the nearest node; None if a node takes the pod.
-
-        A node whose device plugin is not running could take it later, because its amount is unknown.
-        """
-        index, selected = self._index, self._selected
-        admitting = selected & ~self._tainted
-        possible = admitting & self._offering_later
-        if possible & self._offering & ~self._passing:
+    A node whose device plugin is not running could take it later, because its amount is unknown. Raises MalformedError.
+    """
+    index, pod, peaks = placement.cluster.index, placement.pod, placement.requests.peaks
+    selected, (offering_now, offering_later) = placement.selected, placement.offering
+    # The pod of a bare container may tolerate anything.
+    tainted, tainted_once, passing = (0, 0, 0) if pod.is_container else placement.kept_off
+    admitting = selected & ~tainted
+    if possible := admitting & offering_later:
+        if possible & offering_now & ~passing:
             return None
-        if possible:
-            first = _first(possible)
-            if first & self._passing:
-                return TransientTaint(*self._first_taint(first, self._is_untolerated))
-            stopped = next(name for name in self._peaks if not first & index.offering(name, 1))
-            return PluginDown(self._node(first), stopped)
-        offering = self._named
-        if (bare := self._bare()) is not None:
-            return bare
-        for name in self._peaks:
-            if not offering & index.offering(name, 1):
-                return WrongNodeName(name) if self._bound else NoCommonNode(name)
-            offering &= index.offering(name, 1)
-        if short := offering & admitting:
-            return self._shortfall(short)
-        enough = offering & self._offering
-        if one_taint := enough & selected & self._tainted_once:
-            return Untolerated(*self._first_taint(one_taint, self._is_lasting))
-        listed = alternatives(self._pod) or ()
-        if unmet := self._one_unmet(enough & ~self._tainted, listed):
-            return unmet
-        # The node fails for several reasons, of which the first is reported: an expression, else a taint.
-        node = _first(enough or offering)
-        if node & selected:
-            return Untolerated(*self._first_taint(node, self._is_lasting), alone=False)
-        if not listed:
-            return TooManyTerms()
-        expression = next(expression for expression in listed[0] if self._failing(expression) & node)
-        return Unmet(self._node(node), expression, alone=False)
+        first = _first(possible)
+        if first & passing:
+            return TransientTaint(*_tainted(placement, first, passing=True))
+        stopped = next(name for name in peaks if not first & index.offering(name, 1))
+        return PluginDown(next(index.nodes(first)), stopped)
+    bound = pod.text("nodeName")
+    unlisted = next((name for name in peaks if not selected & index.listing(name)), None)
+    if selected and unlisted is not None and not bound and placement.requirement is not None:
+        likely = list(islice(index.nodes(admitting or selected), _MOST_BARE))  # one whose labels show GPUs is likeliest
+        return Bare(next((one for one in likely if shows_gpus(one.labels)), likely[0]), unlisted)
+    offering = index.named(bound) if bound else index.all
+    for name in peaks:
+        if not offering & index.offering(name, 1):
+            return WrongNodeName(name) if bound else NoCommonNode(name)
+        offering &= index.offering(name, 1)
+    if short := offering & admitting:
+        return _shortfall(placement, short)
+    enough = offering & offering_now
+    if one_taint := enough & selected & tainted_once:
+        return Untolerated(*_tainted(placement, one_taint, passing=False))
+    listed = alternatives(pod) or ()
+    if unmet := _one_unmet(index, enough & ~tainted, listed):
+        return unmet
+    # The node fails for several reasons, of which the first is reported: an expression, else a taint.
+    first = _first(enough or offering)
+    if first & selected:
+        return Untolerated(*_tainted(placement, first, passing=False), alone=False)
+    if not listed:
+        return TooManyTerms()
+    expression = next(expression for expression in listed[0] if _failing(index, expression) & first)
+    return Unmet(next(index.nodes(first)), expression, alone=False)
 
-    def _bare(self) -> Bare | None:
-        """A node that the selectors admit, where none that they admit lists a resource of the pod.
 
-        The likeliest node is one whose labels show GPUs.
-        """
-        nodes = self._selected & ~self._tainted or self._selected
-        for name in () if self._bound or self._requirement is None else self._peaks:
-            if nodes and not self._selected & self._index.listing(name):
-                first = list(islice(self._index.nodes(nodes), _MOST_BARE))
-                return Bare(next((one for one in first if shows_gpus(one.labels)), first[0]), name)
-        return None
+def _shortfall(placement: Placement, short: NodeBitset) -> Shortfall:
+    """The node of a set that offers most of the first resource of which the nodes offer too little."""
+    index, peaks = placement.cluster.index, iter(placement.requests.peaks.items())
+    name, peak = next(peaks)
+    while enough := short & index.offering(name, peak):
+        short, (name, peak) = enough, next(peaks)
+    most, having = index.most(name, short)
+    return Shortfall(next(index.nodes(having)), name, most)
 
-    def _shortfall(self, short: NodeBitset) -> Shortfall:
-        """The node of a set that offers most of the first resource of which the nodes offer too little."""
-        peaks = iter(self._peaks.items())
-        name, peak = next(peaks)
-        while enough := short & self._index.offering(name, peak):
-            short, (name, peak) = enough, next(peaks)
-        most, having = self._index.most(name, short)
-        return Shortfall(self._node(having), name, most)
 
-    def _first_taint(self, nodes: NodeBitset, is_in_the_way: Callable[[Taint], bool]) -> tuple[Node, Taint]:
-        """The first node of a set, and the first of its taints that is in the way."""
-        node = self._node(nodes)
-        return node, next(filter(is_in_the_way, node.taints))
+def _one_unmet(index: NodeIndex, nodes: NodeBitset, listed: Iterable[Sequence[Expression]]) -> Unmet | None:
+    """The first node of a set that fails one expression of an alternative."""
+    for alternative in listed:
+        failing = [(expression, _failing(index, expression)) for expression in alternative]
+        once = twice = 0
+        for _, failed in failing:
+            twice |= once & failed
+            once |= failed
+        if first := _first(nodes & once & ~twice):
+            unmet = next(expression for expression, failed in failing if failed & first)
+            return Unmet(next(index.nodes(first)), unmet)
+    return None
 
-    def _is_untolerated(self, taint: Taint) -> bool:
-        return taint.effect in self._effects and not self._tolerations.tolerate(taint)
 
-    def _is_lasting(self, taint: Taint) -> bool:
-        return self._is_untolerated(taint) and not is_lifecycle(taint.key)
+def _tainted(placement: Placement, nodes: NodeBitset, *, passing: bool) -> tuple[Node, Taint]:
+    """The first node of a set, and the first of its taints that nothing tolerates, and that pass or last."""
+    node, tolerations = next(placement.cluster.index.nodes(nodes)), placement.tolerations()
+    return node, next(
+        taint
+        for taint in node.taints
+        if taint.effect in placement.effects and is_lifecycle(taint.key) is passing and not tolerations.tolerate(taint)
+    )
 
-    def _one_unmet(self, nodes: NodeBitset, listed: Iterable[Alternative]) -> Unmet | None:
-        """The first node of a set that fails one expression of an alternative."""
-        for alternative in listed:
-            failing = [(expression, self._failing(expression)) for expression in alternative]
-            once = twice = 0
-            for _, failed in failing:
-                twice |= once & failed
-                once |= failed
-            if nodes & once & ~twice:
-                node = _first(nodes & once & ~twice)
-                return Unmet(self._node(node), next(expression for expression, failed in failing if failed & node))
-        return None
 
-    def _failing(self, expression: Expression) -> NodeBitset:
-        return self._index.all & ~self._index.holding(expression.key, expression.constraint)
-
-    def _node(self, nodes: NodeBitset) -> Node:
-        return next(self._index.nodes(_first(nodes)))
+def _failing(index: NodeIndex, expression: Expression) -> NodeBitset:
+    return index.all & ~index.holding(expression.key, expression.constraint)
 
 
 def _first(nodes: NodeBitset) -> NodeBitset:
@@ -357,17 +323,11 @@ def _first(nodes: NodeBitset) -> NodeBitset:
     return nodes & -nodes
 
 
-class Changed(NamedTuple):
-    """An expression of a pod that no node meets which a configuration describes, and the label that it has instead."""
+def changed(placement: Placement) -> tuple[Expression, Constraint] | None:
+    """The first expression of the pod that no node meets which a configuration describes, and the label that it has.
 
-    expression: Expression
-    constraint: Constraint
-
-
-def changed(placement: Placement) -> Changed | None:
-    """The first expression of the pod about a label that each configuration gives another value; None without one.
-
-    Only configurations with which nodes offer the resource of the pod count. MIG devices have labels of their own.
+    Each configuration with which nodes offer the resource of the pod gives the label another value. MIG devices have
+    labels of their own.
     """
     required, cluster = placement.requirement, placement.cluster
     if required is None or required.is_partial or placement.possible or cluster.refused:
@@ -376,15 +336,13 @@ def changed(placement: Placement) -> Changed | None:
         return None
     (resource,) = placement.requests.peaks
     offering = cluster.classes.configs.offering(resource)
-    if not offering:
-        return None
-    labels = _labels(offering)
+    labels = _labels(offering) if offering else {}
     if required.satisfiable(labels):
         return None
     for expression in chain.from_iterable(alternatives(placement.pod) or ()):
         constraint = labels.get(expression.key)
         if constraint is not None and not expression.constraint.agrees_with(constraint):
-            return Changed(expression, constraint)
+            return expression, constraint
     return None
 
 

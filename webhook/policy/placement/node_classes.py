@@ -239,8 +239,8 @@ class NodeClasses:
         self.shared = frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
         self.configs = PluginConfigs(plugin)
         self.mps = SharingClass(mps_labels, self.configs.label("mps"))
-        self.time_slicing = SharingClass(time_slicing_labels, self.configs.label("time-slicing"))
-        self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
+        time_slicing = SharingClass(time_slicing_labels, self.configs.label("time-slicing"))
+        self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": time_slicing}
         self.excluded: Mapping[str, tuple[str, ...]] = {
             key: tuple(sorted({labels[key] for labels in (mps_labels, time_slicing_labels) if key in labels}))
             for key in sorted({*mps_labels, *time_slicing_labels})
@@ -307,6 +307,5 @@ class NodeClasses:
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""
-        if not self.mps.excluded_by(requirement, renamed=True):
-            return True
-        return bool(self.time_slicing.labels) and not self.time_slicing.excluded_by(requirement, renamed=True)
+        classes = (nodes for nodes in self.sharing.values() if nodes is self.mps or nodes.labels)
+        return not all(nodes.excluded_by(requirement, renamed=True) for nodes in classes)

@@ -26,9 +26,6 @@ from webhook.policy.steps import ENTRIES, Steps, converted
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node
 
-SLICE = 64
-"""Nodes that are indexed at a time: their sets fit a machine word."""
-
 MOST_DIFFERENT = 100_000
 """Different labels, taints and amounts of all nodes together that are indexed. What only later nodes have is unknown.
 
@@ -56,14 +53,11 @@ def union(sets: Iterable[NodeBitset]) -> NodeBitset:
     return nodes
 
 
-_ByValue: TypeAlias = "defaultdict[Any, defaultdict[Any, NodeBitset]]"
-
-
 class NodeSets:
-    """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them.
+    """Sets of nodes by what the nodes have.
 
     `traits`: the nodes by the traits of their classes, by the parts that are incomplete, and by the labels that are
-    certain even there. `size`: the number of different labels, taints and amounts that were merged.
+    certain even there. `size`: the number of different labels, taints and amounts.
     """
 
     def __init__(self) -> None:
@@ -73,6 +67,26 @@ class NodeSets:
         self.amounts: defaultdict[str, defaultdict[int, NodeBitset]] = defaultdict(by_value)
         self.traits: defaultdict[Trait, NodeBitset] = defaultdict(int)
         self.size = 0
+
+    def add(self, node: Node, bit: NodeBitset, classes: NodeClasses) -> None:
+        """Add a node, which the bit stands for, to the sets of all that it has."""
+        sets: tuple[tuple[defaultdict[Any, defaultdict[Any, NodeBitset]], Iterable[tuple[object, object]]], ...] = (
+            (self.labels, node.labels.items()),
+            (self.labels, ((NAME_FIELD, node.name),)),
+            (self.taints, [((taint.key, taint.effect), taint.value) for taint in node.taints]),
+            (self.amounts, node.resources.items()),
+        )
+        for by_key, entries in sets:
+            for key, value in entries:
+                nodes = by_key[key]
+                self.size += value not in nodes
+                nodes[value] |= bit
+        for part in node.incomplete:
+            self.traits["incomplete", part] |= bit
+        for each in node.certain_labels if "labels" in node.incomplete else ():
+            self.traits["certain", each] |= bit
+        for trait in classes.traits(node):
+            self.traits[trait] |= bit
 
     def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
         """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
@@ -91,46 +105,6 @@ class NodeSets:
             if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
         }
         return cut(node, labels, taints, resources, decisive)
-
-    def merge(self, other: NodeSets, first: int) -> None:
-        """Add the sets of a slice whose first node has this bit."""
-        sets: tuple[tuple[_ByValue, _ByValue], ...] = (
-            (self.labels, other.labels),
-            (self.taints, other.taints),
-            (self.amounts, other.amounts),
-        )
-        for own, others in sets:
-            for key, values in others.items():
-                own_values = own[key]
-                self.size -= len(own_values)
-                for value, nodes in values.items():
-                    own_values[value] |= nodes << first
-                self.size += len(own_values)
-        for trait, nodes in other.traits.items():
-            self.traits[trait] |= nodes << first
-
-
-def _sets_of(nodes: Sequence[Node], classes: NodeClasses) -> NodeSets:
-    """The sets of a slice of nodes."""
-    sets = NodeSets()
-    bit = 1
-    for node in nodes:
-        for key, value in node.labels.items():
-            sets.labels[key][value] |= bit
-        sets.labels[NAME_FIELD][node.name] |= bit
-        for taint in node.taints:
-            sets.taints[taint.key, taint.effect][taint.value] |= bit
-        for resource, amount in node.resources.items():
-            sets.amounts[resource][amount] |= bit
-        for part in node.incomplete:
-            sets.traits["incomplete", part] |= bit
-        if "labels" in node.incomplete:
-            for each in node.certain_labels:
-                sets.traits["certain", each] |= bit
-        for trait in classes.traits(node):
-            sets.traits[trait] |= bit
-        bit <<= 1
-    return sets
 
 
 Counts: TypeAlias = list[NodeBitset]
@@ -151,25 +125,60 @@ def _count(counts: Counts, nodes: NodeBitset) -> None:
         counts.append(nodes)
 
 
-class _Taints(NamedTuple):
-    """The nodes with taints of one key and effect, by the taint's value, and by how many of them they have.
+_Numbers: TypeAlias = tuple[Sequence[int], Sequence[NodeBitset]]
+"""Numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
 
-    The API server allows a node one of them.
-    """
+_NO_NUMBERS: _Numbers = ((), (0,))
+
+
+def _at_or_above(sets: Collection[tuple[int, NodeBitset]]) -> Steps[_Numbers]:
+    if not sets:
+        return _NO_NUMBERS
+    numbers, from_here_on = [], [0]
+    for at, (number, nodes) in enumerate(sorted(sets, reverse=True), 1):
+        numbers.append(number)
+        from_here_on.append(from_here_on[-1] | nodes)
+        if at % ENTRIES == 0:
+            yield
+    return numbers[::-1], from_here_on[::-1]
+
+
+class _Values(NamedTuple):
+    """The nodes with one label, or with taints of one key and effect: by its value, and by its value as a number."""
 
     by_value: Mapping[str, NodeBitset]
-    counts: Counts
+    present: NodeBitset
+    numbers: _Numbers
+
+
+_NO_VALUES = _Values({}, 0, _NO_NUMBERS)
+
+
+def _values(by_value: Mapping[str, NodeBitset]) -> Steps[_Values]:
+    present, numbers = 0, []
+    for at, (value, nodes) in enumerate(by_value.items(), 1):
+        present = present | nodes if present else nodes  # a label with one value has one set
+        number = integer(value)
+        if number is not None:
+            numbers.append((number, nodes))
+        if at % ENTRIES == 0:
+            yield
+    return _Values(by_value, present, (yield from _at_or_above(numbers)))
 
 
 class TaintIndex(NamedTuple):
-    """The taints of known nodes. `counts`: how many a node has, by effect, and by whether they show a passing state."""
+    """The taints of known nodes. `counts`: how many a node has, by effect, and by whether they show a passing state.
 
-    by_key: Mapping[KeyAndEffect, _Taints]
+    The API server allows a node one taint of a key and an effect. A node of a file with several counts as tolerated
+    with each of them.
+    """
+
+    by_key: Mapping[KeyAndEffect, _Values]
     counts: Mapping[tuple[str, bool], Counts]
 
     def having(self, key: KeyAndEffect) -> NodeBitset:
         """The nodes with a taint of this key and effect, which some node has."""
-        return self.by_key[key].counts[0]
+        return self.by_key[key].present
 
     def untolerated(
         self, tolerations: Tolerations, effects: frozenset[str], *, passing: bool
@@ -183,90 +192,32 @@ class TaintIndex(NamedTuple):
             there = self.counts.get((effect, passing))
             if there is None or tolerations.tolerate_every("", effect):
                 continue
-            tolerated = self._tolerated(tolerations, effect, passing=passing)
+            tolerated: Counts = []
+            for key in tolerations.keys(effect):
+                taint = self.by_key.get((key, effect))
+                if taint is None or is_lifecycle(key) is not passing:
+                    continue
+                if tolerations.tolerate_every(key, effect):
+                    _count(tolerated, taint.present)
+                else:
+                    values = tolerations.values(key, effect)
+                    _count(tolerated, union(taint.by_value[value] for value in values if value in taint.by_value))
             once = union(more & ~most for more, most in zip_longest(there, tolerated, fillvalue=0))
             twice = union(more & ~most for more, most in zip_longest(there[1:], tolerated, fillvalue=0))
             several |= twice | some & once
             some |= once
         return some, some & ~several
 
-    def _tolerated(self, tolerations: Tolerations, effect: str, *, passing: bool) -> Counts:
-        counts: Counts = []
-        for key in tolerations.keys(effect):
-            taints = self.by_key.get((key, effect))
-            if taints is None or is_lifecycle(key) is not passing:
-                continue
-            if tolerations.tolerate_every(key, effect):
-                tolerated = taints.counts
-            else:  # a node with several of the values is in several sets
-                values = tolerations.values(key, effect)
-                tolerated = [taints.by_value[value] for value in values if value in taints.by_value]
-            for nodes in tolerated:
-                _count(counts, nodes)
-        return counts
-
-
-def _taints(by_value: Mapping[str, NodeBitset]) -> Steps[_Taints]:
-    counts: Counts = []
-    for at, nodes in enumerate(by_value.values(), 1):
-        _count(counts, nodes)
-        if at % ENTRIES == 0:
-            yield
-    return _Taints(by_value, counts)
-
 
 def _taint_index(sets: Mapping[KeyAndEffect, Mapping[str, NodeBitset]]) -> Steps[TaintIndex]:
     """Index sets of nodes by key and effect, and by value, of their taints. In steps."""
-    by_key = yield from converted(sets, _taints)
+    by_key = yield from converted(sets, _values)
     counts: dict[tuple[str, bool], Counts] = {}
     for at, ((key, effect), taints) in enumerate(by_key.items(), 1):
-        own = counts.setdefault((effect, is_lifecycle(key)), [])
-        for nodes in taints.counts:
-            _count(own, nodes)
+        _count(counts.setdefault((effect, is_lifecycle(key)), []), taints.present)
         if at % ENTRIES == 0:
             yield
     return TaintIndex(by_key, counts)
-
-
-_Amounts: TypeAlias = tuple[Sequence[int], Sequence[NodeBitset]]
-"""Numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
-
-_NO_AMOUNTS: _Amounts = ((), (0,))
-
-
-def _at_or_above(sets: Collection[tuple[int, NodeBitset]]) -> Steps[_Amounts]:
-    if not sets:
-        return _NO_AMOUNTS
-    numbers, from_here_on = [], [0]
-    for at, (number, nodes) in enumerate(sorted(sets, reverse=True), 1):
-        numbers.append(number)
-        from_here_on.append(from_here_on[-1] | nodes)
-        if at % ENTRIES == 0:
-            yield
-    return numbers[::-1], from_here_on[::-1]
-
-
-class _Label(NamedTuple):
-    """The nodes that carry one label, by its value, and by its value as a number."""
-
-    by_value: Mapping[str, NodeBitset]
-    present: NodeBitset
-    amounts: _Amounts
-
-
-_NO_LABEL = _Label({}, 0, _NO_AMOUNTS)
-
-
-def _label(by_value: Mapping[str, NodeBitset]) -> Steps[_Label]:
-    present, numbers = 0, []
-    for at, (value, nodes) in enumerate(by_value.items(), 1):
-        present = present | nodes if present else nodes  # a label with one value has one set
-        number = integer(value)
-        if number is not None:
-            numbers.append((number, nodes))
-        if at % ENTRIES == 0:
-            yield
-    return _Label(by_value, present, (yield from _at_or_above(numbers)))
 
 
 class NodeIndex:
@@ -285,30 +236,33 @@ class NodeIndex:
         nodes: Sequence[Node],
         groups: int,
         sets: NodeSets,
-        labels: Mapping[str, _Label],
+        labels: Mapping[str, _Values],
         taints: TaintIndex,
-        amounts: Mapping[str, _Amounts],
+        amounts: Mapping[str, _Numbers],
     ) -> None:
         self._nodes = nodes
         self.all: NodeBitset = (1 << len(nodes)) - 1
-        traits = self._traits = sets.traits
+        self._traits = sets.traits
         self._labels = labels
         self._amounts = amounts
-        self._unlisted_labels = traits.get(("incomplete", "labels"), 0)
-        self._unlisted_resources = traits.get(("incomplete", "resources"), 0)
+        self._unlisted_labels = self._having("incomplete", "labels")
+        self._unlisted_resources = self._having("incomplete", "resources")
         self.taints = taints
-        beside_labels = self._unlisted_resources | traits.get(("incomplete", "taints"), 0)
+        beside_labels = self._unlisted_resources | self._having("incomplete", "taints")
         self.incomplete: NodeBitset = self._unlisted_labels | beside_labels
         self.offered = frozenset(sets.amounts)
-        self.unlabelled = traits.get(("unlabelled",), 0)
+        self.unlabelled = self._having("unlabelled")
         """The nodes that share cards by their configuration, and have no label that shows it."""
-        self.undiscovered = traits.get(("undiscovered",), 0)
+        self.undiscovered = self._having("undiscovered")
         if self.undiscovered:  # except declared groups, which are the last nodes, and nodes with all labels of a group
             first = len(nodes) - groups
             described = (self.selected(Requirement(group.labels, None)) for group in nodes[first:] if group.labels)
             others = union(described) & ~self._unlisted_labels  # they only may have the labels of a group
             self.undiscovered &= ((1 << first) - 1) & ~others
-        self.unknown = self.undiscovered | (beside_labels | traits.get(("undecided",), 0)) & ~traits.get(("mps",), 0)
+        self.unknown = self.undiscovered | (beside_labels | self._having("undecided")) & ~self._having("mps")
+
+    def _having(self, *trait: Any) -> NodeBitset:
+        return self._traits.get(trait, 0)
 
     def sharing(self, strategy: SharingStrategy, resource: str) -> NodeBitset:
         """The nodes that share this resource through the strategy, or could: any node, without labels of MPS nodes.
@@ -317,15 +271,15 @@ class NodeIndex:
         """
         nodes = self._sharing(strategy, resource) | self.unknown
         if strategy == "mps":
-            return nodes | self._traits.get(("any",), 0)
+            return nodes | self._having("any")
         return nodes and nodes & ~self._sharing("mps", resource)
 
     def _sharing(self, strategy: SharingStrategy, resource: str) -> NodeBitset:
-        return self._traits.get((strategy,), 0) | self._traits.get(("shares", strategy, resource), 0)
+        return self._having(strategy) | self._having("shares", strategy, resource)
 
     def accepting(self, strategy: SharingStrategy, resource: str, *, several: bool) -> NodeBitset:
         """The nodes whose device plugin shares this resource so, and is known to accept several replicas, or one."""
-        return self._traits.get(("accepting", strategy, resource, several), 0)
+        return self._having("accepting", strategy, resource, several)
 
     def configured_replicas(self, resource: str) -> list[tuple[int, NodeBitset]]:
         """The replicas per card by the plugin's configuration, the highest number first, and the nodes that have it."""
@@ -341,7 +295,7 @@ class NodeIndex:
 
         The kubelet then reports 0 of each of its resources (kubernetes/kubernetes pkg/kubelet/cm/devicemanager).
         """
-        return self._traits.get(("unready", resource), 0)
+        return self._having("unready", resource)
 
     def offers(self, resource: str) -> bool:
         """Whether a node offers a resource, or may do so again.
@@ -353,7 +307,7 @@ class NodeIndex:
 
     def listing(self, resource: str) -> NodeBitset:
         """The nodes that name this resource, in any amount, or may do so."""
-        return self._amounts.get(resource, _NO_AMOUNTS)[1][0] | self._unlisted_resources
+        return self._amounts.get(resource, _NO_NUMBERS)[1][0] | self._unlisted_resources
 
     def nodes(self, chosen: NodeBitset) -> Iterator[Node]:
         """The nodes of a set, in their order."""
@@ -365,7 +319,7 @@ class NodeIndex:
 
     def by_value(self, key: str, chosen: NodeBitset) -> Iterator[tuple[str, NodeBitset]]:
         """The nodes of a set by the value of a label; those without the label have an empty value."""
-        label = self._labels.get(key, _NO_LABEL)
+        label = self._labels.get(key, _NO_VALUES)
         for value, nodes in label.by_value.items():
             if nodes & chosen:
                 yield value, nodes & chosen
@@ -373,18 +327,18 @@ class NodeIndex:
             yield "", chosen & ~label.present
 
     def named(self, name: str) -> NodeBitset:
-        return self._labels.get(NAME_FIELD, _NO_LABEL).by_value.get(name, 0)
+        return self._labels.get(NAME_FIELD, _NO_VALUES).by_value.get(name, 0)
 
     def offering(self, resource: str, billionths: int) -> NodeBitset:
         """The nodes that offer at least this amount of a resource, which is above 0, or may do so."""
-        amounts, at_least = self._amounts.get(resource, _NO_AMOUNTS)
+        amounts, at_least = self._amounts.get(resource, _NO_NUMBERS)
         return at_least[bisect_left(amounts, -(-billionths // NANO))] | self._unlisted_resources & ~at_least[0]
 
     def selected(self, requirement: Requirement) -> NodeBitset:
         """The nodes whose labels and name satisfy a requirement."""
         chosen = self.all
         for key, value in requirement.selector.items():
-            label = self._labels.get(key, _NO_LABEL)
+            label = self._labels.get(key, _NO_VALUES)
             chosen &= label.by_value.get(value, 0) | self._unlisted(key) & ~label.present
             if not chosen:
                 return 0
@@ -402,7 +356,7 @@ class NodeIndex:
 
     def holding(self, key: str, constraint: Constraint) -> NodeBitset:
         """The nodes whose label, or field, satisfies a constraint."""
-        label = self._labels.get(key, _NO_LABEL)
+        label = self._labels.get(key, _NO_VALUES)
         nodes = self.all
         if constraint.values is not None:
             nodes = union(label.by_value.get(value, 0) for value in constraint.values)
@@ -413,14 +367,14 @@ class NodeIndex:
         if not constraint.present:
             nodes &= ~label.present
         if constraint.above > -inf or constraint.below < inf:
-            numbers, at_least = label.amounts
+            numbers, at_least = label.numbers
             nodes &= at_least[bisect_right(numbers, constraint.above)]
             nodes &= ~at_least[bisect_left(numbers, constraint.below)]
         return nodes | self._unlisted(key) & ~label.present
 
     def _unlisted(self, key: str) -> NodeBitset:
         """The nodes that may have a label which is not listed."""
-        return self._unlisted_labels and self._unlisted_labels & ~self._traits.get(("certain", label_kind(key)), 0)
+        return self._unlisted_labels and self._unlisted_labels & ~self._having("certain", label_kind(key))
 
     def most(self, resource: str, among: NodeBitset) -> tuple[int, NodeBitset]:
         """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.
@@ -432,39 +386,29 @@ class NodeIndex:
         return amounts[beyond - 1], at_least[beyond - 1] & among
 
 
-def _slices(nodes: Iterable[Node]) -> Iterator[list[Node]]:
-    slice_: list[Node] = []
-    entries = 0
-    for node in nodes:
-        more = _entries(node)
-        if slice_ and (len(slice_) == SLICE or entries + more > ENTRIES):
-            yield slice_
-            slice_, entries = [], 0
-        slice_.append(node)
-        entries += more
-    if slice_:
-        yield slice_
-
-
-def _entries(node: Node) -> int:
-    return len(node.labels) + len(node.taints) + len(node.resources)
+_OF_A_NODE = 14
+"""Entries that a node counts for besides its own, for the time that its class takes."""
 
 
 def indexing(
-    known: Sequence[Node], classes: NodeClasses, groups: Sequence[Node] = (), decisive: Decisive = ALWAYS
+    nodes: Sequence[Node], classes: NodeClasses, groups: Sequence[Node] = (), decisive: Decisive = ALWAYS
 ) -> Steps[NodeIndex]:
     """Index known nodes and declared groups in steps."""
-    nodes = (*known, *groups)
+    nodes = (*nodes, *groups)
     sets = NodeSets()
     indexed: list[Node] = []
     most = max(MOST_DIFFERENT, MOST_PER_NODE * len(nodes))
-    for slice_ in _slices(nodes):
-        if sets.size + sum(map(_entries, slice_)) > most:
-            slice_ = [sets.known_of(node, classes.gpus, decisive) for node in slice_]
-        sets.merge(_sets_of(slice_, classes), len(indexed))
-        indexed += slice_
-        yield
-    labels = yield from converted(sets.labels, _label)
+    since = 0
+    for node in nodes:
+        entries = len(node.labels) + len(node.taints) + len(node.resources)
+        since += entries + _OF_A_NODE
+        if since > ENTRIES:
+            since = 0
+            yield
+        known = node if sets.size + entries <= most else sets.known_of(node, classes.gpus, decisive)
+        sets.add(known, 1 << len(indexed), classes)
+        indexed.append(known)
+    labels = yield from converted(sets.labels, _values)
     taints = yield from _taint_index(sets.taints)
     amounts = yield from converted(sets.amounts, lambda by_amount: _at_or_above(by_amount.items()))
     return NodeIndex(indexed, len(groups), sets, labels, taints, amounts)

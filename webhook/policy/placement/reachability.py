@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
-from webhook.policy.placement.node_classes import SHARING, STRATEGY, NodeClasses, SharingClass, SharingStrategy
+from webhook.policy.placement.node_classes import SHARING, STRATEGY, NodeClasses, SharingStrategy
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex, indexing
 from webhook.policy.placement.selector import Constraint, Expression, Requirement, requirement
 from webhook.policy.placement.taints import Tolerations, is_lifecycle, tolerations_of
@@ -30,7 +31,8 @@ class ClusterNodes:
     """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
 
     `decide`: the nodes of the index that could take a pod show how it may share a card, even if others are not known.
-    `are_shown`: objects show how nodes share their cards. `refused`: the configurations that the plugin refuses.
+    `are_shown`: objects show how nodes share their cards. `strategies`: how those may share of which nothing is known;
+    None: in any way. `refused`: the configurations that the plugin refuses.
     `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
     that a DeviceClass serves (KEP-5004), on nodes that are not in the index. `taint_keys`: those of all taints and of
     configured tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
@@ -44,7 +46,7 @@ class ClusterNodes:
         self.index = index
         self.known = facts.nodes is not None or settings.placement.groups_are_complete
         self.decide = self.known or bool(shown.nodes)
-        self._strategies = shown.strategies
+        self.strategies = shown.strategies
         self.refused = shown.refused
         self.are_shown = shown.strategies is not None or any(
             index.sharing(strategy, resource.name) & ~index.unknown
@@ -67,16 +69,6 @@ class ClusterNodes:
             classes, labels_suffice=self.known and not index.unlabelled, all_discovered=not index.undiscovered
         )
         self.admitted_to_whole_cards = index.selected(self.whole_cards.requirement())
-
-    def may_share(self, strategy: SharingStrategy) -> bool:
-        """Whether nodes of which nothing is known may share their cards in this way."""
-        return self._strategies is None or strategy in self._strategies
-
-    def shares_otherwise(self, strategy: SharingStrategy, resource: str, nodes: NodeBitset) -> bool:
-        """Whether one of these nodes, which objects show, shares a resource, and nothing shown does in this way."""
-        other: SharingStrategy = "time-slicing" if strategy == "mps" else "mps"
-        is_shown = self._strategies is not None and strategy in self._strategies
-        return not is_shown and bool(nodes & self.index.sharing(other, resource) & ~self.index.unknown)
 
     def selected_by(self, selector: Mapping[str, str]) -> NodeBitset:
         """The nodes that a node selector alone selects."""
@@ -154,20 +146,6 @@ class Placement:
     namespace adds to a pod that is yet to be made.
     """
 
-    __slots__ = (
-        "_lands",
-        "_nodes",
-        "_offer",
-        "_selected",
-        "_tolerations",
-        "class_selector",
-        "cluster",
-        "configured",
-        "pod",
-        "requests",
-        "requirement",
-    )
-
     def __init__(
         self,
         pod: Pod,
@@ -183,11 +161,7 @@ class Placement:
         self.configured = configured
         self.class_selector = class_selector
         self.requirement = requirement(pod, namespace_selector)
-        self._offer: tuple[NodeBitset, NodeBitset] | None = None
         self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
-        self._selected: NodeBitset | None = None
-        self._nodes: tuple[NodeBitset, NodeBitset] | None = None
-        self._tolerations: Sequence[dict[str, str]] | None = None
 
     def lands(self, resource: Resource, strategy: SharingStrategy = "mps") -> Reachability:
         """Whether the pod could land on a node with a strategy for this resource."""
@@ -199,52 +173,50 @@ class Placement:
         return decided
 
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
-        sharing = self.sharing(strategy, resource) if self.cluster.index.all else 0
-        cluster = self.cluster
+        cluster, index, required = self.cluster, self.cluster.index, self.requirement
+        sharing = self.sharing(strategy, resource) if index.all else 0
         is_dynamic = resource.name in cluster.dynamic
+        # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
+        is_partial = required is not None and required.is_partial
         if cluster.decide:
-            certain = sharing & ~cluster.index.unknown
-            others = self._of_class() & ~certain
+            others = self._of_class() & ~(sharing & ~index.unknown)
             if sharing:
                 is_open = others or is_dynamic or not cluster.known
                 return Reachability.UNKNOWN if is_open else Reachability.YES
-            # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
-            is_partial = self.requirement is not None and self.requirement.is_partial
-            # Nodes that objects merely show prove no absence, but how the cluster shares cards instead.
-            excludes = cluster.known or cluster.shares_otherwise(strategy, resource.name, others)
+            excludes = cluster.known
+            if strategy not in (cluster.strategies or ()):
+                # Nodes that objects merely show prove no absence, but that the cluster shares cards in the other way.
+                other: SharingStrategy = "time-slicing" if strategy == "mps" else "mps"
+                excludes = excludes or bool(others & index.sharing(other, resource.name) & ~index.unknown)
             if others and not is_partial and excludes:
                 return Reachability.NO
-        by_labels = self._by_labels(cluster.classes.sharing[strategy], resource)
-        if by_labels is Reachability.NO and sharing:
-            return Reachability.UNKNOWN  # a declared group of nodes
-        if by_labels is Reachability.UNKNOWN and cluster.known and is_dynamic and not is_partial:
+        nodes = cluster.classes.sharing[strategy]
+        if (strategy == "time-slicing" and not nodes.labels) or (
+            required is not None and nodes.excluded_by(required, renamed=resource.renamed)
+        ):
+            return Reachability.UNKNOWN if sharing else Reachability.NO  # a declared group of nodes may share it
+        if required is not None and nodes.required_by(required):
+            return Reachability.YES
+        if cluster.known and is_dynamic and not is_partial:
             return Reachability.NO  # a node of the DeviceClass takes the pod, which need not land on one that shares
-        if by_labels is Reachability.UNKNOWN and not sharing and not cluster.may_share(strategy):
-            return Reachability.NO
-        return by_labels
-
-    def _by_labels(self, sharing: SharingClass, resource: Resource) -> Reachability:
-        if sharing is self.cluster.classes.time_slicing and not sharing.labels:
-            return Reachability.NO
-        if self.requirement is None:
-            return Reachability.UNKNOWN
-        if sharing.excluded_by(self.requirement, renamed=resource.renamed):
-            return Reachability.NO
-        return Reachability.YES if sharing.required_by(self.requirement) else Reachability.UNKNOWN
+        is_unlikely = cluster.strategies is not None and strategy not in cluster.strategies
+        return Reachability.NO if is_unlikely and not sharing else Reachability.UNKNOWN
 
     def sharing(self, strategy: SharingStrategy, resource: Resource) -> NodeBitset:
         """The known nodes and declared groups that could take the pod and share this resource."""
         members = self.cluster.index.sharing(strategy, resource.name)
         return members and members & self._of_class()
 
-    @property
+    @cached_property
     def possible(self) -> NodeBitset:
         """The known nodes and declared groups that could take the pod, now or after a passing state of theirs.
 
         A cordoned node is one, and so is one whose device plugin restarts: its amount is unknown. Limits depend on
         these alone, so that a passing state neither lifts a limit nor imposes one.
         """
-        return self._able()[1]
+        offering = self.cluster.index.all and self.offering[1]
+        nodes = offering and offering & self.selected
+        return nodes and nodes & ~self.kept_off[0]
 
     def _of_class(self) -> NodeBitset:
         """The possible nodes that the pod's RuntimeClass selects.
@@ -256,19 +228,11 @@ class Placement:
         selected = possible & self.cluster.selected_by(self.class_selector) if self.class_selector else 0
         return selected or possible
 
-    @property
+    @cached_property
     def candidates(self) -> NodeBitset:
         """The known nodes and declared groups that can take the pod now: they offer all GPUs that it asks for."""
-        return self._able()[0]
-
-    def _able(self) -> tuple[NodeBitset, NodeBitset]:
-        """The candidates, and the possible nodes. `nodeName` binds without the scheduler."""
-        if self._nodes is None:
-            now, later = self.offering if self.cluster.index.all else (0, 0)
-            nodes = later and later & self.selected
-            lasting, _, passing = self.kept_off() if nodes else (0, 0, 0)
-            self._nodes = now & nodes & ~(lasting | passing), nodes & ~lasting
-        return self._nodes
+        nodes = self.possible and self.possible & self.offering[0]
+        return nodes and nodes & ~self.kept_off[2]
 
     @property
     def beside(self) -> Mapping[str, int]:
@@ -281,19 +245,18 @@ class Placement:
         others = {name for name in names - self.cluster.dynamic if name not in gpus and name in index.offered}
         return GpuRequests(self.pod, lambda name: Resource(name) if name in others else None).peaks if others else {}
 
-    @property
+    @cached_property
     def offering(self) -> tuple[NodeBitset, NodeBitset]:
         """The nodes that offer all GPUs that the pod asks for, and those together with the ones that are not ready."""
-        if self._offer is None:
-            index, requests = self.cluster.index, self.requests
-            now = later = index.all
-            for name, peak in requests.peaks.items():
-                offering = index.offering(name, peak)
-                now &= offering
-                later &= offering | index.unready(name)
-            self._offer = now, later
-        return self._offer
+        index = self.cluster.index
+        now = later = index.all
+        for name, peak in self.requests.peaks.items():
+            offering = index.offering(name, peak)
+            now &= offering
+            later &= offering | index.unready(name)
+        return now, later
 
+    @cached_property
     def kept_off(self) -> tuple[NodeBitset, NodeBitset, NodeBitset]:
         """The nodes with taints that nothing tolerates: any that last, exactly one that lasts, and any that pass."""
         taints, tolerations, effects = self.cluster.index.taints, self.tolerations(), self.effects
@@ -301,16 +264,12 @@ class Placement:
         passing, _ = taints.untolerated(tolerations, effects, passing=True)
         return lasting, once, passing
 
-    @property
+    @cached_property
     def selected(self) -> NodeBitset:
-        """The nodes that satisfy the pod's selectors, whatever their taints."""
-        if self._selected is None:
-            bound, index = self.pod.text("nodeName"), self.cluster.index
-            nodes = index.named(bound) if bound else index.all
-            if self.requirement is not None:
-                nodes &= index.selected(self.requirement)
-            self._selected = nodes
-        return self._selected
+        """The nodes that satisfy the pod's selectors, whatever their taints. `nodeName` binds without the scheduler."""
+        bound, index = self.pod.text("nodeName"), self.cluster.index
+        nodes = index.named(bound) if bound else index.all
+        return nodes if self.requirement is None else nodes & index.selected(self.requirement)
 
     @property
     def effects(self) -> frozenset[str]:
@@ -323,20 +282,18 @@ class Placement:
         tolerations.add(self.injected_tolerations, ())
         return tolerations
 
-    @property
+    @cached_property
     def injected_tolerations(self) -> Sequence[dict[str, str]]:
         """The configured tolerations, and those for taints of nodes that could take the pod if it tolerated them."""
-        if self._tolerations is None:
-            configured = self._tolerations = self.configured or ()
-            if self.cluster.tolerable and self.requests.positive and self.configured is not None:
-                nodes, taints = self.selected & self.offering[1], self.cluster.index.taints
-                admitting = [
-                    {"key": key, "operator": "Exists", "effect": effect}
-                    for key, effect in self.cluster.tolerable
-                    if nodes & taints.having((key, effect))
-                ]
-                self._tolerations = [*configured, *(raw for raw in admitting if raw not in configured)]
-        return self._tolerations
+        if self.configured is None or not self.cluster.tolerable or not self.requests.positive:
+            return self.configured or ()
+        nodes, taints = self.selected & self.offering[1], self.cluster.index.taints
+        admitting = [
+            {"key": key, "operator": "Exists", "effect": effect}
+            for key, effect in self.cluster.tolerable
+            if nodes & taints.having((key, effect))
+        ]
+        return [*self.configured, *(raw for raw in admitting if raw not in self.configured)]
 
     def other_candidate(self, resource: Resource) -> bool:
         """Whether a known node or declared group without MPS could take the pod, or a node of a DeviceClass."""

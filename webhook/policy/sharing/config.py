@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import RENAMED
@@ -126,10 +126,6 @@ def _require_one_of(field: Held, *known: str) -> None:
             raise RefusedError(path, problem, f"write {known[0]}, or another one of these")
 
 
-Check: TypeAlias = Callable[[Any, Path], None]
-"""Raises RefusedError for a value at a path."""
-
-
 class Struct(NamedTuple):
     """The fields of a mapping, or of each element of a list."""
 
@@ -144,12 +140,12 @@ class Struct(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field: the check of its value, or the fields of the struct that it holds.
+    """A field: the check of its value, which raises RefusedError, or the fields of the struct that it holds.
 
     The value of one without a check, or with a struct whose fields have none, is not judged.
     """
 
-    check: Check | None = None
+    check: Callable[[Any, Path], None] | None = None
     struct: Struct | None = None
     since: int = FIRST
 

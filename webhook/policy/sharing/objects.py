@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from webhook.policy.placement.node_classes import CONFIG_LABEL
 from webhook.policy.verdict import Path, Violation
 from webhook.policy.workloads.paths import at
 
@@ -21,26 +20,16 @@ API_VERSION: Final = f"{KIND[0]}/v1"
 _HEADER: Final = frozenset(("apiVersion", "kind", "metadata"))
 
 
-class ConfigText(NamedTuple):
-    """A text of a ConfigMap that is a configuration: where it is, and the value of its document, of any type.
-
-    `unread` says why the text is not read; its value is None then.
-    """
-
-    path: Path
-    value: object
-    unread: Violation | None = None
-
-
 class SharingConfig(NamedTuple):
     """A configuration of the device plugin: the value of its document. `version`: that of the plugin, if known.
 
-    `unread` says why its text is not read; the value is None then.
+    `unread` says why its text is not read; the value is None then. `path` leads to the text in a ConfigMap.
     """
 
     value: object
-    version: str | None
+    version: str | None = None
     unread: Violation | None = None
+    path: Path = ()
 
 
 def as_object(value: Mapping[str, Any], namespace: str = "", name: str = "", kind: str = KIND[1]) -> dict[str, Any]:
@@ -99,7 +88,7 @@ TEXTS: Final = (_PLUGIN.texts, _OPERATOR.texts)
 """The keys of configurations. Users of one chart write that of the other."""
 
 
-class Section(NamedTuple):
+class ConfigSection(NamedTuple):
     """What the values of a chart, or a ClusterPolicy, say about configurations."""
 
     path: Path
@@ -142,7 +131,7 @@ class ConfigNames(NamedTuple):
     known: Collection[str] | None
 
 
-def sections(value: Mapping[str, Any], group: str, kind: str) -> Iterator[Section]:
+def sections(value: Mapping[str, Any], group: str, kind: str) -> Iterator[ConfigSection]:
     """The sections of a ClusterPolicy, or those of values that may be sections of the plugin."""
     if kind == "Node":
         return
@@ -152,10 +141,10 @@ def sections(value: Mapping[str, Any], group: str, kind: str) -> Iterator[Sectio
             path = (*chart, *shape.path)
             section = at(value, path)
             if isinstance(section, dict):
-                yield Section(path, section, shape)
+                yield ConfigSection(path, section, shape)
 
 
-def values_with(kept: Iterable[Section]) -> dict[str, Any]:
+def values_with(kept: Iterable[ConfigSection]) -> dict[str, Any]:
     """Values that hold these sections alone."""
     values: dict[str, Any] = {}
     for section in kept:
@@ -164,25 +153,6 @@ def values_with(kept: Iterable[Section]) -> dict[str, Any]:
             holder = holder.setdefault(str(step), {})
         holder[str(section.path[-1])] = section.value
     return values
-
-
-def named_configs(
-    value: Mapping[str, Any], group: str, kind: str
-) -> Iterator[tuple[Path, str, Collection[str] | None]]:
-    """The names of configurations in an object of a kind that names some, each with its path.
-
-    With it come the names that exist; None if they are unknown. An empty name stands for none.
-    """
-    named: list[tuple[Path, object, Collection[str] | None]] = [
-        ((*section.path, "default"), section.value.get("default"), section.names)
-        for section in sections(value, group, kind)
-    ]
-    if kind == "Node":
-        label = ("metadata", "labels", CONFIG_LABEL)
-        named.append((label, at(value, label), None))
-    for path, name, names in named:
-        if isinstance(name, str) and name:
-            yield path, name, names
 
 
 NO_CONFIG: Final = ""
