@@ -14,7 +14,7 @@ from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evalu
 from webhook.dryrun.first_pass import may_configure_plugin
 from webhook.dryrun.inputs import MOST, Found, Inputs, answered, batches, entries
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.manifests import Manifest, Reason, Source, objects
+from webhook.manifests import Manifest, Source, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import message, printable
 from webhook.policy.verdict import DECISIONS, Decision
@@ -33,7 +33,7 @@ def results(
 
         workers = ordered(check, jobs)
     with workers as answers:
-        found = answers(batches(_with_chart_values(given), 1 if jobs == 1 else MOST))
+        found = answers(batches(given, 1 if jobs == 1 else MOST))
         yield _finished(evaluator, listed(entries(inputs, found)))
 
 
@@ -47,17 +47,6 @@ def _finished(evaluator: OfflineEvaluator, found: Iterable[Entry]) -> Iterator[E
             allowed = evaluator.snapshot.settings.suppress.comments
             entry = _without_ignored(entry, allowed=allowed) if entry.comments else entry
         yield entry
-
-
-def _with_chart_values(given: Iterable[Found]) -> Iterator[Found]:
-    """Yield inputs, with the values beside a Chart.yaml that hold a configuration of the device plugin."""
-    for one in given:
-        if isinstance(one, Unread) and one.reason == Reason.CHART:
-            from webhook.dryrun.configurations import read_values  # few inputs have some
-
-            yield read_values(one)
-        else:
-            yield one
 
 
 def _checked(evaluator: OfflineEvaluator, namespace: str, source: Source) -> Iterator[Entry]:

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeGuard
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.dryrun.first_pass import chart_values, may_configure_plugin
-from webhook.manifests import Document, Manifest, Reason, Source, documents
+from webhook.manifests import Document, Manifest, Reason
 from webhook.manifests.embedded import LARGEST, embedded
 from webhook.manifests.recognition import UnrenderedTemplate
 from webhook.policy.sharing.fields import (
@@ -39,15 +38,6 @@ def claim(file: str, document: Document) -> list[Manifest | Diagnostic | Unread]
         return []
     found = list(_of_values(Values("", Manifest(file, document, (), value)), "", ""))
     return [*found, Reason.CHART.skips(file)] if found else []
-
-
-def read_values(unread: Unread) -> Source | Unread:
-    """Return the values beside a Chart.yaml if they hold a configuration; otherwise the file stays unread."""
-    values = chart_values(unread)
-    if values is None or not may_configure_plugin(values.data):
-        return unread
-    found = next(documents(values.file, values.data), None)
-    return values if isinstance(found, Document) and claim(values.file, found) else unread
 
 
 def configurations(manifest: Manifest) -> Iterator[Manifest | Diagnostic]:
@@ -82,20 +72,16 @@ def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest |
     held, own = values.manifest, list[Section]()
     configured: list[Manifest | Diagnostic] = []
     for section in sections(values.values, *VALUES):
-        found = [one for path in section.texts() for one in _of_text(held, path, namespace, name)]
+        found: list[Manifest | Diagnostic] = []
+        for path in section.texts():
+            if isinstance(text := held.at(path), str) and _may_be_configuration(text):
+                found += _of_read(held, path, embedded(held, path), is_configuration, namespace, name)
         configured += found
         if section.is_of(values.chart, bool(found)):
             own.append(section)
     if own:
         yield Manifest(held.file, held.within, held.path, as_object(values_with(own), namespace, name, VALUES[1]))
     yield from configured
-
-
-def _of_text(manifest: Manifest, path: Path, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
-    """Yield the configuration that a text of values is, or why it cannot be read."""
-    text = manifest.at(path)
-    if isinstance(text, str) and _may_be_configuration(text):
-        yield from _of_read(manifest, path, embedded(manifest, path), is_configuration, namespace, name)
 
 
 def _of_read(

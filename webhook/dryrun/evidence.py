@@ -22,7 +22,7 @@ from webhook.cluster.plugin_config import PluginConfigError, parse
 from webhook.cluster.stack import program
 from webhook.dryrun.configurations import Values, at, claim, values_of
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
-from webhook.dryrun.first_pass import MOST_BYTES, FirstPass, kinds, may_configure_plugin
+from webhook.dryrun.first_pass import MOST_BYTES, FirstPass
 from webhook.manifests import Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
 from webhook.policy.messages import printable
@@ -84,11 +84,6 @@ class PluginEvidence:
         self._refused: Refused | None = None
         self.refused: frozenset[str] = frozenset()
         """The names of the configurations that the plugin refuses, beside others that show how nodes share cards."""
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether no further object can make the configurations count."""
-        return self._refused is not None
 
     def add_config_map(self, value: dict[str, Any], place: Callable[[], Place]) -> bool:
         """Add a ConfigMap if it holds a configuration that shares GPUs. Return whether it does."""
@@ -302,25 +297,11 @@ class ClusterEvidence:
     def read(self, source: Source) -> None:
         """Read the objects of an input. What cannot be read is reported when it is checked."""
         errors = 0
-        named, configures = kinds(source.data), may_configure_plugin(source.data)
-        found = documents(source.file, source.data, source.first_line, source.number)
-        while self._is_open(named, configures) and (document := next(found, None)) is not None:
+        for document in documents(source.file, source.data, source.first_line, source.number):
             if isinstance(document, Document):
                 self._read_document(source, document)
             elif (errors := errors + 1) == MOST_ERRORS:
                 return
-
-    def _is_open(self, named: frozenset[str], configures: bool) -> bool:
-        """Return whether a source with objects of these kinds may add to something that still counts.
-
-        To parse 100,000 nodes of which none counts would take as long as to check them.
-        """
-        by_kind = {kind: objects for (_, kind), (_, objects) in self._named.items()} | {"LocalQueue": self._queues}
-        return (
-            any(kind in named and not objects.is_refused for kind, objects in by_kind.items())
-            or (configures and not self._plugin.is_refused)
-            or ("GPUCluster" in named and not self._proposals)
-        )
 
     def _read_document(self, source: Source, document: Document) -> None:
         value, file = document.value, source.file
@@ -455,11 +436,8 @@ def _accepted(value: object, key: str = "", depth: int = _DEEPEST) -> object:
     if not isinstance(value, dict) or not depth:
         return value
     if key in _QUANTITIES:
-        return {name: "0" if one is None else _as_text(one) for name, one in value.items()}
+        texts = {name: str(one) for name, one in value.items() if type(one) in (int, float)}
+        return {name: "0" if one is None else texts.get(name, one) for name, one in value.items()}
     if key in _TEXTS:
         return {name: "" if one is None else one for name, one in value.items()}
     return {name: _accepted(one, name, depth - 1) for name, one in value.items() if one is not None}
-
-
-def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

@@ -33,7 +33,7 @@ from webhook.policy.snapshot import Snapshot
 from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
 from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
 from webhook.policy.workloads.operators import who_assigns_gpus
-from webhook.policy.workloads.paths import Assembly, Form, PathPattern, Whole, steps, written
+from webhook.policy.workloads.paths import Assembly, Form, PathPattern, PodPath, Whole, steps, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
@@ -375,9 +375,11 @@ class OfflineEvaluator(Evaluator):
         deferral = Kind(held.group, held.kind, ()).deferral(held.manifest)
         found, checked = [], []
         guesses = () if (held.group, held.kind) == FRAGMENT else islice(find_pods(held.manifest), MOST_PODS)
-        for guess in guesses:
+        for path, raw, holds in guesses:
+            place = PodPath("", holds)
             try:
-                context = PodContext(guess.extracted(held.manifest, deferral), origin, policy)
+                pod = ExtractedPod(path, raw, place, held.manifest, is_pod=False, deferral=deferral)
+                context = PodContext(pod, origin, policy)
                 exempt = exemption(context)
                 if exempt is None:
                     context = inject(context, VerdictBuilder())
