@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -121,6 +120,8 @@ def _intended(kind: Kind, path: Path) -> str | None:
     text = written(path)
     if len(text) > _LONGEST_PATH:
         return None
+    from difflib import get_close_matches  # few amounts are in a wrong place
+
     indices = re.findall(r"\[\d+\]", text)
     alike = get_close_matches(re.sub(r"\[\d+\]", "[*]", text), map(written, places(kind)), 1, _ALIKE)
     if alike and alike[0].count("[*]") <= len(indices):
