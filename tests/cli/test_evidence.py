@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import yaml
 from tests.cli.run import Ended, run
 from webhook.dryrun.evidence import known_from
 from webhook.dryrun.first_pass import first_pass
-from webhook.manifests import Source, documents
+from webhook.manifests import Source
 from webhook.policy.placement.cluster_objects import DeviceClass
 from webhook.policy.settings.settings import Settings
 
@@ -182,18 +182,6 @@ def test_values_that_no_chart_takes_show_nothing(case: Case, holder: str) -> Non
     assert "factsFromInputs" not in report
 
 
-def test_values_beside_a_chart_are_read_as_facts_and_not_checked(case: Case, here: Path) -> None:
-    chart = here / "operator"
-    chart.mkdir()
-    (chart / "Chart.yaml").write_text("{apiVersion: v2, name: operator, version: 1.0.0}")
-    (chart / "values.yaml").write_text(yaml.safe_dump({"gpu-operator": OPERATOR_VALUES}))
-    report = case(pod())
-    assert codes(report) == []
-    assert report["factsFromInputs"]["read"][0]["places"] == [{"file": "./operator/values.yaml", "line": 1}]
-    assert [one["reason"] for one in report["unread"]] == ["part of a Helm chart"] * 2
-    assert "factsFromInputs" not in case(pod(), options=("--exclude", "values.yaml"))
-
-
 @pytest.mark.parametrize("named", [("operator/values.yaml",), (".", "operator/values.yaml"), ("-",)])
 def test_named_values_with_a_configuration_are_read_as_facts(here: Path, named: tuple[str, ...]) -> None:
     (here / "operator").mkdir()
@@ -220,16 +208,6 @@ def test_named_values_are_an_error_unless_they_name_a_configuration(here: Path, 
     report = run("check", ".", "values.yaml", "-o", "json").json()
     assert len(report["errors"]) == errors
     assert said(report) == (["device plugin: MPS, time-slicing"], [])
-
-
-def test_link_beside_a_chart_is_not_followed(case: Case, here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    outside = tmp_path_factory.mktemp("outside") / "values.yaml"
-    outside.write_text(yaml.safe_dump(PLUGIN_VALUES))
-    (here / "chart").mkdir()
-    (here / "chart/Chart.yaml").write_text("{apiVersion: v2, name: operator, version: 1.0.0}")
-    (here / "chart/values.yaml").symlink_to(outside)
-    (here / "chart/values-2.yaml").mkdir()
-    assert case(pod())["assumed"]["findings"] == 1
 
 
 MAPS = (config_map("sliced", default=TIME_SLICING), config_map("mps", default=MPS))
@@ -860,41 +838,9 @@ def test_inputs_beyond_the_bound_show_nothing_and_are_all_checked(here: Path, mo
     assert report["assumed"]["profiles"] == [{"profile": "gke", "file": "<stdin>", "line": 5}]
 
 
-def test_values_of_charts_without_a_description_do_not_count_for_the_bound(
-    case: Case, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webhook.dryrun.first_pass.MOST_BYTES", 2000)
-    (here / "chart").mkdir()
-    (here / "chart/Chart.yaml").write_text("{apiVersion: v2, name: operator, version: 1.0.0}")
-    values = here / "chart/values.yaml"
-    for start, expected in (("", False), ("# devicePlugin", True)):
-        values.write_text(f"{start}\n{'#' * 2000}\n")
-        assert bool(said(case(pod(), config_map(default=TIME_SLICING)))[1]) is expected
-
-
-@pytest.mark.parametrize("listed", [False, True])
-def test_input_of_which_nothing_counts_any_more_is_not_parsed(monkeypatch: pytest.MonkeyPatch, listed: bool) -> None:
-    monkeypatch.setattr("webhook.dryrun.evidence.MOST", 3)
-    parsed = []
-
-    def counted(*arguments: Any) -> Iterator[Any]:
-        for one in documents(*arguments):
-            parsed.append(one)
-            yield one
-
-    monkeypatch.setattr("webhook.dryrun.evidence.documents", counted)
-    nodes = [node("none", f"gpu-{number}") for number in range(9)]
-    rest = [policy("a")] if listed else []
-    first = first_pass([Source(f"{name}.yaml", "---\n".join((*nodes, *rest)).encode()) for name in "ab"])
-    known = known_from(first, Settings(), "", says_sharing=True)
-    assert known.evidence is not None
-    assert [one.why for one in known.evidence.refused] == ["more than 3"]
-    assert len(parsed) == (20 if listed else 4)
-
-
 def test_file_that_is_named_twice_counts_once(case: Case, here: Path) -> None:
     case(config_map(default=TIME_SLICING), node("none"))
-    named = (".", "0.yaml", "./0.yaml", str(here / "0.yaml"), "1.yaml", "1.yaml")
+    named = ("0.yaml", "0.yaml", "1.yaml", "1.yaml")
     read = run("check", *named, "-o", "json").json()["factsFromInputs"]["read"]
     assert [(one["part"], one["objects"]) for one in read] == [("devicePlugin", 1), ("nodes", 1)]
 

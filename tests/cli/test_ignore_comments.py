@@ -90,13 +90,7 @@ def test_suppressed_finding_is_reported_with_reason(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("comments", "line", "said"),
     [
-        ({"beside": "GPS009"}, 11, "the comment ignores GPS009, which finds nothing there (line 11); remove it"),
-        (
-            {"above": "GPS001", "beside": "GPS001"},
-            11,
-            "the comment ignores GPS001, which finds nothing there (line 11)",
-        ),
-        ({"beside": "GPS01"}, 11, 'the comment ignores "GPS01", which is not a check; did you mean "GPS0'),
+        ({"beside": "GPS01"}, 11, 'the comment ignores "GPS01", which is not a check'),
         ({"beside": "GPS001\u200bGPS002"}, 11, '"GPS001?GPS002", which is not a check'),
         ({"beside": " - just because"}, 11, "the comment names no check; name one, such as GPS001"),
         ({"beside": "all"}, 11, '"ALL", which is not a check'),
@@ -107,15 +101,6 @@ def test_comment_without_effect_is_reported(folder: Path, comments: dict[str, st
     assert [note["line"] for note in notes] == [line]
     assert said in notes[0]["message"]
     assert f"pod.yaml:{line}:" in run("check", "pod.yaml", "--config", "settings.yaml").out
-
-
-def test_comment_before_blank_line_is_reported(folder: Path) -> None:
-    (note,) = result(check(f"# gpushare-webhook: ignore GPS001\n\n{pod()}"))["notes"]
-    assert note["message"] == "the comment ignores GPS001, which does not apply: the next line is blank; remove it"
-
-
-def test_comment_is_not_unused_where_its_check_is_not_made(folder: Path) -> None:
-    assert "notes" not in result(check(pod(grace="GPS009"), "--ignore", "GPS009"))
 
 
 def test_comments_suppress_nothing_unless_settings_allow_it(folder: Path) -> None:
@@ -159,7 +144,7 @@ def test_mutate_ignores_comments(folder: Path) -> None:
 
 
 def test_notes_of_one_object_are_bounded(folder: Path) -> None:
-    notes = result(check("# gpushare-webhook: ignore GPS010\n" * 1000 + pod()))["notes"]
+    notes = result(check("# gpushare-webhook: ignore all\n" * 1000 + pod()))["notes"]
     assert len(notes) == 21
     assert notes[-1]["message"] == "and 980 more notes about comments of this object"
 

@@ -115,8 +115,10 @@ def test_file_of_its_own_is_checked(here: Path, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("values", [MAP, DATA, {"nvidia-device-plugin": MAP}])
-@pytest.mark.parametrize("name", ["chart/values.yaml", "values.yaml", "plugin.yaml"])
-@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize(
+    ("name", "is_named"),
+    [("chart/values.yaml", True), ("values.yaml", False), ("values.yaml", True), ("plugin.yaml", False)],
+)
 def test_values_are_checked_and_said_not_to_be_rendered(here: Path, values: Any, name: str, is_named: bool) -> None:
     (here / "chart").mkdir()
     (here / "chart/Chart.yaml").write_text("{apiVersion: v2, name: c, version: 1.0.0}")
@@ -127,15 +129,6 @@ def test_values_are_checked_and_said_not_to_be_rendered(here: Path, values: Any,
     unread = {one["file"].removeprefix("./"): one["reason"] for one in ended.json()["unread"]}
     assert unread[name] == "part of a Helm chart"
     assert run("check", name, "--fail-on", "unread").code == 1
-
-
-@pytest.mark.parametrize("text", ["config: {map: {a: [b}}\n", "image: nvidia-device-plugin\n"])
-def test_values_beside_a_chart_without_a_configuration_stay_unread(here: Path, text: str) -> None:
-    (here / "Chart.yaml").write_text("{apiVersion: v2, name: c, version: 1.0.0}")
-    (here / "values.yaml").write_text(f"# nvidia-device-plugin\n{text}")
-    (here / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: a}}")
-    report = run("check", ".", "-o", "json").json()
-    assert (len(report["results"]), len(report["unread"]), report["errors"]) == (1, 2, [])
 
 
 @pytest.mark.parametrize(

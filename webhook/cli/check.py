@@ -182,7 +182,7 @@ def command(
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
     rest = given if first is None else first.given()
     with (
-        results(inputs, evaluator, selection, jobs, rest) as checked,
+        results(inputs, evaluator, jobs, rest) as checked,
         _reports(outputs, fail_on, quiet) as written,
     ):
         for entry in checked if accepted is None else map(accepted.suppress, checked):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Literal
 
-from webhook.diagnostics import KEY, Diagnostic, InputError, Locate, dotted
+from msgspec import Meta, Struct, ValidationError, convert
+
+from webhook.diagnostics import Diagnostic, InputError, Locate, dotted
 from webhook.dryrun.files import content, parse
 from webhook.manifests import STDIN
-from webhook.policy import verdict
-from webhook.policy.settings.formats import did_you_mean, shown
+from webhook.policy.messages import printable
 from webhook.report.fingerprint import BaselineUse, FindingKey, finding_key, further_key
 from webhook.report.model import Entry, Result, Suppression, Suppressor
 from webhook.report.tally import Tally
@@ -97,7 +98,7 @@ class WrittenBaseline:
         from webhook.report.data import yaml_text  # imports libraries that other runs do not need
 
         findings = [key.as_data(count) for key, count in sorted(self._counts.items())]
-        self._write(yaml_text({"apiVersion": API_VERSION, "kind": KIND, "findings": findings}))
+        self._write(yaml_text({"apiVersion": "gpushare-webhook/v1", "kind": "Baseline", "findings": findings}))
         tally.baseline = BaselineUse(self._file, is_written=True)
 
 
@@ -131,72 +132,46 @@ _FOLDERS = 1024
 """Folders whose real names are remembered."""
 
 
+class _Entry(Struct, forbid_unknown_fields=True):
+    """A finding, or the number of further ones of its code, which have no path."""
+
+    file: str
+    kind: str
+    code: str
+    group: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str | None = None
+    value: str = ""
+    count: Annotated[int, Meta(ge=1)] = 1
+    further: Annotated[int, Meta(ge=1)] | None = None
+
+
+class _Baseline(Struct, forbid_unknown_fields=True, rename="camel"):
+    api_version: Literal["gpushare-webhook/v1"]
+    kind: Literal["Baseline"]
+    findings: list[_Entry]
+
+
 def load(value: object, locate: Locate, file: str) -> dict[FindingKey, int]:
     """Return the entries of a baseline and how often each counts. Raises InputError."""
-    problems = islice(_problems(value), _MOST_PROBLEMS)
-    diagnostics = [Diagnostic(file, *locate(path), message) for path, message in problems]
-    if diagnostics:
-        raise InputError(sorted(diagnostics, key=lambda one: (one.line, one.column)))
-    held: Any = value
     counts: dict[FindingKey, int] = {}
-    for entry in held["findings"] or ():
-        key = FindingKey._make([*(entry.get(field, "") for field in _TEXTS), "further" in entry])
-        count = entry["further"] if key.further else entry.get("count", 1)
+    for index, entry in enumerate(_read(value, locate, file).findings):
+        if (entry.path is None) is (entry.further is None):
+            path = ("findings", index)
+            raise InputError([Diagnostic(file, *locate(path), f"{dotted(path)}: must have either path or further")])
+        of_object = (entry.file, entry.group, entry.kind, entry.namespace, entry.name)
+        key = FindingKey(*of_object, entry.code, entry.path or "", entry.value, further=entry.further is not None)
         # A merge of two branches may repeat an entry.
-        counts[key] = max(count, counts.get(key, 0))
+        counts[key] = max(entry.further or entry.count, counts.get(key, 0))
     return counts
 
 
-API_VERSION = "gpushare-webhook/v1"
-KIND = "Baseline"
-
-
-def _problems(value: object) -> Iterator[tuple[verdict.Path, str]]:
-    if not isinstance(value, dict):
-        yield (), f"must be a baseline, which --write-baseline writes, not {shown(value)}"
-        return
-    for key, right in (("apiVersion", API_VERSION), ("kind", KIND)):
-        if value.get(key) != right:
-            yield (key,), f'{key}: must be "{right}", not {shown(value.get(key))}'
-            return
-    yield from _unknown(value, ("apiVersion", "kind", "findings"), ())
-    findings = value.get("findings")
-    if not isinstance(findings, list):
-        yield ("findings",), f"findings: must be a list, not {shown(findings)}"
-        return
-    for index, entry in enumerate(findings):
-        yield from _problems_of_entry(entry, ("findings", index))
-
-
-_TEXTS = FindingKey._fields[:-1]
-_NUMBERS = ("count", "further")
-
-
-def _problems_of_entry(entry: object, path: verdict.Path) -> Iterator[tuple[verdict.Path, str]]:
-    name = dotted(path)
-    if not isinstance(entry, dict):
-        yield path, f"{name}: must be a mapping, not {shown(entry)}"
-        return
-    yield from _unknown(entry, (*_TEXTS, *_NUMBERS), path)
-    for key in ("file", "kind", "code"):
-        if key not in entry:
-            yield path, f"{name}: {key} is missing"
-    if ("path" in entry) is ("further" in entry):
-        yield path, f"{name}: must have either path or further"
-    for key, one in entry.items():
-        if key in _TEXTS and not isinstance(one, str):
-            hint = "" if one is None else "; put it in quotes"
-            yield (*path, key), f"{name}.{key}: must be text, not {shown(one)}{hint}"
-        elif key in _NUMBERS and (not isinstance(one, int) or isinstance(one, bool) or one < 1):
-            yield (*path, key), f"{name}.{key}: must be a whole number from 1, not {shown(one)}"
-
-
-def _unknown(value: dict[str, Any], known: Sequence[str], path: verdict.Path) -> Iterator[tuple[verdict.Path, str]]:
-    for key in value:
-        if key not in known:
-            hint = did_you_mean(key, known) or f"the keys are {', '.join(known)}"
-            yield (*path, key, KEY), f"{dotted((*path, key))}: unknown key; {hint}"
-
-
-_MOST_PROBLEMS = 20
-"""Problems of one file that are reported."""
+def _read(value: object, locate: Locate, file: str) -> _Baseline:
+    try:
+        return convert(value, _Baseline)
+    except ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        path = tuple([int(index) if index else key for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", place)])
+        message = f"{dotted(path)}: {printable(problem)}" if path else f"no baseline: {printable(problem)}"
+        raise InputError([Diagnostic(file, *locate(path), message)]) from None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread, listed
@@ -15,17 +14,16 @@ from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evalu
 from webhook.dryrun.first_pass import may_configure_plugin
 from webhook.dryrun.inputs import MOST, Found, Inputs, answered, batches, entries
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.manifests import Manifest, Reason, Source, objects
-from webhook.manifests.manifest import Comment
+from webhook.manifests import Manifest, Source, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import message, printable
 from webhook.policy.verdict import DECISIONS, Decision
-from webhook.report.model import Entry, LocatedFinding, Result, Selection, Suppression, Suppressor
+from webhook.report.model import Entry, LocatedFinding, Result, Suppression, Suppressor
 
 
 @contextmanager
 def results(
-    inputs: Inputs, evaluator: OfflineEvaluator, selection: Selection, jobs: int, given: Iterable[Found]
+    inputs: Inputs, evaluator: OfflineEvaluator, jobs: int, given: Iterable[Found]
 ) -> Iterator[Iterator[Entry]]:
     """Yield the results in the order of what the inputs hold. Workers end with the context. Raises InputError."""
     check = partial(answered, partial(_checked, evaluator, inputs.namespace))
@@ -35,11 +33,11 @@ def results(
 
         workers = ordered(check, jobs)
     with workers as answers:
-        found = answers(batches(_with_chart_values(given), 1 if jobs == 1 else MOST))
-        yield _finished(evaluator, selection, listed(entries(inputs, found)))
+        found = answers(batches(given, 1 if jobs == 1 else MOST))
+        yield _finished(evaluator, listed(entries(inputs, found)))
 
 
-def _finished(evaluator: OfflineEvaluator, selection: Selection, found: Iterable[Entry]) -> Iterator[Entry]:
+def _finished(evaluator: OfflineEvaluator, found: Iterable[Entry]) -> Iterator[Entry]:
     """Yield results with what other objects add to them, and without what their comments ignore."""
     first: dict[tuple[str, str], tuple[str, str]] = {}
     one_cluster = evaluator.snapshot.facts.nodes is not None
@@ -47,19 +45,8 @@ def _finished(evaluator: OfflineEvaluator, selection: Selection, found: Iterable
         if isinstance(entry, Result):
             entry = _with_other_user(entry, first, one_cluster=one_cluster) if entry.users else entry
             allowed = evaluator.snapshot.settings.suppress.comments
-            entry = _without_ignored(entry, selection, allowed=allowed) if entry.comments else entry
+            entry = _without_ignored(entry, allowed=allowed) if entry.comments else entry
         yield entry
-
-
-def _with_chart_values(given: Iterable[Found]) -> Iterator[Found]:
-    """Yield inputs, with the values beside a Chart.yaml that hold a configuration of the device plugin."""
-    for one in given:
-        if isinstance(one, Unread) and one.reason == Reason.CHART:
-            from webhook.dryrun.configurations import read_values  # few inputs have some
-
-            yield read_values(one)
-        else:
-            yield one
 
 
 def _checked(evaluator: OfflineEvaluator, namespace: str, source: Source) -> Iterator[Entry]:
@@ -68,13 +55,17 @@ def _checked(evaluator: OfflineEvaluator, namespace: str, source: Source) -> Ite
         yield evaluated.result() if isinstance(evaluated, Evaluated) else evaluated
 
 
-def checked_objects(source: Source) -> Iterable[Manifest | Diagnostic | Unread]:
-    """Return the objects of an input, and the configurations of the device plugin that it holds as further ones."""
+def checked_objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
+    """Yield the objects of an input, each before the configurations of the device plugin that it holds."""
     if not may_configure_plugin(source.data):
-        return objects(source)
+        yield from objects(source)
+        return
     from webhook.dryrun.configurations import claim, configurations  # few inputs have some
 
-    return chain(objects(source, claim), configurations(source))
+    for one in objects(source, claim):
+        yield one
+        if isinstance(one, Manifest):
+            yield from configurations(one)
 
 
 def _with_other_user(result: Result, first: dict[tuple[str, str], tuple[str, str]], *, one_cluster: bool) -> Result:
@@ -107,70 +98,40 @@ _MOST_NOTES = 20
 """Notes about the comments of one object."""
 
 
-@dataclass(slots=True)
-class _Ignore:
-    """A code that a comment ignores, and how many findings it suppresses."""
-
-    comment: Comment
-    code: str
-    reason: str
-    count: int = 0
-
-
-def _without_ignored(result: Result, selection: Selection, *, allowed: bool) -> Result:
+def _without_ignored(result: Result, *, allowed: bool) -> Result:
     """Return the result without the findings that its comments ignore, and with notes about comments without effect."""
-    if allowed:
-        ignores = [ignore for comment in result.comments for ignore in _ignores(comment)]
-        result = result.without(list(_suppressed(result, ignores)))
-        notes = _notes(result, ignores, selection)
-    else:
-        problem = "the comment suppresses nothing: suppress.comments is off in the settings"
-        notes = ((comment, problem) for comment in result.comments)
-    every = [Diagnostic(result.file, comment.line, comment.column, text) for comment, text in notes]
-    more = len(every) - _MOST_NOTES
+    reasons: dict[tuple[int, str], str] = {}
+    notes: list[Diagnostic] = []
+    for comment in result.comments:
+        problem = "" if allowed else "the comment suppresses nothing: suppress.comments is off in the settings"
+        codes, *reason = _REASON.split(comment.text, maxsplit=1)
+        named = [code for one in codes.split(",") if (code := one.strip().upper())]
+        if allowed and not named:
+            problem = "the comment names no check; name one, such as GPS001"
+        for code in named if allowed else ():
+            if code in _CODES:
+                reasons.setdefault((comment.target, code), reason[0].strip() if reason else "")
+            else:
+                problem = problem or f'the comment ignores "{printable(code)}", which is not a check'
+        if problem:
+            notes.append(Diagnostic(result.file, comment.line, comment.column, problem))
+    more = len(notes) - _MOST_NOTES
     if more > 0:
-        every[_MOST_NOTES:] = [Diagnostic(result.file, result.line, 1, f"and {more} {_MORE_NOTES}")]
-    return result._replace(notes=(*result.notes, *every))
+        message = f"and {more} more notes about comments of this object"
+        notes[_MOST_NOTES:] = [Diagnostic(result.file, result.line, 1, message)]
+    left = result.without(list(_suppressed(result, reasons))) if reasons else result
+    return left._replace(notes=(*result.notes, *notes))
 
 
-_MORE_NOTES = "more notes about comments of this object"
-_CODES = sorted(check.code for check in CHECKS)
+_CODES = frozenset(check.code for check in CHECKS)
 
 
-def _ignores(comment: Comment) -> Iterator[_Ignore]:
-    codes, *reason = _REASON.split(comment.text, maxsplit=1)
-    for code in dict.fromkeys(code.strip().upper() for code in codes.split(",")):
-        if code:
-            yield _Ignore(comment, code, reason[0].strip() if reason else "")
-
-
-def _suppressed(result: Result, ignores: Sequence[_Ignore]) -> Iterator[Suppression]:
-    applying: dict[tuple[int, str], _Ignore] = {}
-    for ignore in ignores:
-        applying.setdefault((ignore.comment.target, ignore.code), ignore)
+def _suppressed(result: Result, reasons: Mapping[tuple[int, str], str]) -> Iterator[Suppression]:
+    """Yield what comments ignore, by the lines and codes that they name: the line of the finding, or of the object."""
     counted: list[tuple[int, str, LocatedFinding | None, int]]
     counted = [(located.line, located.code, located, 1) for located in result.findings]
     counted += [(result.line, code, None, count) for code, count in result.omitted.items()]
     for line, code, located, count in counted:
-        found = applying.get((line, code)) or applying.get((result.line, code))
-        if found is not None:
-            found.count += count
-            yield Suppression(code, Suppressor.COMMENT, located, count, found.reason)
-
-
-def _notes(result: Result, ignores: Sequence[_Ignore], selection: Selection) -> Iterator[tuple[Comment, str]]:
-    with_codes = {ignore.comment for ignore in ignores}
-    for comment in result.comments:
-        if comment not in with_codes:
-            yield comment, "the comment names no check; name one, such as GPS001"
-    for ignore in ignores:
-        code, target = ignore.code, ignore.comment.target
-        if code not in _CODES:
-            from webhook.policy.settings.formats import did_you_mean  # few comments are wrong
-
-            hint = did_you_mean(code, _CODES)
-            problem = f'the comment ignores "{printable(code)}", which is not a check'
-            yield ignore.comment, f"{problem}; {hint}" if hint else problem
-        elif not ignore.count and selection.includes(code):
-            why = f"finds nothing there (line {target})" if target else "does not apply: the next line is blank"
-            yield ignore.comment, f"the comment ignores {code}, which {why}; remove it"
+        reason = reasons.get((line, code), reasons.get((result.line, code)))
+        if reason is not None:
+            yield Suppression(code, Suppressor.COMMENT, located, count, reason)

@@ -11,11 +11,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeGuard
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.dryrun.first_pass import chart_values, may_configure_plugin
-from webhook.manifests import Document, Manifest, Reason, Source, documents
+from webhook.manifests import Document, Manifest, Reason
 from webhook.manifests.embedded import LARGEST, embedded
-from webhook.manifests.objects import MOST_ERRORS, items_of, reviewed
-from webhook.manifests.recognition import UnrenderedTemplate, is_review
+from webhook.manifests.recognition import UnrenderedTemplate
 from webhook.policy.sharing.fields import (
     is_configuration,
     is_configuration_beside,
@@ -28,59 +26,26 @@ from webhook.policy.workloads import paths
 from webhook.policy.workloads.kinds import group_of
 
 
-def claim(document: Document) -> Reason | bool:
-    """Whether a document is a configuration, or values of a chart that name some, of which the rest is not rendered."""
+def claim(file: str, document: Document) -> list[Manifest | Diagnostic | Unread]:
+    """What a document that is no object holds: a configuration, or values of a chart that name some.
+
+    The rest of such values is not rendered.
+    """
     value = document.value
     if is_configuration(value):
-        return True
+        return [Manifest(file, document, (), as_object(value))]
     if not isinstance(value, dict):
-        return False
-    values = Values("", Manifest("", document, (), value))
-    return Reason.CHART if next(_of_values(values, "", ""), None) is not None else False
+        return []
+    found = list(_of_values(Values("", Manifest(file, document, (), value)), "", ""))
+    return [*found, Reason.CHART.skips(file)] if found else []
 
 
-def read_values(unread: Unread) -> Source | Unread:
-    """Return the values beside a Chart.yaml if they hold a configuration; otherwise the file stays unread."""
-    values = chart_values(unread)
-    if values is None or not may_configure_plugin(values.data):
-        return unread
-    found = next(documents(values.file, values.data), None)
-    return values if isinstance(found, Document) and claim(found) else unread
-
-
-def configurations(source: Source) -> Iterator[Manifest | Diagnostic]:
-    """Yield the configurations of an input. Its errors are those of its objects, and end it as they do there."""
-    file, errors = source.file, 0
-    for document in documents(file, source.data, source.first_line, source.number):
-        if isinstance(document, Diagnostic):
-            errors += 1
-            if errors == MOST_ERRORS:
-                return
-            continue
-        value = document.value
-        if not isinstance(value, dict):
-            continue
-        manifest = Manifest(file, document, (), value)
-        if is_review(value):
-            found = reviewed(file, document)
-            yield from _of_object(found) if isinstance(found, Manifest) else ()
-        elif "items" in value:
-            for item in items_of(file, document):
-                yield from _of_object(item) if isinstance(item, Manifest) else ()
-        elif is_configuration(value):
-            yield Manifest(file, document, (), as_object(value))
-        elif "kind" in value or "apiVersion" in value:
-            yield from _of_object(manifest)
-        else:
-            yield from _of_values(Values("", manifest), "", "")
-
-
-def _of_object(manifest: Manifest) -> Iterator[Manifest | Diagnostic]:
+def configurations(manifest: Manifest) -> Iterator[Manifest | Diagnostic]:
+    """Yield the configurations that an object holds, and why one cannot be read."""
     version, kind = manifest.value.get("apiVersion"), manifest.value.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return
-    namespace, name = (at(manifest.value, "metadata", key) or "" for key in ("namespace", "name"))
-    namespace, name = str(namespace), str(name)
+    namespace, name = (str(at(manifest.value, "metadata", key) or "") for key in ("namespace", "name"))
     if (group_of(version), kind) == ("", "ConfigMap"):
         yield from _of_config_map(manifest, namespace, name)
     else:
@@ -107,20 +72,16 @@ def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest |
     held, own = values.manifest, list[ConfigSection]()
     configured: list[Manifest | Diagnostic] = []
     for section in sections(values.values, *VALUES):
-        found = [one for path in section.texts() for one in _of_text(held, path, namespace, name)]
+        found: list[Manifest | Diagnostic] = []
+        for path in section.texts():
+            if isinstance(text := held.at(path), str) and _may_be_configuration(text):
+                found += _of_read(held, path, embedded(held, path), is_configuration, namespace, name)
         configured += found
         if section.is_of(values.chart, bool(found)):
             own.append(section)
     if own:
         yield Manifest(held.file, held.within, held.path, as_object(values_with(own), namespace, name, VALUES[1]))
     yield from configured
-
-
-def _of_text(manifest: Manifest, path: Path, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
-    """Yield the configuration that a text of values is, or why it cannot be read."""
-    text = manifest.at(path)
-    if isinstance(text, str) and _may_be_configuration(text):
-        yield from _of_read(manifest, path, embedded(manifest, path), is_configuration, namespace, name)
 
 
 def _of_read(

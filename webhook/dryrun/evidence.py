@@ -6,11 +6,9 @@ classes. Objects that contradict each other show nothing, since they may belong 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
-from posixpath import join, normpath
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -24,7 +22,7 @@ from webhook.cluster.plugin_config import PluginConfigError, parse
 from webhook.cluster.stack import program
 from webhook.dryrun.configurations import Values, at, claim, values_of
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
-from webhook.dryrun.first_pass import MOST_BYTES, FirstPass, kinds, may_configure_plugin
+from webhook.dryrun.first_pass import MOST_BYTES, FirstPass
 from webhook.manifests import Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
 from webhook.policy.messages import printable
@@ -34,7 +32,7 @@ from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.fields import is_configuration, may_be_configuration
-from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, DefaultRule
+from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, VALUES, DefaultRule, Section, sections
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.evidence import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused
 
@@ -87,17 +85,14 @@ class PluginEvidence:
         self.refused: frozenset[str] = frozenset()
         """The names of the configurations that the plugin refuses, beside others that show how nodes share cards."""
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether no further object can make the configurations count."""
-        return self._refused is not None
-
-    def add_config_map(self, value: dict[str, Any], place: Callable[[], Place]) -> None:
-        """Add a ConfigMap if it holds a configuration that shares GPUs."""
+    def add_config_map(self, value: dict[str, Any], place: Callable[[], Place]) -> bool:
+        """Add a ConfigMap if it holds a configuration that shares GPUs. Return whether it does."""
         found = decoded(value, parse_config_map)
-        if found is not None and _shares(found[1]):
-            namespace = at(value, "metadata", "namespace")
-            self._add(_Source(namespace if isinstance(namespace, str) else "", *found, place()))
+        if found is None or not _shares(found[1]):
+            return False
+        namespace = at(value, "metadata", "namespace")
+        self._add(_Source(namespace if isinstance(namespace, str) else "", *found, place()))
+        return True
 
     def add_daemon_set(self, value: dict[str, Any]) -> None:
         """Add a DaemonSet, in case it is the device plugin that gets a ConfigMap and does not read it."""
@@ -111,64 +106,42 @@ class PluginEvidence:
         if _shares(texts):
             self._add(_Source("", "", texts, place()))
 
-    def add_policy(self, value: dict[str, Any], place: Callable[[], Place]) -> None:
-        """Add a ClusterPolicy of the GPU operator, which names the ConfigMap and the default."""
-        self._add_operator(at(value, "spec", "devicePlugin"), place)
+    def add_sections(self, found: Values, place: Callable[[], Place], of: tuple[str, str] = VALUES) -> None:
+        """Add the values of a chart, or a ClusterPolicy of the GPU operator, which name ConfigMaps and defaults."""
+        for section in sections(found.values, *of):
+            holders = (at(found.values, *section.path[:end]) for end in range(1, len(section.path)))
+            if not any(at(holder, "enabled") is False for holder in holders):
+                chart = section.path[0] if section.path[0] in CHARTS else found.chart
+                self._add_section(section, chart, place)
 
-    def add_values(self, found: Values, place: Callable[[], Place]) -> None:
-        """Add the values of a chart if they hold a configuration that shares GPUs, or name its ConfigMap."""
-        self._add_charts(found.chart, found.values, place)
-        for chart in CHARTS:
-            held = at(found.values, chart)
-            if at(held, "enabled") is not False:
-                self._add_charts(chart, held, place)
+    def _add_section(self, section: Section, chart: object, place: Callable[[], Place]) -> None:
+        """Add the configurations of a section, and what it chooses; the operator knows no fallbacks.
 
-    def _add_charts(self, chart: str, values: object, place: Callable[[], Place]) -> None:
-        """Add the values of one chart. Its name is unknown for a file with values."""
-        self._add_plugin(chart, at(values, "config"), place)
-        section = at(values, "devicePlugin")
-        config = self._add_operator(section, place)
-        if at(config, "create") is True:  # templates/plugin_config.yaml
-            self._add_texts(at(config, "data"), at(config, "name"), place)
-
-    def _add_plugin(self, chart: str, section: object, place: Callable[[], Place]) -> None:
-        """Add the section `config` of the plugin's own chart. Other charts have a `config` with a `name`, too."""
-        name, default, fallbacks = (at(section, key) for key in ("name", "default", "fallbackStrategies"))
+        Charts other than the plugin's have a `config` with a `name`, too. Two choices that differ suffice for the
+        report.
+        """
+        value, rule, shares = section.value, DefaultRule("", ()), False
+        name, default, fallbacks = (value.get(key) for key in ("name", "default", "fallbackStrategies"))
         name = name if isinstance(name, str) else ""
-        is_of_plugin = chart == PLUGIN_CHART or isinstance(default, str) or isinstance(fallbacks, list)
-        if not self._add_texts(at(section, "map"), name, place) and not (name and is_of_plugin):
-            return
-        rule = DefaultRule()
-        if isinstance(fallbacks, list) and all(isinstance(one, str) for one in fallbacks):
-            rule = rule._replace(fallbacks=tuple(fallbacks))
-        self._choose(_Choice(name, rule._replace(name=default) if isinstance(default, str) else rule), place)
-
-    def _add_operator(self, section: object, place: Callable[[], Place]) -> object:
-        """Add the section `devicePlugin` of the operator, which knows no fallbacks, and return its `config`."""
-        config = at(section, "config") if at(section, "enabled") is not False else None
-        name, default = at(config, "name"), at(config, "default")
-        if isinstance(name, str) and name:
-            self._choose(_Choice(name, DefaultRule(default if isinstance(default, str) else "", ())), place)
-        return config
-
-    def _choose(self, choice: _Choice, place: Callable[[], Place]) -> None:
-        """Add a choice, unless the settings name other ConfigMaps. Two that differ suffice for the report."""
-        is_wanted = not self._wanted or any(choice.name == wanted.partition("/")[2] for wanted in self._wanted)
-        if is_wanted and len(self._choices) <= 1 and choice not in self._choices:
+        texts, is_of_plugin = value.get(section.shape.texts), section.shape.chart == PLUGIN_CHART
+        if isinstance(texts, dict) and (is_of_plugin or value.get("create") is True):  # templates/plugin_config.yaml
+            shares = self.add_config_map({"metadata": {"name": name}, "data": texts}, place)
+        if is_of_plugin:
+            rule = DefaultRule()
+            if isinstance(fallbacks, list) and all(isinstance(one, str) for one in fallbacks):
+                rule = rule._replace(fallbacks=tuple(fallbacks))
+            is_known = chart == PLUGIN_CHART or isinstance(default, str) or isinstance(fallbacks, list)
+            chooses = shares or bool(name and is_known)
+        else:
+            chooses = bool(name)
+        choice = _Choice(name, rule._replace(name=default) if isinstance(default, str) else rule)
+        is_wanted = not self._wanted or any(name == wanted.partition("/")[2] for wanted in self._wanted)
+        if chooses and is_wanted and len(self._choices) <= 1 and choice not in self._choices:
             self._choices[choice] = place()
 
-    def _add_texts(self, texts: object, name: object, place: Callable[[], Place]) -> bool:
-        """Add the configurations of values. Return whether they share GPUs."""
-        if not isinstance(texts, dict):
-            return False
-        held = {"metadata": {"name": name if isinstance(name, str) else ""}, "data": texts}
-        found = decoded(held, parse_config_map)
-        if found is None or not _shares(found[1]):
-            return False
-        self._add(_Source("", *found, place()))
-        return True
-
     def _add(self, source: _Source) -> None:
+        if source in self._sources:
+            return  # of a file that is named twice
         if len(self._sources) < MOST_SOURCES:
             self._sources.append(source)
         else:
@@ -299,7 +272,7 @@ class ObjectsByName(Generic[T]):
         return Read(self._part, f"{count} {self._words[count > 1]}", places, count)
 
 
-class Cluster:
+class ClusterEvidence:
     """What the objects of a run say about their cluster. `says_sharing`: also how nodes share GPUs."""
 
     def __init__(self, settings: Settings, namespace: str, *, says_sharing: bool) -> None:
@@ -324,25 +297,11 @@ class Cluster:
     def read(self, source: Source) -> None:
         """Read the objects of an input. What cannot be read is reported when it is checked."""
         errors = 0
-        named, configures = kinds(source.data), may_configure_plugin(source.data)
-        found = documents(source.file, source.data, source.first_line, source.number)
-        while self._is_open(named, configures) and (document := next(found, None)) is not None:
+        for document in documents(source.file, source.data, source.first_line, source.number):
             if isinstance(document, Document):
                 self._read_document(source, document)
             elif (errors := errors + 1) == MOST_ERRORS:
                 return
-
-    def _is_open(self, named: frozenset[str], configures: bool) -> bool:
-        """Return whether a source with objects of these kinds may add to something that still counts.
-
-        To parse 100,000 nodes of which none counts would take as long as to check them.
-        """
-        by_kind = {kind: objects for (_, kind), (_, objects) in self._named.items()} | {"LocalQueue": self._queues}
-        return (
-            any(kind in named and not objects.is_refused for kind, objects in by_kind.items())
-            or (configures and not self._plugin.is_refused)
-            or ("GPUCluster" in named and not self._proposals)
-        )
 
     def _read_document(self, source: Source, document: Document) -> None:
         value, file = document.value, source.file
@@ -358,8 +317,8 @@ class Cluster:
             self._add(manifest)
         elif is_configuration(value):
             self._plugin.add_file(document.raw, lambda: _place(manifest))
-        elif not source.named or claim(document):  # other values that are named are an error
-            self._plugin.add_values(Values("", manifest), lambda: _place(manifest))
+        elif not source.named or claim(file, document):  # other values that are named are an error
+            self._plugin.add_sections(Values("", manifest), lambda: _place(manifest))
 
     def _add(self, manifest: Manifest) -> None:
         value = manifest.value
@@ -375,10 +334,10 @@ class Cluster:
         elif key == ("", "ConfigMap"):
             self._plugin.add_config_map(value, lambda: _place(manifest))
         elif key == ("nvidia.com", "ClusterPolicy"):
-            self._plugin.add_policy(value, lambda: _place(manifest))
+            self._plugin.add_sections(Values("", manifest), lambda: _place(manifest), key)
         else:
             for values in values_of(manifest):
-                self._plugin.add_values(values, lambda: _place(manifest))
+                self._plugin.add_sections(values, lambda: _place(manifest))
 
     def _add_named(self, manifest: Manifest, decoder: Decoder, named: ObjectsByName[Any]) -> None:
         if named.is_refused:
@@ -429,23 +388,10 @@ def known_from(first: FirstPass, settings: Settings, namespace: str, *, says_sha
         return InputFacts(evidence=_evidence([Refused("", why)], gke))
     if not first.sources:
         return InputFacts(evidence=_evidence([], gke))
-    cluster = Cluster(settings, namespace, says_sharing=says_sharing)
-    for source in _once(first.sources):
+    cluster = ClusterEvidence(settings, namespace, says_sharing=says_sharing)
+    for source in first.sources:
         cluster.read(source)
     return cluster.known(gke)
-
-
-def _once(sources: Sequence[Source]) -> Iterator[Source]:
-    """Yield sources, each once. A file that is named counts as named, also where a folder that is named has it."""
-    here = str(Path.cwd())
-    named = {normpath(join(here, source.file)) for source in sources if source.named}
-    seen = set()
-    for source in sources:
-        file = normpath(join(here, source.file))
-        key = file, source.first_line, source.number
-        if key not in seen and (source.named or file not in named):
-            seen.add(key)
-            yield source
 
 
 def _evidence(said: Iterable[Read | Refused | None], proposals: Sequence[Proposal]) -> Evidence:
@@ -490,11 +436,8 @@ def _accepted(value: object, key: str = "", depth: int = _DEEPEST) -> object:
     if not isinstance(value, dict) or not depth:
         return value
     if key in _QUANTITIES:
-        return {name: "0" if one is None else _as_text(one) for name, one in value.items()}
+        texts = {name: str(one) for name, one in value.items() if type(one) in (int, float)}
+        return {name: "0" if one is None else texts.get(name, one) for name, one in value.items()}
     if key in _TEXTS:
         return {name: "" if one is None else one for name, one in value.items()}
     return {name: _accepted(one, name, depth - 1) for name, one in value.items() if one is not None}
-
-
-def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

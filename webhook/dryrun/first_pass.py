@@ -5,18 +5,13 @@ Inputs stay in memory between the passes: standard input can be read once, and n
 
 from __future__ import annotations
 
-import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from posixpath import basename
 from typing import TYPE_CHECKING
 
-from webhook.diagnostics import Unread
 from webhook.dryrun.inputs import Found
-from webhook.manifests import Reason, Source
-from webhook.manifests.files import read_file
-from webhook.manifests.recognition import is_values_file
+from webhook.manifests import Source
 from webhook.policy.sharing.fields import may_be_configuration
 
 if TYPE_CHECKING:
@@ -73,32 +68,19 @@ def first_pass(found: Iterable[Found]) -> FirstPass:
     size = 0
     for one in read.rest:
         read.held.append(one)
-        source = one if isinstance(one, Source) else chart_values(one)
-        if source is None:
+        if not isinstance(one, Source):
             continue
-        may_describe = may_describe_cluster(source.data)
-        if may_describe:
+        if may_describe_cluster(one.data):
             read.has_words = True
-            read.sources.append(source)
-        if read.gke is None and _GKE in source.data:
-            read.gke = _place_of_gke(source)
-        if may_describe or source is one:
-            size += len(source.data)
+            read.sources.append(one)
+        if read.gke is None and _GKE in one.data:
+            read.gke = _place_of_gke(one)
+        size += len(one.data)
         if size > MOST_BYTES:
             read.is_whole = False
             read.sources.clear()
             return read
     return read
-
-
-def chart_values(found: Found) -> Source | None:
-    """Return the values beside a Chart.yaml, which are no manifest; a chart of charts describes the operator there."""
-    if not isinstance(found, Unread) or found.reason != Reason.CHART or not is_values_file(basename(found.file)):
-        return None
-    if os.path.islink(found.file):  # noqa: PTH114 - the name is text
-        return None
-    data = read_file(found.file)
-    return Source(found.file, data, named=False) if isinstance(data, bytes) else None
 
 
 def may_describe_cluster(data: bytes) -> bool:
@@ -111,12 +93,6 @@ def may_configure_plugin(data: bytes) -> bool:
     if any(name in data for name in _NAMES) or (b"config" in data and _CONFIG.search(data) is not None):
         return True
     return may_be_configuration(data)
-
-
-def kinds(data: bytes) -> frozenset[str]:
-    """The kinds that describe a cluster, of which bytes seem to have objects."""
-    found = frozenset(found[1].decode() for found in _KINDS.finditer(data))
-    return found | {"Namespace"} if _SELECTOR in data else found
 
 
 def _place_of_gke(source: Source) -> Place | None:

@@ -73,7 +73,11 @@ def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
     except _NoJsonError as error:
         raise JsonSyntaxError(f"not JSON: {error}", content.index(str(error), start)) from None
     except _RefusedError:
-        return _refused(text, start), _end(content, start)
+        try:
+            find_marks(text, start)
+        except UnreadableError as error:
+            return error, _end(content, start)
+        raise
 
 
 def _string(token: str) -> str:
@@ -81,8 +85,9 @@ def _string(token: str) -> str:
     return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
 
 
-def find_marks(content: str, start: int) -> Marks:
-    """Return the marks of the value of JSON at an offset, which can be read."""
+def find_marks(text: SourceText, start: int) -> Marks:
+    """Return the marks of the value of JSON at an offset. Raises UnreadableError for what the decoder refuses."""
+    content = text.content
     marks = Marks(content)
     holder = marks.top
     outer: list[CollectionMark] = []
@@ -93,9 +98,13 @@ def find_marks(content: str, start: int) -> Marks:
             holder = outer.pop()
         elif key is None and isinstance(holder.inside, dict) and word != ",":
             key = _string(word)
+            if key in holder.keys:
+                raise given_twice(key, text.position(holder.keys[key]).line, offset)
             holder.keys[key] = offset
         elif word != ",":
             is_scalar = word not in "[{"
+            if (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
+                raise UnreadableError("this number exceeds the range of 64-bit floats", offset)
             mark: Any = ScalarMark(offset, token.end(), '"' if word[0] == '"' else "")
             if not is_scalar:
                 mark = CollectionMark({} if word == "{" else [], offset, is_flow=True)
@@ -110,28 +119,6 @@ def find_marks(content: str, start: int) -> Marks:
         if not outer:
             break
     return marks
-
-
-def _refused(text: SourceText, start: int) -> UnreadableError:
-    """Return the error for a value that the decoder rejected, with its offset."""
-    outer: list[dict[str, int] | None] = []  # the offsets of the keys of each open mapping; None for a list
-    keys: dict[str, int] | None = None
-    is_key = False
-    for token in _TOKENS.finditer(text.content, start):
-        offset, word = token.start(), token[0]
-        if word in "[{":
-            outer.append(keys)
-            keys = {} if word == "{" else None
-        elif word in "]}":
-            keys = outer.pop()
-        elif is_key and keys is not None:
-            if (key := _string(word)) in keys:
-                return given_twice(key, text.position(keys[key]).line, offset)
-            keys[key] = offset
-        elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
-            return UnreadableError("this number exceeds the range of 64-bit floats", offset)
-        is_key = word in "{,"
-    raise AssertionError("the decoder rejects a value without a key given twice and a number out of range")
 
 
 def _end(content: str, start: int) -> int:

@@ -154,7 +154,7 @@ class Document:
         if self._marks is None:
             from webhook.manifests.jsontext import find_marks  # most documents are YAML
 
-            self._marks = find_marks(self.text.content, self.start)
+            self._marks = find_marks(self.text, self.start)
         return self._marks
 
 

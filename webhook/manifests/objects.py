@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from posixpath import basename
@@ -32,12 +32,12 @@ MOST_ERRORS = 200
 """Errors of an input after which the rest of it is not read. A large file is read as several inputs."""
 
 
-Claim: TypeAlias = Callable[[Document], "Reason | bool"]
-"""Whether another reader reads a document that is no object, and the reason why a part of it remains unread."""
+Claim: TypeAlias = Callable[[str, Document], Sequence[Manifest | Diagnostic | Unread]]
+"""What another reader finds in a document of a file that is no object; empty where it does not read it."""
 
 
-def _unclaimed(_document: Document) -> Reason | bool:
-    return False
+def _unclaimed(_file: str, _document: Document) -> Sequence[Manifest | Diagnostic | Unread]:
+    return ()
 
 
 def objects(source: Source, claim: Claim = _unclaimed) -> Iterator[Manifest | Diagnostic | Unread]:
@@ -67,11 +67,7 @@ def _named(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unr
             continue
         content = _content(file, document)
         if isinstance(content, Stranger):
-            claimed = claim(document)
-            if not claimed:
-                yield _about(file, document, content)
-            elif isinstance(claimed, Reason):
-                yield claimed.skips(file)
+            yield from claim(file, document) or (_about(file, document, content),)
         else:
             is_unbuilt = source.first_line == 1 and basename(file) in KUSTOMIZATION_FILES
             yield from content
@@ -82,9 +78,7 @@ def _named(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unr
 def _found(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unread]:
     file, data = source.file, source.data
     if not source.is_part and not _MARK.search(data):
-        reason = _reason(file, data, claim)
-        if reason is not None:
-            yield reason.skips(file)
+        yield from _of_no_objects(file, data, claim)
         return
     reasons: dict[Reason, None] = {}
     listing = Listing()
@@ -99,9 +93,8 @@ def _found(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unr
             holds_objects = True
             yield fragment(file, document)
         elif isinstance(content := _content(file, document), Stranger):
-            claimed = claim(document)
-            if claimed:
-                reasons.update({claimed: None} if isinstance(claimed, Reason) else {})
+            if claimed := claim(file, document):
+                yield from claimed
                 continue
             reasons[content.reason] = None
             if content.reason is not Reason.REVIEW:
@@ -130,20 +123,17 @@ _LARGE = 64 * 1024
 """Bytes of a file that cannot hold objects and is not parsed either."""
 
 
-def _reason(file: str, data: bytes, claim: Claim) -> Reason | None:
-    """Return what a file is that cannot hold objects, as its first document shows; None for an empty file."""
+def _of_no_objects(file: str, data: bytes, claim: Claim) -> Iterable[Manifest | Diagnostic | Unread]:
+    """Return what is claimed of a file that cannot hold objects, or what it is, as its first document shows."""
     if len(data) > _LARGE:
-        return Reason.OTHER
+        return (Reason.OTHER.skips(file),)
     first = next(documents(file, data), None)
     if first is None:
-        return None
-    if isinstance(first, UnrenderedTemplate):
-        return Reason.TEMPLATE
-    claimed = isinstance(first, Document) and claim(first)
-    if claimed:
-        return claimed if isinstance(claimed, Reason) else None
-    stranger = recognized(file, first.value) if isinstance(first, Document) else None
-    return stranger.reason if stranger else Reason.OTHER
+        return ()
+    if isinstance(first, Document):
+        stranger = recognized(file, first.value)
+        return claim(file, first) or ((stranger.reason if stranger else Reason.OTHER).skips(file),)
+    return ((Reason.TEMPLATE if isinstance(first, UnrenderedTemplate) else Reason.OTHER).skips(file),)
 
 
 def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Diagnostic]:

@@ -86,7 +86,7 @@ def test_pod_at_any_place_has_the_findings_of_a_known_place(
 @given(STEPS)
 def test_container_at_any_place_is_found(inner: list[str | int]) -> None:
     path = ("spec", *inner)
-    assert [(one.path, one.holds) for one in find_pods(placed(CONTAINER, path))] == [(path, "container")]
+    assert [(path, holds) for path, _, holds in find_pods(placed(CONTAINER, path))] == [(path, "container")]
 
 
 KEYS = st.sampled_from(
@@ -424,7 +424,7 @@ def test_other_structure_is_no_pod(held: Json) -> None:
     ],
 )
 def test_form_of_found_pods(manifest: Json, found: list[tuple[Path, Whole]]) -> None:
-    assert [(one.path, one.holds) for one in find_pods(manifest)] == found
+    assert [(path, holds) for path, _, holds in find_pods(manifest)] == found
 
 
 def named_entry(text: str) -> Json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from webhook.dryrun.search.mentions import (
     find_mentions,
     find_pods,
 )
-from webhook.dryrun.search.without_pods import RENDERED, active, how_claimed, is_of_kubernetes, why_no_pods
+from webhook.dryrun.search.without_pods import RENDERED, is_of_kubernetes, why_no_pods
 from webhook.manifests.recognition import FRAGMENT
 from webhook.policy.checks import CONFIG_CHECKS, LIMIT_CHECKS, LIMITING, NAME_CHECKS, OBJECT_CHECKS
 from webhook.policy.checks.gps032_quota import NamespaceLimits
@@ -31,9 +30,9 @@ from webhook.policy.sharing import objects as sharing
 from webhook.policy.sharing.objects import NAMING, VALUES, ConfigNames
 from webhook.policy.snapshot import Snapshot
 from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
-from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds, by_name
+from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
 from webhook.policy.workloads.operators import who_assigns_gpus
-from webhook.policy.workloads.paths import MEMBER, Assembly, Form, PathPattern, Whole, repeats, steps, written
+from webhook.policy.workloads.paths import Assembly, Form, PathPattern, PodPath, Whole, steps, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
@@ -46,73 +45,48 @@ _BUILT_IN_GROUPS = frozenset((*(group for group, _ in BUILT_IN), "extensions"))
 class Unknown(NamedTuple):
     """Why no path leads to the pods of a kind, as far as the name tells.
 
-    `meant` is the `apiVersion` and kind of which it is probably a typo, `preset` the preset that the settings leave
-    out; both are empty where there is none. `is_placeholder`: the kind or its group is a template placeholder.
+    `meant` is the `apiVersion` and kind of which it is probably a typo; `cause` is the reason in words, and `remedy`
+    what to do. All are empty where there is none. `is_placeholder`: the kind or its group is a template placeholder.
     """
 
     meant: str = ""
-    preset: str = ""
+    cause: str = ""
+    remedy: str = ""
     is_placeholder: bool = False
 
-    @property
-    def cause(self) -> str:
-        """The reason in words; empty where the name tells nothing."""
-        if self.is_placeholder:
-            return "its kind is unknown until the template is rendered"
-        if self.preset:
-            return f"the settings leave out the preset {self.preset}"
-        return f"unknown kind (did you mean {self.meant}?)" if self.meant else ""
+
+_OF_PRESETS = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
+"""The presets by the group and kind of what they describe; settings may leave out some."""
 
 
-class _Known:
-    """The kinds that are known without settings, and the presets of those that settings may leave out.
-
-    The indexes are there because a search of all kinds takes longer than all else that is done about an object.
-    """
-
-    def __init__(self) -> None:
-        self.presets = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
-        self.kinds = {**BUILT_IN, **by_name(one for preset in PRESETS for one in preset.kinds)}
-        self.by_group: dict[str, list[Kind]] = {}
-        self.by_name: dict[str, list[Kind]] = {}
-        for one in self.kinds.values():
-            self.by_group.setdefault(one.group, []).append(one)
-            self.by_name.setdefault(one.kind, []).append(one)
+def by_folded_name(kinds: Kinds) -> dict[str, Kind]:
+    """The kinds by their groups and names in small letters."""
+    return {f"{group}/{kind}".lower(): one for (group, kind), one in kinds.items()}
 
 
-_known = cache(_Known)
-
-
-def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
-    """Why these kinds do not include the kind."""
+def unknown(group: str, kind: str, by_name: Mapping[str, Kind]) -> Unknown:
+    """Why the kinds with these folded names do not include the kind."""
     if is_placeholder(group) or is_placeholder(kind):
-        return Unknown(is_placeholder=True)
-    preset = _known().presets.get((group, kind))
+        return Unknown(cause="its kind is unknown until the template is rendered", is_placeholder=True)
+    preset = _OF_PRESETS.get((group, kind))
     if preset is not None:
-        return Unknown(preset=preset)
-    meant = next(_meant(group, kind, kinds), None) if len(group) <= _LONGEST and len(kind) <= _LONGEST else None
+        cause = f"the settings leave out the preset {preset}"
+        return Unknown(cause=cause, remedy=f"add {preset} to workloads.presets")
+    meant = _meant(group, kind, by_name) if len(group) <= _LONGEST and len(kind) <= _LONGEST else None
     if meant is None:
         return Unknown()
     prefix = f"{meant.group}/" if meant.group else ""
-    return Unknown(meant=f"{prefix}{meant.versions[0]} {meant.kind}")
+    name = f"{prefix}{meant.versions[0]} {meant.kind}"
+    return Unknown(name, f"unknown kind (did you mean {name}?)", f"use {name}")
 
 
-def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
-    """The kinds of the group with almost this name, then the kinds with this name in a group that this one suggests."""
-    known = _known()
-    added = [one for key, one in kinds.items() if key not in known.kinds]
-    folded = kind.lower()
-    for one in (*known.by_group.get(group, ()), *(one for one in added if one.group == group)):
-        if is_one_edit_away(folded, one.kind.lower()):
-            yield kinds.get((group, one.kind), one)
-    is_built_in = group in _BUILT_IN_GROUPS
-    # A name of several words, such as `JobSet`, tells the kind: many projects have a `Service` or a `Task`.
-    is_telling = sum(map(str.isupper, kind)) > 1
-    is_custom = group in known.by_group or any(one.group == group for one in added)
-    for one in (*known.by_name.get(kind, ()), *(one for one in added if one.kind == kind)):
-        suggests = (one.group, kind) in BUILT_IN if is_built_in else is_custom and is_telling
-        if suggests or is_one_edit_away(group, one.group):
-            yield kinds.get((one.group, kind), one)
+def _meant(group: str, kind: str, by_name: Mapping[str, Kind]) -> Kind | None:
+    """The kind of which a name is one edit away, or the built-in kind that stands in another built-in group."""
+    if group in _BUILT_IN_GROUPS and (moved := [one for one in BUILT_IN.values() if one.kind == kind]):
+        return moved[0]
+    name = f"{group}/{kind}".lower()
+    alike = ((known, one) for known, one in by_name.items() if abs(len(known) - len(name)) <= 1)
+    return next((one for known, one in alike if is_one_edit_away(name, known)), None)
 
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}", re.ASCII)
@@ -134,37 +108,25 @@ def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     return f'{{{of_group}kind: {kind}, path: "{steps}"{what}}}'
 
 
-_LONGEST_STEP = 63
-"""Characters of a key that is compared with a known one."""
+_LONGEST_PATH = 256
+"""Characters of a path that is compared with the places of a kind: more than any of them has, by far."""
 
-_MOST_STEPS = 48
-"""Steps of a path that is compared with those of a kind: more than any of them has, by far."""
-
-_TOO_DEEP = 2
-"""Levels that an amount may stand too deep, as in `env[0].resources`."""
-
-_FAR = 2
-"""Steps that an amount may be away from the place that is meant in a custom kind, which has fields of its own."""
-
-_LEAST_ALIKE = 2
-"""Keys that a path and a place have in common at least."""
+_ALIKE = 0.7
+"""How much of a path and a place are the same, at least, where the place is meant."""
 
 
-def _intended(kind: Kind, path: Path) -> tuple[str, str] | None:
-    """The place of a kind that is nearest to a path without the name of its resource; None if no place is near.
-
-    With it comes the part of its path that differs.
-    A place is near if its path has the same steps and some more or fewer, or a few letters differ.
-    """
-    if len(path) > _MOST_STEPS:
+def _intended(kind: Kind, path: Path) -> str | None:
+    """The place of a kind that is most like a path without the name of its resource; None if no place is."""
+    text = written(path)
+    if len(text) > _LONGEST_PATH:
         return None
-    is_built_in = (kind.group, kind.kind) in BUILT_IN
-    aligned = [found for place in places(kind) if (found := _aligned(place, path)) is not None]
-    near = [(distance, place) for distance, place in aligned if is_built_in or distance <= _FAR]
-    if not near:
-        return None
-    _, nearest = min(near, key=lambda found: found[0])
-    return written(nearest), written(_difference(nearest, path))
+    from difflib import get_close_matches  # few amounts are in a wrong place
+
+    indices = re.findall(r"\[\d+\]", text)
+    alike = get_close_matches(re.sub(r"\[\d+\]", "[*]", text), map(written, places(kind)), 1, _ALIKE)
+    if alike and alike[0].count("[*]") <= len(indices):
+        return re.sub(r"\[\*\]", lambda _: indices.pop(0), alike[0])
+    return alike[0] if alike else None
 
 
 def places(kind: Kind) -> Iterator[PathPattern]:
@@ -193,67 +155,6 @@ _AMOUNTS: Mapping[Form, tuple[PathPattern, ...]] = {
 """The steps from a container of each form to its amounts."""
 
 
-def _aligned(place: PathPattern, path: Path) -> tuple[int, Path] | None:
-    """How far a path is from a place of the kind, and that place with the indices of the path; None if it is not near.
-
-    Near means that the steps of the shorter one are some of those of the longer one, in their order.
-    """
-    if len(path) > len(place) + _TOO_DEEP:
-        return None
-    is_deeper = len(path) > len(place)
-    pairs: list[tuple[int, int]] = []
-    start = 0
-    for index in range(min(len(place), len(path))):
-        for other in range(start, max(len(place), len(path))):
-            pair = (index, other) if is_deeper else (other, index)
-            if _is_alike(place, pair[0], path[pair[1]]):
-                pairs.append(pair)
-                start = other + 1
-                break
-        else:
-            return None
-    if sum(isinstance(path[index], str) for _, index in pairs) < _LEAST_ALIKE:
-        return None
-    meant: list[str | int] = list(place)
-    misspelt = 0
-    for at, index in pairs:
-        step = path[index]
-        if isinstance(step, int):
-            meant[at] = step
-        else:
-            misspelt += not repeats(place[at]) and place[at] != step
-    return abs(len(place) - len(path)) + misspelt, tuple(meant)
-
-
-def _is_alike(place: PathPattern, at: int, step: str | int) -> bool:
-    """Whether a step is the one of a place, in other case or with a typo."""
-    known = place[at]
-    if repeats(known):
-        return known == MEMBER or isinstance(step, int)
-    if isinstance(step, int) or len(step) > _LONGEST_STEP:
-        return False
-    return known == step or is_one_edit_away(known.lower(), step.lower())
-
-
-def _difference(meant: Path, path: Path) -> Path:
-    """The steps in which a place differs from a path, and the steps around them."""
-    first = _common(meant, path)
-    last = _common(meant[first:][::-1], path[first:][::-1])
-    first = max(first - 1, 0)
-    while first and (isinstance(meant[first], int) or repeats(meant[first])):
-        first -= 1
-    return meant[first : len(meant) - last + 1]
-
-
-def _common(left: Path, right: Path) -> int:
-    """The number of steps with which both begin."""
-    pairs = zip(left, right, strict=False)
-    return next(
-        (count for count, (one, other) in enumerate(pairs) if not repeats(one) and one != other),
-        min(len(left), len(right)),
-    )
-
-
 class ManifestObject(NamedTuple):
     """An object of a manifest, with its API group and kind."""
 
@@ -261,82 +162,64 @@ class ManifestObject(NamedTuple):
     group: str
     kind: str
 
-
-class _SearchedObject(NamedTuple):
-    """An object, with all that names an amount of a GPU resource and that the checks of its pods do not read.
-
-    `kind` is its kind, None for one without paths; `unknown` then says why no path leads to its pods. `pods` are those
-    that the search found in an object of an unknown kind and that name a GPU resource. `mentions` are the amounts that
-    no check of a pod reads.
-    """
-
-    held: ManifestObject
-    kind: Kind | None
-    unknown: Unknown | None
-    pods: tuple[ExtractedPod, ...]
-    mentions: tuple[Mention, ...]
+    @property
+    def rendered_by(self) -> str | None:
+        """The command that renders the manifests of which the object is the source; None for another object."""
+        return RENDERED.get((self.group, self.kind))
 
 
 _RENDER = "render the template, and check the result"
 
 
-def _unchecked(context: _SearchedObject) -> Iterator[Violation]:
-    """One violation per place, and one for a kind that is a placeholder or probably a typo."""
-    (_, group, kind), unknown = context.held, context.unknown
-    if unknown is not None and (context.pods or context.mentions):
-        if unknown.is_placeholder:
-            field = "kind" if is_placeholder(kind) else "apiVersion"
+def _unchecked(
+    held: ManifestObject, known: Kind | Unknown, mentions: Sequence[Mention], *, has_found_pods: bool = False
+) -> Iterator[Violation]:
+    """One violation per amount that no check of a pod reads, and one for a kind that is a placeholder or a typo.
+
+    `has_found_pods`: a search found pods that name a GPU resource in an object of an unknown kind.
+    """
+    if isinstance(known, Unknown) and (has_found_pods or mentions):
+        if known.is_placeholder:
+            field = "kind" if is_placeholder(held.kind) else "apiVersion"
             yield Violation((field,), f"{field} is a template placeholder", _RENDER)
-        elif unknown.meant:
-            problem = message("there is no kind {} in {}; did you mean {}?", kind, group or "v1", unknown.meant)
-            yield Violation(("kind",), problem, f"use {unknown.meant}")
-    for number, mention in enumerate(context.mentions):
-        meant = None
+        elif known.meant:
+            problem = "there is no kind {} in {}; did you mean {}?"
+            yield Violation(("kind",), message(problem, held.kind, held.group or "v1", known.meant), known.remedy)
+    for number, mention in enumerate(mentions):
+        names, intended = [mention.name], None
+        remedy = f"check the output of {held.rendered_by}" if held.rendered_by else _remedy(held, known, mention)
         # A verdict keeps no more findings, so that their number does not multiply the time to compare paths.
-        if number < KEPT_PER_CODE and context.kind is not None and not mention.is_text:
+        if number < KEPT_PER_CODE and isinstance(known, Kind) and not mention.is_text:
             is_key = mention.path[-1] == mention.name
-            meant = _intended(context.kind, mention.path[:-1] if is_key else mention.path)
-        yield _of_mention(context, mention, meant)
+            intended = _intended(known, mention.path[:-1] if is_key else mention.path)
+        if mention.is_text:
+            problem = "this text names an amount of {}, which cannot be checked"
+        elif intended is not None:
+            problem, remedy = "this amount of {} cannot be checked here; did you mean {}?", f"move it to {intended}"
+            names.append(intended)
+        elif is_placeholder(mention.value):
+            problem = "this amount of {} is a template placeholder"
+        elif (held.group, held.kind) == FRAGMENT:
+            problem = "this amount of {} cannot be checked: it is a part of an object"
+        elif held.rendered_by:
+            problem = "this amount of {} cannot be checked: other objects are rendered from this one"
+        else:
+            why = "no path of kind {} leads here" if isinstance(known, Kind) else "kind {} is unknown"
+            problem = f"this amount of {{}} cannot be checked: {why}"
+            names.append(held.kind)
+        yield Violation(mention.path, message(problem, *names), remedy)
 
 
-def _of_mention(context: _SearchedObject, mention: Mention, meant: tuple[str, str] | None) -> Violation:
-    held, names, remedy = context.held, [mention.name], None
+def _remedy(held: ManifestObject, known: Kind | Unknown, mention: Mention) -> str:
+    """What to do about an amount in an object from which no other one is rendered, where no place is near."""
     if mention.is_text:
-        problem = "this text names an amount of {}, which cannot be checked"
-        remedy = _rendered(held) or "check the manifest that is made of it"
-    elif meant is not None:
-        place, difference = meant
-        problem, remedy = "this amount of {} cannot be checked here; did you mean {}?", f"move it to {place}"
-        names.append(difference)
-    elif is_placeholder(mention.value):
-        problem, remedy = "this amount of {} is a template placeholder", _RENDER
-    elif (held.group, held.kind) == FRAGMENT:
-        problem = "this amount of {} cannot be checked: it is a part of an object"
-    elif (held.group, held.kind) in RENDERED:
-        problem = "this amount of {} cannot be checked: other objects are rendered from this one"
-    else:
-        why = "no path of kind {} leads here" if context.kind is not None else "kind {} is unknown"
-        problem = f"this amount of {{}} cannot be checked: {why}"
-        names.append(held.kind)
-    return Violation(mention.path, message(problem, *names), remedy or _remedy(context, mention))
-
-
-def _rendered(held: ManifestObject) -> str | None:
-    command = RENDERED.get((held.group, held.kind))
-    return None if command is None else f"check the output of {command}"
-
-
-def _remedy(context: _SearchedObject, mention: Mention) -> str:
-    unknown, held = context.unknown, context.held
-    rendered = _rendered(held)
-    if rendered is not None:
-        return rendered
-    if unknown is not None and unknown.preset:
-        return f"add {unknown.preset} to workloads.presets"
-    if unknown is not None and unknown.meant:
-        return f"use {unknown.meant}"
-    if (held.group, held.kind) in BUILT_IN and context.kind is not None:
-        return f"move it to {written(next(places(context.kind)))}"
+        return "check the manifest that is made of it"
+    if is_placeholder(mention.value):
+        return _RENDER
+    if isinstance(known, Unknown) and known.remedy:
+        return known.remedy
+    if (held.group, held.kind) in BUILT_IN and isinstance(known, Kind):
+        return f"move it to {written(next(places(known)))}"
     added = mention.resources and entry(held.group, held.kind, mention.resources, "resources")
     return f"add {added} to workloads.paths" if added else "check the pods that its controller makes of it"
 
@@ -362,20 +245,20 @@ def _open_amounts(held: ManifestObject, pods: Sequence[PodContext]) -> str:
 _CLAIMS = "open: its resource claims, which may give it GPUs, are not checked"
 
 
-def _why_skipped(context: _SearchedObject) -> str:
+def _why_skipped(held: ManifestObject, known: Kind | Unknown, mentions: Sequence[Mention]) -> str:
     """Why nothing of an object is checked."""
-    group, kind = context.held.group, context.held.kind
-    cause = "" if context.unknown is None else context.unknown.cause
-    if context.mentions:
+    group, kind = held.group, held.kind
+    cause = known.cause if isinstance(known, Unknown) else ""
+    if mentions:
         return "skipped: nothing checks the GPU resource that it names" + (f"; {cause}" if cause else "")
     if (group, kind) in BUILT_IN:
         return "skipped: it holds no pod template"
-    if (group, kind) in RENDERED:
-        return f"skipped: other objects are rendered from it; check the output of {RENDERED[group, kind]}"
+    if held.rendered_by:
+        return f"skipped: other objects are rendered from it; check the output of {held.rendered_by}"
     chosen = who_assigns_gpus(group, kind)
     if chosen is not None:
         return f"skipped: it names no GPU resource; {chosen}"
-    if context.unknown is None or (is_of_kubernetes(group) and not cause):
+    if isinstance(known, Kind) or (is_of_kubernetes(group) and not cause):
         return "skipped: it requests no GPU resource"
     return f"skipped: {cause or 'unknown kind'}; it names none of the configured resources"
 
@@ -383,11 +266,12 @@ def _why_skipped(context: _SearchedObject) -> str:
 class OfflineEvaluator(Evaluator):
     """An evaluator that also searches an object for pods, and for amounts of GPU resources, that no path leads to."""
 
-    __slots__ = ("_names",)
+    __slots__ = ("_by_name", "_names")
 
     def __init__(self, snapshot: Snapshot, kinds: Kinds) -> None:
         super().__init__(snapshot, kinds)
         self._names = GpuNames(snapshot.gpus)
+        self._by_name = by_folded_name(kinds)
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: RequestContext) -> Verdict:
         """The verdict for an object. On the command line, the object is also searched for what no path leads to.
@@ -406,7 +290,7 @@ class OfflineEvaluator(Evaluator):
         if (group, kind) == VALUES:
             return self._of_names(held, "")
         why_not_searched = self.snapshot.of(origin.namespace).exemption
-        if why_not_searched is None and (runs_no_pods := how_claimed(*held) or why_no_pods(group, kind)) is not None:
+        if why_not_searched is None and (runs_no_pods := why_no_pods(group, kind)) is not None:
             why_not_searched = f"skipped: {runs_no_pods} and runs no pods"
         if why_not_searched is not None:
             if (group, kind) in LIMITING:
@@ -416,7 +300,7 @@ class OfflineEvaluator(Evaluator):
             return self.verdict(pods, origin) if pods else skipped(why_not_searched)
         known = self.kinds.get((group, kind))
         if known is None:
-            return self._of_unknown(held._replace(manifest=active(manifest, group, kind)), origin)
+            return self._of_unknown(held, origin)
         return self._of_known(held, known, pods, origin)
 
     def _of_limits(self, held: ManifestObject, origin: RequestContext, why_not_searched: str) -> Verdict:
@@ -457,9 +341,8 @@ class OfflineEvaluator(Evaluator):
         verdict.reason = verdict.reason or _open_amounts(held, checked)
         if pods and not mentions:
             return verdict.build()
-        context = _SearchedObject(held, kind, None, (), mentions)
-        run_checks(OBJECT_CHECKS, _unchecked(context), self.snapshot.of(origin.namespace), verdict)
-        return verdict.build() if pods or verdict.counts else skipped(_why_skipped(context))
+        run_checks(OBJECT_CHECKS, _unchecked(held, kind, mentions), self.snapshot.of(origin.namespace), verdict)
+        return verdict.build() if pods or verdict.counts else skipped(_why_skipped(held, kind, mentions))
 
     def _of_unknown(self, held: ManifestObject, origin: RequestContext) -> Verdict:
         """The verdict for an object of an unknown kind, in which a search may find pods, and amounts elsewhere."""
@@ -470,15 +353,17 @@ class OfflineEvaluator(Evaluator):
         mentions += _bare(
             held, text, chain(chain.from_iterable(map(containers_of, pods)), (one.path for one in mentions))
         )
-        unknown_kind = unknown(held.group, held.kind, self.kinds)
-        naming = tuple(
-            [one.extracted for one in checked if one.requests.named or one.requests.positive or one.requests.of_pod]
-        )
-        context = _SearchedObject(held, None, unknown_kind, naming, mentions)
-        run_checks(OBJECT_CHECKS, _unchecked(context), self.snapshot.of(origin.namespace), verdict)
+        unknown_kind = unknown(held.group, held.kind, self._by_name)
+        naming = [
+            one.extracted for one in checked if one.requests.named or one.requests.positive or one.requests.of_pod
+        ]
+        unchecked = _unchecked(held, unknown_kind, mentions, has_found_pods=bool(naming))
+        run_checks(OBJECT_CHECKS, unchecked, self.snapshot.of(origin.namespace), verdict)
         if naming and not verdict.reason:
             verdict.reason = _why_searched(held, unknown_kind, naming[0])
-        return verdict.build() if verdict.counts or verdict.reason else skipped(_why_skipped(context))
+        return (
+            verdict.build() if verdict.counts or verdict.reason else skipped(_why_skipped(held, unknown_kind, mentions))
+        )
 
     def _check_found(
         self, held: ManifestObject, origin: RequestContext, verdict: VerdictBuilder
@@ -491,9 +376,11 @@ class OfflineEvaluator(Evaluator):
         deferral = Kind(held.group, held.kind, ()).deferral(held.manifest)
         found, checked = [], []
         guesses = () if (held.group, held.kind) == FRAGMENT else islice(find_pods(held.manifest), MOST_PODS)
-        for guess in guesses:
+        for path, raw, holds in guesses:
+            place = PodPath("", holds)
             try:
-                context = PodContext(guess.extracted(held.manifest, deferral), origin, policy)
+                pod = ExtractedPod(path, raw, place, held.manifest, is_pod=False, deferral=deferral)
+                context = PodContext(pod, origin, policy)
                 exempt = exemption(context)
                 if exempt is None:
                     context = inject(context, VerdictBuilder())

@@ -17,8 +17,8 @@ from webhook.policy.pods.quantity import QuantityError, parse
 from webhook.policy.pods.reading import Members, is_placeholder
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.kinds import Deferral, ExtractedPod
-from webhook.policy.workloads.paths import PodPath, Whole
+from webhook.policy.workloads.kinds import ExtractedPod
+from webhook.policy.workloads.paths import Whole
 
 Link: TypeAlias = "tuple[Link, str | int] | None"
 """The steps from the root to a node, the last one first."""
@@ -34,18 +34,6 @@ def path_to(link: Link) -> Path:
         link, step = link
         steps.append(step)
     return tuple(reversed(steps))
-
-
-class Guess(NamedTuple):
-    """A mapping that looks like a pod, or like a container."""
-
-    path: Path
-    raw: Members
-    holds: Whole
-
-    def extracted(self, manifest: Members, deferral: Deferral | None) -> ExtractedPod:
-        """The pod. Raises MalformedError if the mapping has not its structure."""
-        return ExtractedPod(self.path, self.raw, PodPath("", self.holds), manifest, is_pod=False, deferral=deferral)
 
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -64,8 +52,8 @@ OF_CONTAINER = frozenset(
 """The members of a container."""
 
 
-def find_pods(manifest: Members) -> Iterator[Guess]:
-    """The mappings that look like a pod template, a pod spec or a container, in the order of the object.
+def find_pods(manifest: Members) -> Iterator[tuple[Path, Members, Whole]]:
+    """The mappings that look like a pod template, a pod spec or a container, in the order of the object, with paths.
 
     The containers of a pod are not searched: they hold no pods.
     """
@@ -76,13 +64,13 @@ def find_pods(manifest: Members) -> Iterator[Guess]:
         if isinstance(node, dict):
             spec = node.get("spec")
             if link is not None and node.keys() <= _TEMPLATE and isinstance(spec, dict) and _is_pod_spec(spec):
-                yield Guess(path_to(link), node, "template")
+                yield path_to(link), node, "template"
                 node, link, left_out = spec, (link, "spec"), CONTAINERS
             elif _is_pod_spec(node):
-                yield Guess(path_to(link), node, "podSpec")
+                yield path_to(link), node, "podSpec"
                 left_out = CONTAINERS
             elif _is_container(node):
-                yield Guess(path_to(link), node, "container")
+                yield path_to(link), node, "container"
                 left_out = OF_CONTAINER
         steps = node.items() if isinstance(node, dict) else enumerate(node)
         below = [(value, (link, step)) for step, value in steps if isinstance(value, HOLDERS) and step not in left_out]

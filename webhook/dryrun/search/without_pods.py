@@ -1,17 +1,13 @@
 """Kinds that may name a GPU resource and run no pods: the search leaves them out, and the report says why.
 
-The sources of manifests run no pods either, but the objects that are rendered from them do. A rule of a Kyverno policy
-may ask for GPUs where it creates or changes objects, not where it matches and validates them.
+The sources of manifests run no pods either, but the objects that are rendered from them do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from webhook.manifests.recognition import FRAGMENT, KUSTOMIZATION
-from webhook.policy.pods.reading import Members
-from webhook.policy.workloads.paths import at
 
 _POLICY = "it is a policy about objects"
 
@@ -75,7 +71,7 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration
             """.split()
         ),
-        "kyverno.io": ("PolicyException",),
+        "kyverno.io": ("ClusterPolicy", "Policy", "PolicyException"),
         "policies.kyverno.io": ("ImageValidatingPolicy", "PolicyException", "ValidatingPolicy"),
         "templates.gatekeeper.sh": ("ConstraintTemplate",),
     },
@@ -109,19 +105,9 @@ def why_no_pods(group: str, kind: str) -> str | None:
     return RUNS_NO_PODS.get((group, kind)) or _GROUPS.get(group)
 
 
-_OF_KUBERNETES = frozenset(("", "apps", "autoscaling", "batch", "extensions", "policy")).union(
-    f"{name}.k8s.io"
-    for name in """
-    admissionregistration apiextensions apiregistration authentication authorization certificates coordination
-    discovery events flowcontrol.apiserver internal.apiserver networking node rbac.authorization resource scheduling
-    storage storagemigration
-    """.split()
-)
-
-
 def is_of_kubernetes(group: str) -> bool:
-    """Whether Kubernetes itself defines the kinds of a group, all of which are known. Others also end in `k8s.io`."""
-    return group in _OF_KUBERNETES
+    """Whether Kubernetes or a project of its API machinery defines the kinds of a group; others have a domain."""
+    return "." not in group or group.endswith(".k8s.io")
 
 
 RENDERED: Mapping[tuple[str, str], str] = {
@@ -138,67 +124,3 @@ RENDERED: Mapping[tuple[str, str], str] = {
     ("template.openshift.io", "Template"): "oc process",
 }
 """The command that renders the manifests of which an object is the source, by API group and kind."""
-
-
-_KYVERNO = (("kyverno.io", "ClusterPolicy"), ("kyverno.io", "Policy"))
-_PASSIVE = frozenset(("celPreconditions", "exclude", "match", "preconditions", "validate", "verifyImages"))
-"""Members of a rule that compare and select."""
-
-
-def active(manifest: Members, group: str, kind: str) -> Members:
-    """An object without the parts of a policy that ask for nothing. All of any other object."""
-    spec = manifest.get("spec")
-    if (group, kind) not in _KYVERNO or not isinstance(spec, dict) or not isinstance(spec.get("rules"), list):
-        return manifest
-    return {**manifest, "spec": {**spec, "rules": [_active(rule) for rule in spec["rules"]]}}
-
-
-def _active(rule: Any) -> Any:
-    if not isinstance(rule, dict):
-        return rule
-    left_out = _PASSIVE | {"generate"} if _makes_no_pods(rule.get("generate")) else _PASSIVE
-    return {key: value for key, value in rule.items() if key not in left_out}
-
-
-def _makes_no_pods(generate: Any) -> bool:
-    """Whether a rule generates an object that runs no pods, such as the ResourceQuota of a new namespace."""
-    if not isinstance(generate, dict) or "foreach" in generate:
-        return False
-    version, kind = generate.get("apiVersion"), generate.get("kind")
-    if not isinstance(version, str) or not isinstance(kind, str):
-        return False
-    return why_no_pods(version.rpartition("/")[0], kind) is not None
-
-
-_DEVICES = {"ResourceClaim": ("spec", "devices"), "ResourceClaimTemplate": ("spec", "spec", "devices")}
-
-
-def how_claimed(manifest: Members, group: str, kind: str) -> str | None:
-    """How a claim, or a template of claims, shares its devices; None where it names no way, and for other kinds.
-
-    NVIDIA's driver runs an MPS daemon for each claim whose parameters say so (kubernetes-sigs/dra-driver-nvidia-gpu at
-    95932046, `api/nvidia.com/resource/v1beta1/sharing.go`). Drivers may also give parts of a device, by their capacity
-    (KEP-5075). A pod names its claim, or the template of its claim, and does not say how the devices are shared.
-    """
-    if group != "resource.k8s.io" or kind not in _DEVICES:
-        return None
-    devices = at(manifest, _DEVICES[kind])
-    if any(at(one, ("opaque", "parameters", "sharing", "strategy")) == "MPS" for one in _elements(devices, "config")):
-        return "it claims devices that are shared through MPS"
-    if any(at(one, ("capacity", "requests")) for one in _requests(devices)):
-        return "it claims parts of devices by their class"
-    return None
-
-
-def _requests(devices: Any) -> Iterator[Any]:
-    """The requests of a claim, and their alternatives. In v1beta1, a request has the fields of `exactly` itself."""
-    for one in _elements(devices, "requests"):
-        yield one
-        yield at(one, ("exactly",))
-        yield from _elements(one, "firstAvailable")
-
-
-def _elements(holder: Any, field: str) -> list[Any]:
-    """A list in a mapping; empty where it is something else, because the API server rejects the claim then."""
-    found = at(holder, (field,))
-    return found if isinstance(found, list) else []
