@@ -57,16 +57,12 @@ def paint(stream: TextIO) -> Paint:
 
 
 def is_coloured(is_terminal: bool, environment: Mapping[str, str]) -> bool:
-    """Return whether output has colours.
-
-    NO_COLOR precedes FORCE_COLOR and CLICOLOR_FORCE, and these precede CLICOLOR and TERM. An empty variable counts as
-    absent (no-color.org, force-color.org, bixense.com/clicolors).
-    """
+    """Return whether output has colours. NO_COLOR precedes FORCE_COLOR, and this TERM; an empty variable is absent."""
     if environment.get("NO_COLOR"):
         return False
-    if environment.get("FORCE_COLOR") or environment.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+    if environment.get("FORCE_COLOR"):
         return True
-    return is_terminal and environment.get("CLICOLOR") != "0" and environment.get("TERM") != "dumb"
+    return is_terminal and environment.get("TERM") != "dumb"
 
 
 def width() -> int:
