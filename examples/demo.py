@@ -27,7 +27,7 @@ from webhook.manifests import Manifest, Source, objects
 from webhook.report.data import yaml_text
 from webhook.report.model import Subject
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Destination, Mutation
+from webhook.report.mutation import Destination, EditedFile, Mutation
 
 ROOT = Path(__file__).parent.parent
 CERTS = ROOT / "certs"
@@ -153,8 +153,8 @@ def _difference(before: Any, operations: list[dict[str, Any]]) -> str:
         raise click.ClickException(str(manifest))
     subject = Subject(before["apiVersion"], before["kind"], "", "")
     writer = MutateFormat.DIFF.writer(Destination(paint=_paint))
-    edited = Mutation(manifest, subject, operations, lambda: jsonpatch.apply_patch(before, operations))
-    return "".join(map(str, [*writer.add(edited), *writer.end()]))
+    edited = Mutation(manifest, subject, operations, lambda value, _above: jsonpatch.apply_patch(value, operations))
+    return "".join(map(str, writer.file(EditedFile([edited]))))
 
 
 def _paint(text: str, colour: str) -> str:

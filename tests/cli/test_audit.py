@@ -112,9 +112,3 @@ def test_nothing_readable_is_an_error(cluster: FakeCluster, prod: tuple[str, ...
     ended = audit(prod, "-n", "team-b")
     assert ended.code == 2
     assert "pods in namespace team-b: 403: not allowed to list pods; add this rule to a Role" in ended.err
-
-
-def test_other_formats_are_refused(prod: tuple[str, ...]) -> None:
-    ended = audit(prod, "-A", "-o", "yaml")
-    assert (ended.code, ended.out) == (2, "")
-    assert "'yaml' is not one of 'text', 'json'" in ended.err

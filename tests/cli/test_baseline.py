@@ -118,14 +118,12 @@ def test_findings_that_are_not_listed_count(repository: Path) -> None:
     assert result["omitted"] == {"GPS001": 1}
 
 
-def test_stale_entries_are_named(repository: Path) -> None:
+def test_stale_entries_are_counted(repository: Path) -> None:
     check("--write-baseline", "baseline.yaml")
     (repository / "train.yaml").write_text(pod("train", 1))
     (repository / "apps" / "web.yaml").unlink()
     out = run("check", ".", "--exclude", "baseline.yaml", "--baseline", "baseline.yaml").out
-    assert "5 entries of baseline.yaml no longer occur; write the baseline again:\n" in out
-    assert "    train.yaml: GPS001 Pod train /spec/containers/0/resources/limits/nvidia.com~1gpu\n" in out
-    assert "    apps/web.yaml: GPS001 Pod web /spec" in out
+    assert "5 entries of baseline.yaml no longer occur; write the baseline again\n" in out
 
 
 def test_what_a_run_does_not_check_is_not_stale(repository: Path) -> None:

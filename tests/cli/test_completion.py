@@ -15,18 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-import click
 import pytest
 
 from tests.cli.run import run
 from webhook.cli import COMMANDS, main
-from webhook.cli.check import complete_codes
-from webhook.policy.checks import CHECKS
 
 pytestmark = pytest.mark.slow
 
 PROGRAM = Path(sys.executable).with_name("gpushare-webhook")
-CODES = [check.code for check in CHECKS]
 PATH = f"{PROGRAM.parent}:{os.environ['PATH']}"
 ENVIRONMENT = {"PATH": PATH, "TERM": "dumb", "HOME": "/nonexistent", "LANG": "C.UTF-8"}
 
@@ -67,15 +63,6 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
         ("snapshot --ins", ["plain,--installed-as"]),
         ("explain gps01", [f"plain,GPS01{digit}" for digit in (0, 1, 2, 3, 4, 7, 8, 9)]),
         ("explain GPS001 pipe", ["plain,pipeDirectory", "plain,pipeMount"]),
-        ("explain -o m", ["plain,markdown"]),
-        (
-            "check --select GPS001,gps02",
-            [f"plain,GPS001,{code}" for code in ("GPS020", "GPS021", "GPS023", "GPS024", "GPS025")],
-        ),
-        (
-            "check --ignore GPS001,GPS020,GPS02",
-            [f"plain,GPS001,GPS020,{code}" for code in ("GPS021", "GPS023", "GPS024", "GPS025")],
-        ),
         ("config view -o y", ["plain,yaml"]),
         ("completion b", ["plain,bash"]),
         ("completion", ["plain,completion"]),
@@ -210,19 +197,3 @@ def terminal(shell: list[str], folder: Path) -> Iterator[tuple[Write, WaitFor]]:
         finally:
             process.kill()
     os.close(outer)
-
-
-@pytest.mark.parametrize(
-    ("incomplete", "completed"),
-    [
-        ("gps02", ["GPS020", "GPS021", "GPS023", "GPS024", "GPS025"]),
-        ("GPS020,gps021,GPS02", [f"GPS020,gps021,{code}" for code in ("GPS023", "GPS024", "GPS025")]),
-        ("GPS001,", [f"GPS001,{code}" for code in CODES if code != "GPS001"]),
-        ("volcano", []),
-    ],
-)
-def test_completion_of_list_of_codes(incomplete: str, completed: list[str]) -> None:
-    option = click.Option(["--select"])
-    items = complete_codes(click.Context(click.Command("check", params=[option])), option, incomplete)
-    assert [item.value for item in items] == completed
-    assert all(item.help for item in items)

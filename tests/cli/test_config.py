@@ -96,67 +96,6 @@ def test_view_names_line_in_json_file(here: Path) -> None:
     assert commented("--config", "settings.json") == ["perPod: null  # settings.json:3"]
 
 
-PLUGIN_FACTS = """\
-nodes:
-- {name: a, labels: {nvidia.com/device-plugin.config: mps-10}}
-- {name: b, labels: {nvidia.com/device-plugin.config: mps-10}}
-- {name: c}
-- {name: d, labels: {nvidia.com/device-plugin.config: gone}}
-devicePlugin:
-  version: v0.20.0
-  defaultConfig: whole
-  configs:
-  - {name: whole}
-  - {name: mps-10, strategy: mps}
-  - {name: mps-many, strategy: mps, failRequestsGreaterThanOne: false}
-  - {name: sliced, strategy: time-slicing, failRequestsGreaterThanOne: true}
-"""
-
-
-def limits_shown(settings: str, facts: str) -> list[str]:
-    Path("settings.yaml").write_text(settings)
-    Path("facts.yaml").write_text(facts)
-    out = run("config", "view", "--config", "settings.yaml", "--facts", "facts.yaml").out
-    after = out.partition("  fromDevicePlugin:")[2].partition("\ndenyInMutate")[0]
-    return [line.removeprefix("  # ") for line in after.splitlines()[1:]]
-
-
-FROM_PLUGIN = "limits: {perContainer: 3, timeSlicing: {perContainer: 5}, fromDevicePlugin: true}\n"
-
-
-def test_view_shows_limits_of_device_plugin(here: Path) -> None:
-    assert limits_shown(FROM_PLUGIN, PLUGIN_FACTS) == [
-        "whole: whole cards, no limit, 1 node",
-        "mps-10: MPS, limit 1, 2 nodes",
-        "mps-many: MPS, no limit, 0 nodes",
-        "sliced: time-slicing, limit 1, 0 nodes",
-        "unknown configuration: the limits above apply, 1 node",
-    ]
-    shown = view("--config", "settings.yaml", "--facts", "facts.yaml")
-    assert shown == view("--config", "settings.yaml")
-
-
-@pytest.mark.parametrize(
-    ("facts", "shown"),
-    [
-        ("", ["the device plugin is unknown: the limits above apply"]),
-        ("devicePlugin: {}", ["any configuration: MPS, limit 1"]),
-        (
-            "devicePlugin: {version: '0.20.0', failRequestsGreaterThanOne: false}",
-            ["any configuration: MPS, no limit"],
-        ),
-        ("devicePlugin: {configs: [{name: a, strategy: mps}]}", ["a: MPS, limit 1"]),
-        ("devicePlugin: {configs: []}", []),
-    ],
-)
-def test_view_of_partly_known_device_plugin(here: Path, facts: str, shown: list[str]) -> None:
-    assert limits_shown(FROM_PLUGIN, facts) == shown
-
-
-def test_view_shows_no_limits_of_device_plugin_that_are_not_taken(here: Path) -> None:
-    assert limits_shown("mode: warn\n", PLUGIN_FACTS) == []
-
-
 def test_view_comment_with_hostile_file_name(here: Path) -> None:
     (here / "a\n::error::b").write_text("mode: warn\n")
     out = run("config", "view", "--config", "a\n::error::b").out

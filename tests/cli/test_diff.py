@@ -21,7 +21,7 @@ from tests.remedies import CLASS_MUST_EXIST
 from tests.report.rewriting import FILE, expected, mutations, values
 from tests.report.test_rewrite import POD, files
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Destination, Mutation
+from webhook.report.mutation import Destination, EditedFile, Mutation
 from webhook.report.rewrite import applied, rewrite
 
 pytestmark = pytest.mark.slow
@@ -36,9 +36,10 @@ def apply(tool: list[str], diff: str | bytes, folder: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def diff_of(edited: list[Mutation], folder: Path) -> str:
-    writer = MutateFormat.DIFF.writer(Destination(folder=str(folder)))
-    pieces = [*(piece for one in edited for piece in writer.add(one)), *writer.end()]
+def diff_of(*files: list[Mutation]) -> str:
+    """Return the diff of files, by their objects."""
+    writer = MutateFormat.DIFF.writer(Destination())
+    pieces = [piece for one in files for piece in writer.file(EditedFile(one))]
     return "".join(piece for piece in pieces if isinstance(piece, str))
 
 
@@ -66,7 +67,7 @@ def test_diff_of_fixtures_applies(here: Path, form: str) -> None:
         if any(one.operations for one in _mutations(json.dumps(fixture.object).encode(), fixture))
     ]
     assert len(edited) > 200
-    diff = diff_of([one for fixture, data in edited for one in _mutations(data, fixture)], here)
+    diff = diff_of(*(_mutations(data, fixture) for fixture, data in edited))
     for tool in APPLY.values():
         for fixture, data in edited:
             file = here / f"{fixture.name}.yaml"
@@ -83,7 +84,7 @@ def test_diff_of_fixtures_applies(here: Path, form: str) -> None:
 @given(data=files())
 def test_diff_of_any_style_applies(here: Path, data: bytes) -> None:
     edited = mutations(data)
-    diff = diff_of(edited, here)
+    diff = diff_of(edited)
     for tool in APPLY.values():
         (here / FILE).write_bytes(data)
         if diff:

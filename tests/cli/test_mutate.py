@@ -139,7 +139,7 @@ FACTS = "apiVersion: gpushare-webhook/v1\nkind: Facts\n"
 
 def test_quiet_prints_no_summary(data: Path) -> None:
     assert run("mutate", "-f", "good.yaml", "-q").err == ""
-    loud, quiet = (run("mutate", "-f", "pods.yaml", *more) for more in ((), ("--quiet",)))
+    loud, quiet = (run("mutate", "-f", "pods.yaml", "-o", "json", *more) for more in ((), ("--quiet",)))
     assert loud.err == quiet.err + f"{summary(loud)}\n"
     assert quiet.err.count("is denied") == 2
 

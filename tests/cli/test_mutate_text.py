@@ -55,11 +55,15 @@ def test_byte_order_mark_is_left_out(here: Path) -> None:
     assert run("mutate", "a.yaml", "a.yaml").out == f"---\n{edited(POD)}" * 2
 
 
-def test_denied_and_broken_documents_are_left_out(here: Path) -> None:
+def test_rest_of_a_file_with_denied_and_broken_documents_is_new_yaml(here: Path) -> None:
     (here / "a.yaml").write_text(f"# Head.\n---\n{DENIED}---\n{POD}---\na: [\n---\nx: 1\n---\n{DENIED}---\n{MAP}")
-    ended = run("mutate", "a.yaml")
+    (here / "b.yaml").write_text(f"# Kept.\n{MAP}")
+    ended = run("mutate", "a.yaml", "b.yaml")
     assert ended.code == 2
-    assert ended.out == f"# Head.\n---\n{edited(POD)}---\n{MAP}"
+    assert "Pod p (and 1 more object): written as new YAML" in ended.err
+    assert "what is left out is in the same file" in ended.err
+    assert [one["kind"] for one in yaml.safe_load_all(ended.out)] == ["Pod", "ConfigMap", "ConfigMap"]
+    assert ended.out.endswith(f"---\n# Kept.\n{MAP}")
 
 
 def test_files_are_separated(here: Path) -> None:
@@ -79,6 +83,13 @@ LIST = f"apiVersion: v1\nkind: List\nitems:\n- {POD.replace(chr(10), chr(10) + '
         (json.dumps(yaml.safe_load(POD)), "the input is JSON"),
         (LIST, "the objects of a list become documents"),
         (POD.replace("\n  name: p", " {name: p}"), "a mapping or list in braces or brackets cannot be edited"),
+        (
+            POD.replace(
+                "    resources: {limits: {nvidia.com/gpu: 1}}\n",
+                "    resources: {limits: {nvidia.com/gpu: 1}}\n    ? env\n",
+            ),
+            'a key after "?" has no value',
+        ),
         (f"{POD}    env: &env []\n  initContainers:\n  - {{name: d, env: *env}}\n", "a document with an alias cannot"),
         (f"{POD}    command: [sh, -c, '##[group]x']\n", "a CI system would read a line as a command"),
     ],
@@ -97,18 +108,5 @@ def test_new_yaml_is_noted_once(here: Path, text: str, reason: str) -> None:
 def test_note_counts_further_objects(here: Path) -> None:
     (here / "a.yaml").write_text(f"{LIST}{LIST.split('items:' + chr(10))[1]}---\n{MAP}")
     ended = run("mutate", "a.yaml")
-    assert "Pod p (and 1 more object): written as new YAML" in ended.err
+    assert "Pod p (and 2 more objects): written as new YAML" in ended.err
     assert [one["kind"] for one in yaml.safe_load_all(ended.out)] == ["Pod", "Pod", "ConfigMap"]
-
-
-def test_uneditable_document_is_new_yaml_beside_others(here: Path) -> None:
-    question = POD.replace(
-        "    resources: {limits: {nvidia.com/gpu: 1}}\n", "    resources: {limits: {nvidia.com/gpu: 1}}\n    ? env\n"
-    )
-    (here / "a.yaml").write_text(f"# Head.\n{POD}---\n# Lost.\n{question}---\n# Kept.\n{MAP}")
-    ended = run("mutate", "a.yaml")
-    assert ended.code == 0
-    assert 'a key after "?" has no value' in ended.err
-    assert ended.out.startswith(f"# Head.\n{edited(POD)}---\napiVersion: v1\n")
-    assert ended.out.endswith(f"---\n# Kept.\n{MAP}")
-    assert len([*yaml.safe_load_all(ended.out)]) == 3

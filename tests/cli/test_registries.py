@@ -18,7 +18,7 @@ from tests.report.rewriting import mutations
 from webhook.cli import COMMANDS, cli
 from webhook.report.check import CheckFormat
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Destination
+from webhook.report.mutation import Destination, EditedFile
 
 
 def modules(package: ModuleType) -> list[str]:
@@ -56,5 +56,5 @@ def test_every_mutate_format_writes_edits(chosen: MutateFormat) -> None:
     writer = chosen.writer(Destination())
     container = b"resources: {limits: {nvidia.com/gpu: 1}}"
     data = b"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - " + container + b"\n"
-    pieces = [piece for one in mutations(data) for piece in writer.add(one)]
-    assert "runtimeClassName" in "".join(map(str, [*pieces, *writer.end()]))
+    pieces = [*writer.file(EditedFile(mutations(data))), *writer.end()]
+    assert "runtimeClassName" in "".join(map(str, pieces))

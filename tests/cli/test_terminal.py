@@ -1,4 +1,4 @@
-"""Output on terminals: widths, colours, and the progress of a long run."""
+"""Output on terminals: widths and colours."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import pytest
 
 from tests.cli.terminal import in_terminal, without_styles
 from tests.report.golden import INPUTS
-from tests.report.reports import DENIAL, UNREADABLE, result
 from webhook.cli import output
-from webhook.cli.check import Progress
 from webhook.report.lines import columns
 
 pytestmark = pytest.mark.slow
@@ -58,13 +56,7 @@ def value_above(source: str, carets: str) -> str:
         ({"NO_COLOR": "0"}, False, False),
         ({"FORCE_COLOR": "1"}, True, True),
         ({"FORCE_COLOR": ""}, True, False),
-        ({"CLICOLOR_FORCE": "1"}, True, True),
-        ({"CLICOLOR_FORCE": "0"}, True, False),
-        ({"CLICOLOR_FORCE": ""}, True, False),
-        ({"NO_COLOR": "1", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}, False, False),
-        ({"CLICOLOR": "0"}, False, False),
-        ({"CLICOLOR": "1"}, True, False),
-        ({"CLICOLOR": "0", "CLICOLOR_FORCE": "1"}, True, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, False),
         ({"TERM": "dumb"}, False, False),
         ({"TERM": "dumb", "FORCE_COLOR": "1"}, True, True),
     ],
@@ -75,80 +67,9 @@ def test_environment_decides_on_colours(environment: dict[str, str], on_terminal
 
 
 @pytest.mark.parametrize(
-    ("given", "width"), [("120", 120), ("0", 80), ("", 80), ("-5", 80), ("wide", 80), ("9" * 5000, 80), ("٣", 3)]
+    ("given", "width"), [("120", 120), ("0", 80), ("", 80), ("-5", 80), ("wide", 80), ("9" * 5000, 80)]
 )
 def test_width_is_that_of_columns_or_80(monkeypatch: pytest.MonkeyPatch, given: str, width: int) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     monkeypatch.setenv("COLUMNS", given)
     assert output.width() == width
-
-
-class Terminal(io.StringIO):
-    """A stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Make standard error a terminal outside any CI system. A fixture could not: pytest replaces the stream again."""
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("CI", raising=False)
-    return stream
-
-
-class Clock:
-    """The time of a test."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 1000.0
-        monkeypatch.setattr("time.monotonic", lambda: self.now)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
-
-
-def test_progress_appears_after_a_second_and_is_removed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = terminal(monkeypatch)
-    shown = Progress()
-    shown.count(result("allowed"))
-    clock.now += 0.9
-    shown.count(result("denied", DENIAL))
-    assert stream.getvalue() == ""
-    clock.now += 0.2
-    shown.count(UNREADABLE)
-    shown.count(result("allowed"))
-    assert stream.getvalue() == "\r\x1b[Kchecked 2 objects in 2 files"
-    shown.end()
-    assert stream.getvalue().endswith("\r\x1b[K")
-    length = len(stream.getvalue())
-    clock.now += 10
-    shown.count(result("allowed"))
-    shown.end()
-    assert len(stream.getvalue()) == length
-
-
-@pytest.mark.parametrize(("variable", "value"), [("CI", "true"), ("TERM", "dumb")])
-def test_no_progress_in_ci_or_without_cursor(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
-) -> None:
-    stream = terminal(monkeypatch)
-    monkeypatch.setenv(variable, value)
-    shown = Progress()
-    clock.now += 100
-    shown.count(result("allowed"))
-    shown.end()
-    assert stream.getvalue() == ""
-
-
-def test_no_progress_in_a_pipe(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stream)
-    shown = Progress()
-    clock.now += 100
-    shown.count(result("allowed"))
-    assert stream.getvalue() == ""

@@ -80,9 +80,8 @@ def test_spellings_of_type(words: tuple[str, ...], prod: tuple[str, ...]) -> Non
     assert causes(*words, *prod) == ["replicas-held"]
 
 
-def test_yaml_holds_the_same_report(prod: tuple[str, ...]) -> None:
-    written = yaml.safe_load(run("why", "main", *prod, "-o", "yaml").out)
-    assert written == run("why", "main", *prod, "-o", "json").json()
+def test_json_report(prod: tuple[str, ...]) -> None:
+    written = run("why", "main", *prod, "-o", "json").json()
     assert written["kind"] == "WhyReport"
     assert written["object"] == {"kind": "Pod", "namespace": "team-a", "name": "main"}
     assert written["state"] == "Pending"

@@ -84,7 +84,7 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
     assert view(again) == spelled
     held, origins = load_with_origins(file, lambda _: (1, 1), "file.yaml")
     assert held == loaded
-    assert parse("view.yaml", commented_yaml(spelled, origins, {}).encode(), load) == loaded
+    assert parse("view.yaml", commented_yaml(spelled, origins).encode(), load) == loaded
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -21,7 +21,7 @@ from webhook.live.audit.report import Audit
     type=click.Choice(["enforce"]),
     help="Check as if the mode were enforce, in every namespace. Without it, the modes of the settings apply.",
 )
-@format_option(AnswerFormat.TEXT, "The format.", [AnswerFormat.TEXT, AnswerFormat.JSON])
+@format_option(AnswerFormat.TEXT, "The format.")
 def command(query: ClusterQuery, mode: str | None, output: AnswerFormat) -> None:
     """Show what the webhook would deny or warn of among all that lives in a cluster.
 

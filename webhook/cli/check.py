@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,12 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from webhook.cli.options import (
     ManifestCommand,
     Output,
-    completed,
     file_option,
     instead_of,
     manifest_options,
@@ -28,7 +24,7 @@ from webhook.cli.options import (
     read_standard_input_once,
     single_option,
 )
-from webhook.cli.output import STDOUT, Write, destinations, draw, notify, paint, show, tell, width
+from webhook.cli.output import STDOUT, Write, destinations, notify, paint, show, tell, width
 from webhook.cli.source import RunSettings, SettingsSource, chosen, source_options
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import results
@@ -41,8 +37,7 @@ from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
 from webhook.report.check import CheckFormat
 from webhook.report.evidence import NO_EVIDENCE, Evidence
-from webhook.report.lines import counted
-from webhook.report.model import EVERYTHING, Entry, Result, Selection
+from webhook.report.model import EVERYTHING, Selection
 from webhook.report.tally import FailOn, Tally
 from webhook.report.writer import Page, SourceTree, Writer
 
@@ -66,17 +61,8 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
     return frozenset(code.upper() for code in given)
 
 
-def complete_codes(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the last code of a list with commas. A code that the list already has is not offered again."""
-    before, comma, last = incomplete.rpartition(",")
-    given = before.upper().split(",")
-    return completed({code: title for code, title in _TITLES.items() if code not in given}, last, before + comma)
-
-
 def _checks_option(name: str, description: str) -> Callable[..., Any]:
-    return click.option(
-        name, metavar="CODES", multiple=True, callback=_codes, shell_complete=complete_codes, help=description
-    )
+    return click.option(name, metavar="CODES", multiple=True, callback=_codes, help=description)
 
 
 def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
@@ -183,14 +169,20 @@ def command(
     rest = given if first is None else first.given()
     with (
         results(inputs, evaluator, jobs, rest) as checked,
-        _reports(outputs, fail_on, quiet) as written,
+        _reports(outputs, fail_on, quiet) as reports,
     ):
         for entry in checked if accepted is None else map(accepted.suppress, checked):
             tally.add(entry)
-            written.add(entry)
+            if isinstance(entry, Diagnostic):
+                tell(str(entry))
+            for writer, write in reports:
+                if text := writer.add(entry):
+                    write(text)
         if accepted is not None:
             accepted.end(tally)
-        written.end(tally)
+        for writer, write in reports:
+            if text := writer.end(tally):
+                write(text)
     sys.exit(tally.exit_code(fail_on))
 
 
@@ -236,94 +228,19 @@ def _write(file: str, text: str) -> None:
         write(text)
 
 
-class Reports:
-    """The reports of a run, which get the same entries. Errors also appear on standard error."""
-
-    def __init__(self, parts: Sequence[tuple[Writer, Write]], shown: Progress) -> None:
-        self._parts = parts
-        self._progress = shown
-
-    def add(self, entry: Entry) -> None:
-        """Write an entry into each report. Raises InputError if one cannot be written."""
-        self._progress.count(entry)
-        if isinstance(entry, Diagnostic):
-            self._progress.end()
-            tell(str(entry))
-        for writer, write in self._parts:
-            if text := writer.add(entry):
-                write(text)
-
-    def end(self, tally: Tally) -> None:
-        """Write the end of each report. Raises InputError if one cannot be written."""
-        self._progress.end()
-        for writer, write in self._parts:
-            if text := writer.end(tally):
-                write(text)
-
-
 @contextmanager
-def _reports(outputs: Sequence[Output[CheckFormat]], fail_on: FailOn, is_quiet: bool) -> Iterator[Reports]:
-    """Yield the reports. At the end, those that are data are put into place. Raises InputError.
+def _reports(
+    outputs: Sequence[Output[CheckFormat]], fail_on: FailOn, is_quiet: bool
+) -> Iterator[list[tuple[Writer, Write]]]:
+    """Yield the reports, each with its destination. At the end, those that are data are put into place.
 
-    A report for people on standard output appears line by line, and its lines fit the terminal.
+    A report for people on standard output appears line by line, and its lines fit the terminal. Raises InputError.
     """
-    shown = Progress()
-
-    def show_live(text: str) -> None:
-        shown.end()
-        show(text)
-
     here = Path.cwd()
-    tree = SourceTree(str(up_to_root(here)[-1]), str(here))
-    page = partial(Page, fail_on=fail_on, is_quiet=is_quiet, tree=tree)
-    screen = page(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
-    file = page()
+    page = Page(fail_on=fail_on, is_quiet=is_quiet, tree=SourceTree(str(up_to_root(here)[-1]), str(here)))
+    screen = page._replace(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
     live = [output for output in outputs if output.file == STDOUT and output.format.is_for_people]
     data = [output for output in outputs if output not in live]
     with destinations([one.file for one in data]) as writes:
-        parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show_live) for one in live]
-        parts += [(one.format.writer(file), write) for one, write in zip(data, writes, strict=True)]
-        try:
-            yield Reports(parts, shown)
-        finally:
-            shown.end()
-
-
-_UNSEEN = 1.0
-"""Seconds for which a run shows no progress."""
-
-_BETWEEN = 0.1
-"""Seconds between two changes of the progress."""
-
-
-class Progress:
-    """A line on standard error that counts the files and objects of a long run, until the first output or its end.
-
-    It stays hidden in a CI system, in a file and on a terminal without cursor.
-    """
-
-    def __init__(self) -> None:
-        is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        is_visible = is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-        self._due = time.monotonic() + _UNSEEN if is_visible else math.inf
-        self._is_shown = False
-        self._file: str | None = None
-        self._files = 0
-        self._objects = 0
-
-    def count(self, entry: Entry) -> None:
-        if entry.file != self._file:
-            self._file = entry.file
-            self._files += 1
-        self._objects += isinstance(entry, Result)
-        if (now := time.monotonic()) >= self._due:
-            self._due = now + _BETWEEN
-            self._is_shown = True
-            draw(f"checked {counted(self._objects, 'object')} in {counted(self._files, 'file')}")
-
-    def end(self) -> None:
-        """Remove the line. It does not return, since the report shows the progress from here on."""
-        self._due = math.inf
-        if self._is_shown:
-            self._is_shown = False
-            draw("")
+        parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show) for one in live]
+        yield parts + [(one.format.writer(page), write) for one, write in zip(data, writes, strict=True)]

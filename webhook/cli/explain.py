@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
-from enum import Enum
-from textwrap import indent, wrap
-from typing import Any, assert_never
+from textwrap import fill
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from webhook.cli.options import completed, format_option, instead_of
+from webhook.cli.options import instead_of
 from webhook.cli.output import paint, show, width
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 from webhook.policy.messages import printable
-from webhook.report.explanation import explanation
+from webhook.report.explanation import portable
 from webhook.report.lines import NARROWEST, Paint
 from webhook.settings.configuration import default, view
 
@@ -32,21 +31,13 @@ _TITLES = {check.code: check.title for check in CHECKS} | {injection.name: injec
 
 def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a code, or the name of an injection, in any case."""
-    return completed(_TITLES, incomplete)
-
-
-class ExplainFormat(Enum):
-    """A format of `explain`. The value is the word that `-o` takes."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
+    fitting = (name for name in _TITLES if name.lower().startswith(incomplete.lower()))
+    return [CompletionItem(name, help=_TITLES[name]) for name in fitting]
 
 
 @click.command(name="explain")
 @click.argument("codes", metavar="[CODE]...", nargs=-1, shell_complete=complete_topics)
-@click.option("--all", "everything", is_flag=True, help="Explain all checks and injections.")
-@format_option(ExplainFormat.TEXT, "The format.")
-def command(codes: tuple[str, ...], everything: bool, output: ExplainFormat) -> None:
+def command(codes: tuple[str, ...]) -> None:
     """Explain checks and injections: meaning, reason, examples, remedy and settings.
 
     CODE is the code of a check or the name of an injection. Without CODE, list all of them.
@@ -56,18 +47,10 @@ def command(codes: tuple[str, ...], everything: bool, output: ExplainFormat) -> 
       gpushare-webhook explain GPS001
       gpushare-webhook explain GPS001 runtimeClass
     """
-    if everything and codes:
-        raise click.UsageError("--all explains every code; omit the codes, or omit --all")
-    topics = _TOPICS.values() if everything else _find(codes)
-    pages = map(explanation, topics) if topics else [_overview()]
-    match output:
-        case ExplainFormat.TEXT:
-            columns = max(width(), NARROWEST)
-            show("\n\n".join(_text(page, columns, paint(sys.stdout)) for page in pages))
-        case ExplainFormat.MARKDOWN:
-            show("\n".join(_LOCAL.sub(r"\1", page) for page in pages))
-        case _:
-            assert_never(output)
+    topics = _find(codes)
+    pages = map(portable, topics) if topics else [_overview()]
+    columns = max(width(), NARROWEST)
+    show("\n".join(_fitting(page, columns, paint(sys.stdout)) for page in pages))
 
 
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
@@ -98,57 +81,21 @@ _OVERVIEW = """\
 With their default severities and switches. `gpushare-webhook explain CODE` explains one of them.
 """
 
-_BLOCK = re.compile(r"```\w+\n(.*?)```\n|(#+) (.+?)\n|([^\n].*?\n)(?=\n|\Z)", re.DOTALL)
-"""A block of code, a heading, or a paragraph, which may be a list."""
-
-_LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\)")
-_LOCAL = re.compile(r"\[([^]]+)\]\(\.[^)]+\)")
-"""A link within this repository, which leads nowhere from the documents of other projects."""
-
-_TERM = re.compile(r"\*\*(\w+)\*\* \((\w+)\): (.+)")
+_BLOCK = re.compile(r"^```.*?^```$|^#[^\n]*|^\S[^\n]*(?:\n(?!- )[^\n]+)*", re.DOTALL | re.MULTILINE)
+"""A block of code, a heading, or a paragraph or an item of a list."""
 
 
-def _text(page: str, columns: int, paint: Paint) -> str:
-    """Return a page for a terminal: running text fits the columns; YAML and words keep their length."""
-    written, before, margin = "", "", ""
-    for code, marks, heading, paragraph in _BLOCK.findall(page):
-        if marks:
-            written += before + "\n".join(paint(line, "bold") for line in _wrapped(heading, columns))
-            before, margin = ("\n\n", "") if marks == "#" else ("\n", "  ")
-        else:
-            lines = (
-                _running(paragraph, columns - len(margin)) if paragraph else [f"  {line}" for line in code.splitlines()]
-            )
-            written += before + indent("\n".join(lines), margin)
-            before = "\n\n"
-    return written + "\n"
+def _fitting(page: str, columns: int, paint: Paint) -> str:
+    """Return a page whose running text fits the columns. Code, headings and words keep their length."""
 
+    def fitted(block: re.Match[str]) -> str:
+        text = block[0]
+        if text.startswith("```"):
+            return text
+        if text.startswith("#"):
+            return paint(text, "bold")
+        indent = "  " if text.startswith("- ") else ""
+        words = " ".join(text.split())
+        return fill(words, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
-def _running(paragraph: str, columns: int) -> list[str]:
-    """Return the lines of a paragraph or a list. A link of the reference is its text, a source is its address."""
-    if not paragraph.startswith("- "):
-        return _wrapped(_LINK.sub(r"\1", " ".join(paragraph.split())), columns)
-    items = [" ".join(item.split()) for item in re.split("^- ", paragraph, flags=re.MULTILINE)[1:]]
-    if terms := [found.groups() for item in items if (found := _TERM.fullmatch(item))]:
-        names, notes = (max(len(term[column]) for term in terms) for column in (0, 1))
-        return [
-            line
-            for name, note, text in terms
-            for line in _wrapped(text, columns, f"{name:{names}}  {note:{notes}}  ", " " * (names + notes + 4))
-        ]
-    lines: list[str] = []
-    for item in items:
-        link = _LINK.fullmatch(item)
-        lines += [link[2]] if link else _wrapped(_LINK.sub(r"\1", item), columns, "- ", "  ")
-    return lines
-
-
-def _wrapped(text: str, columns: int, before: str = "", after: str = "") -> list[str]:
-    return wrap(
-        text,
-        columns,
-        initial_indent=before,
-        subsequent_indent=after,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return _BLOCK.sub(fitted, page)

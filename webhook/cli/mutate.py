@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -33,7 +34,7 @@ from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Destination, FileWriter, Medium, Mutation, MutationWriter
+from webhook.report.mutation import Destination, EditedFile, Medium, Mutation, MutationWriter
 from webhook.report.rewrite import applied as with_splices
 from webhook.report.rewrite import rewrite
 from webhook.report.tally import LeftUnread
@@ -163,6 +164,8 @@ class Edits:
         self._parts = parts
         self._is_quiet = is_quiet
         self.files: set[str] = set()
+        self._pending: list[Mutation] = []
+        self._cut: set[str] = set()
         self._reported: set[Diagnostic] = set()
         self._listing = Listing()
         self.unread = LeftUnread()
@@ -172,17 +175,21 @@ class Edits:
     def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
         if isinstance(checked, Diagnostic):
+            self._cut.add(checked.file)
             self._refuse(checked)
         elif isinstance(checked, Unread):
+            self._cut.add(checked.file)
             self.unread.add(checked)
         else:
             self.files.add(checked.manifest.file)
             self.only_reported = self.only_reported or bool(checked.verdict.reported)
             if checked.is_denied:
                 self.denied += 1
+                self._cut.add(checked.manifest.file)
                 _tell_denial(checked)
             elif checked.has_too_many_edits:
                 message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
+                self._cut.add(checked.manifest.file)
                 self._refuse(checked.manifest.diagnostic((), message))
             else:
                 self.adds_runtime_class = self.adds_runtime_class or "runtimeClass" in checked.verdict.injected
@@ -190,6 +197,7 @@ class Edits:
 
     def end(self) -> None:
         """Write what remains. Raises InputError if a file cannot be written."""
+        self._flush()
         for writer, write in self._parts:
             self._take(writer.end(), write)
         tell(*map(str, self._listing.end()))
@@ -214,8 +222,15 @@ class Edits:
             self.edited += 1
         else:
             self.unchanged += 1
-        for writer, write in self._parts:
-            self._take(writer.add(mutation), write)
+        if self._pending and mutation.manifest.within.raw is not self._pending[0].manifest.within.raw:
+            self._flush()
+        self._pending.append(mutation)
+
+    def _flush(self) -> None:
+        """Write the objects of a file together."""
+        pending, self._pending = self._pending, []
+        for writer, write in self._parts if pending else ():
+            self._take(writer.file(EditedFile(pending, pending[0].manifest.file not in self._cut)), write)
 
     def _take(self, pieces: Iterator[str | Diagnostic], write: Write) -> None:
         for piece in pieces:
@@ -232,11 +247,9 @@ class Edits:
 
 
 def _destination(file: str) -> Destination:
-    folder = str(Path.cwd())
     if file != STDOUT:
-        return Destination(Medium.FILE, folder=folder)
-    medium = Medium.TERMINAL if sys.stdout.isatty() else Medium.STREAM
-    return Destination(medium, paint(sys.stdout), folder)
+        return Destination()
+    return Destination(Medium.TERMINAL if sys.stdout.isatty() else Medium.STREAM, paint(sys.stdout))
 
 
 def _tell_denial(checked: Evaluated) -> None:
@@ -248,33 +261,32 @@ def _tell_denial(checked: Evaluated) -> None:
 
 def mutation(checked: Evaluated) -> Mutation:
     """Return an object that is not denied, with its edits."""
-    manifest, operations = checked.manifest, checked.operations()
+    operations = checked.operations()
 
-    def edited() -> object:
+    def patch(value: Any, above: str) -> Any:
         import jsonpatch
 
         # A copy by jsonpatch would keep what aliases share, and an edit of one place would show in all.
-        return jsonpatch.apply_patch(manifest.unshared(), operations, in_place=True)
+        placed = [{**operation, "path": above + operation["path"]} for operation in operations]
+        return jsonpatch.apply_patch(value, placed, in_place=True)
 
-    return Mutation(manifest, checked.subject, operations, edited)
+    return Mutation(checked.manifest, checked.subject, operations, patch)
 
 
-class InPlace(FileWriter):
+class InPlace(MutationWriter):
     """Writes the edits of each file into the file. A file that has several names is written once."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._links: dict[str, tuple[Diagnostic, ...]] = {}
         self._written: set[str] = set()
         self._failed: set[str] = set()
 
-    def file(self, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
-        file = mutations[0].manifest.file
-        edited = [mutation for mutation in mutations if mutation.operations]
+    def file(self, edited: EditedFile) -> Iterator[str | Diagnostic]:
+        file, data = edited.name, edited.data
         place = os.path.realpath(file)
-        if not edited or place in self._written:
+        if place in self._written:
             return
-        rewritten = rewrite(data, edited)
+        rewritten = rewrite(data, edited.mutations)
         for failure in rewritten.failures:
             self._failed.add(place)
             yield failure.diagnostic("not edited")
@@ -291,8 +303,7 @@ class InPlace(FileWriter):
             yield from error.diagnostics
 
     def end(self) -> Iterator[str | Diagnostic]:
-        """Write the last file, and report the links whose file the run has not written under its own name."""
-        yield from super().end()
+        """Report the links whose file the run has not written under its own name."""
         for place, diagnostics in self._links.items():
             if place not in self._written:
                 self._failed.add(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 from functools import partial, wraps
 from inspect import signature
@@ -208,15 +208,13 @@ def outputs_option(default: Enum, description: str) -> Callable[[Command], Comma
     )
 
 
-def format_option(
-    default: Enum, description: str, allowed: Sequence[Enum] | None = None
-) -> Callable[[Command], Command]:
-    """Return the option `-o` that chooses from the formats in the enum of the default, or from some of them."""
+def format_option(default: Enum, description: str) -> Callable[[Command], Command]:
+    """Return the option `-o` that chooses from the formats in the enum of the default."""
     formats = type(default)
     return click.option(
         "-o",
         "--output",
-        type=click.Choice([one.value for one in allowed or formats]),
+        type=click.Choice([one.value for one in formats]),
         default=default.value,
         show_default=True,
         callback=lambda _context, _option, value: formats(value),
@@ -364,9 +362,3 @@ def instead_of(code: str, known: Collection[str]) -> str:
     is_code = re.fullmatch("GPS[0-9]{3}", code, re.IGNORECASE | re.ASCII)
     hint = "" if is_code else did_you_mean(f"GPS{number[1]:0>3}" if number else code, tuple(known))
     return hint or "`gpushare-webhook explain` lists them"
-
-
-def completed(titles: Mapping[str, str], start: str, before: str = "") -> list[CompletionItem]:
-    """Return the names that begin with a text, in any case, after what is before it."""
-    fitting = (name for name in titles if name.lower().startswith(start.lower()))
-    return [CompletionItem(before + name, help=titles[name]) for name in fitting]

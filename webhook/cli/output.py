@@ -21,12 +21,6 @@ from webhook.policy.messages import printable
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import Paint, plain
 
-_WIDTH = 80
-"""Columns of a terminal that does not report its size."""
-
-_DIGITS = 6
-_CLEAR = "\r\x1b[K"
-
 
 def show(text: str) -> None:
     """Write a report, data or help to standard output. The caller has made the text safe to print, and coloured it."""
@@ -63,43 +57,25 @@ def paint(stream: TextIO) -> Paint:
 
 
 def is_coloured(is_terminal: bool, environment: Mapping[str, str]) -> bool:
-    """Return whether output has colours.
-
-    NO_COLOR precedes FORCE_COLOR and CLICOLOR_FORCE, and these precede CLICOLOR and TERM. An empty variable counts as
-    absent (no-color.org, force-color.org, bixense.com/clicolors).
-    """
+    """Return whether output has colours. NO_COLOR precedes FORCE_COLOR, and this TERM; an empty variable is absent."""
     if environment.get("NO_COLOR"):
         return False
-    if environment.get("FORCE_COLOR") or environment.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+    if environment.get("FORCE_COLOR"):
         return True
-    return is_terminal and environment.get("CLICOLOR") != "0" and environment.get("TERM") != "dumb"
+    return is_terminal and environment.get("TERM") != "dumb"
 
 
 def width() -> int:
     """Return the columns of the terminal: those of COLUMNS if it is set, or 80 if they are unknown."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and len(given) < _DIGITS and int(given):
-        return int(given)
-    return _columns(sys.stdout)
+    from shutil import get_terminal_size  # output that no terminal shows needs no width
 
-
-def _columns(stream: TextIO) -> int:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
-    except (OSError, ValueError):
-        return _WIDTH
+    return get_terminal_size().columns
 
 
 def _colour(text: str, colour: str) -> str:
     if colour in ("bold", "dim"):
         return click.style(text, **{colour: True})
     return click.style(text, fg=colour)
-
-
-def draw(text: str) -> None:
-    """Replace the line at the cursor on standard error with a text, cut to the width of the terminal."""
-    with suppress(OSError):
-        click.echo(f"{_CLEAR}{text[: _columns(sys.stderr) - 1]}", err=True, nl=False, color=True)
 
 
 STDOUT = "-"

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import click
 
 from webhook.cli.options import ALL_PARTS, Cluster, cluster_options, namespace_option, option_group, single_option
-from webhook.cli.output import draw, show, tell, width
+from webhook.cli.output import show, tell, width
 from webhook.cluster.kubeconfig import location
 from webhook.cluster.kubeconfig import namespace as namespace_of_context
 from webhook.cluster.objects import Kind, LeftOut, LiveObjects
@@ -20,7 +20,7 @@ from webhook.diagnostics import Diagnostic, InputError
 from webhook.live.answer import Answer, lines_of_left_out, report, unread
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
-from webhook.report.data import json_text, yaml_text
+from webhook.report.data import json_text
 
 
 class AnswerFormat(Enum):
@@ -28,7 +28,6 @@ class AnswerFormat(Enum):
 
     TEXT = "text"
     JSON = "json"
-    YAML = "yaml"
 
 
 class ClusterQuery(NamedTuple):
@@ -94,14 +93,10 @@ def answer(
     """
     from webhook.cli import live  # the client takes half a second to import
 
-    def progress(kind: Kind, count: int) -> None:
-        if sys.stderr.isatty():
-            draw(f"{count} {kind.plural} read")
-
     async def answered() -> tuple[Found, list[LeftOut]]:
         async with live.opened(query.cluster) as api:
             known = await live.read_allowed(api, query.cluster, parts)
-            objects = LiveObjects(api, progress)
+            objects = LiveObjects(api)
             objects.left_out += known.left_out
 
             async def more(parts: Collection[str]) -> Facts:
@@ -117,8 +112,6 @@ def answer(
         found, left_out = live.run(query.cluster, answered())
     finally:
         gc.enable()
-    if sys.stderr.isatty():
-        draw("")
     write(found, left_out, output)
     sys.exit(found.exit_code(unread(left_out)))
 
@@ -131,8 +124,8 @@ def require_some(query: ClusterQuery, objects: LiveObjects, kinds: Iterable[Kind
 
 def write(found: Answer, left_out: list[LeftOut], output: AnswerFormat) -> None:
     """Write an answer to standard output, and in text what was left out to standard error."""
-    if output is not AnswerFormat.TEXT:
-        show((json_text if output is AnswerFormat.JSON else yaml_text)(report(found, left_out)))
+    if output is AnswerFormat.JSON:
+        show(json_text(report(found, left_out)))
         return
     columns = width() if sys.stdout.isatty() else None
     show("".join(f"{line}\n" for line in found.lines(columns, unread(left_out))))

@@ -16,7 +16,7 @@ from webhook.policy.pods.reading import MalformedError, Members, mapping, member
 from webhook.policy.verdict import Decision, Edit, Finding, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report.fingerprint import value_of
-from webhook.report.model import SKIPPED, LocatedFinding, Result, Subject, text_edits
+from webhook.report.model import SKIPPED, LocatedFinding, Result, Subject
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -99,7 +99,6 @@ class Evaluated(NamedTuple):
             excerpt=excerpt,
             length=length,
             value=value_of(self.manifest.at(finding.path)),
-            edits=text_edits(self.manifest, finding.fix),
             key=self.manifest.key_above(finding.path),
         )
 

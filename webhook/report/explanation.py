@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from importlib import resources
 from typing import Any
 
@@ -20,8 +20,10 @@ def explanation(topic: Check[Any] | Injection) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def sections(page: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the paragraphs below each heading of a page, each as one line."""
-    _, *parts = page.split("\n## ")
-    texts = (part.strip().partition("\n") for part in parts)
-    return {title: tuple(" ".join(text.split()) for text in body.strip().split("\n\n")) for title, _, body in texts}
+_LOCAL = re.compile(r"\[([^]]+)\]\(\.[^)]+\)")
+"""A link within this repository, which leads nowhere from a terminal or a report."""
+
+
+def portable(topic: Check[Any] | Injection) -> str:
+    """Return the page with the text of each link into this repository in place of the link."""
+    return _LOCAL.sub(r"\1", explanation(topic))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from posixpath import normpath
 from typing import Any, NamedTuple
 
-from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.model import LocatedFinding, Result
 
@@ -33,12 +32,6 @@ class FindingKey(NamedTuple):
     path: str = ""
     value: str = ""
     further: bool = False
-
-    def __str__(self) -> str:
-        file, group, kind, namespace, name, code, path, *_ = map(printable, self)
-        named = f"{namespace}/{name}" if namespace else name
-        where = "not listed" if self.further else path or "/"
-        return f"{file}: {code} {f'{kind}.{group}' if group else kind} {named} {where}"
 
     def as_data(self, count: int = 1) -> dict[str, Any]:
         """Return the entry of a baseline. Empty fields are left out, and a count of 1."""

@@ -49,8 +49,7 @@ def wrapped(text: str, most: int | None, indent: str = "", taken: int = 0) -> It
         yield text if taken else indent + text
         return
     most = max(most, NARROWEST)
-    line = "" if taken else indent
-    room = most - (taken or columns(line))
+    line, room = ("", most - taken) if taken else (indent, most - columns(indent))
     has_words = False
     for word in text.split(" "):
         wide = columns(word)
@@ -61,11 +60,12 @@ def wrapped(text: str, most: int | None, indent: str = "", taken: int = 0) -> It
             yield line
             line, room = indent, most - columns(indent)
         taken = 0
-        *full, word = _pieces(word, room)
-        for piece in full:
-            yield line + piece
-            line, room = indent, most - columns(indent)
-        line, room, has_words = line + word, room - columns(word), True
+        for character in word:
+            if width(character) > room:
+                yield line
+                line, room = indent, most - columns(indent)
+            line, room = line + character, room - width(character)
+        has_words = True
     yield line
 
 
@@ -74,19 +74,6 @@ def hanging(head: str, text: str, most: int | None, indent: str) -> Iterator[str
     first, *more = wrapped(text, most, indent, columns(head) + 1)
     yield f"{head} {first}".rstrip(" ")
     yield from more
-
-
-def _pieces(word: str, room: int) -> list[str]:
-    if columns(word) <= room:
-        return [word]
-    pieces, piece, left = [], "", room
-    for character in word:
-        wide = width(character)
-        if wide > left:
-            pieces.append(piece)
-            piece, left = "", room
-        piece, left = piece + character, left - wide
-    return [*pieces, piece]
 
 
 _GAP = "  "

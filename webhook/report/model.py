@@ -5,22 +5,19 @@ Fields hold text of manifests unchanged, for formats of data. `str` sanitises it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
-from webhook.manifests import Manifest
 from webhook.manifests.manifest import Comment
-from webhook.manifests.scalars import plain
 from webhook.manifests.text import Excerpt, Position
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
-from webhook.policy.verdict import Decision, Finding, Path, Replacement, Severity
+from webhook.policy.verdict import Decision, Finding, Severity
 
 if TYPE_CHECKING:
     from webhook.policy.settings.formats import SeverityName
@@ -50,58 +47,12 @@ class Subject(NamedTuple):
 NO_EXCERPT = Excerpt("", 1)
 
 
-class TextEdit(NamedTuple):
-    """A part of a fix in the file: `text` replaces `length` characters of a line, and gives the field its `value`."""
-
-    path: Path
-    line: int
-    column: int
-    length: int
-    text: str
-    value: str | int
-
-
-_PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/-]*")
-"""Text that needs no quotes in YAML, in brackets either, unless it has a meaning other than text."""
-
-
-def text_edits(manifest: Manifest, fix: tuple[Replacement, ...]) -> tuple[TextEdit, ...]:
-    """Return the edits of a fix, all or none: none if a value is not a scalar of one line, or may be shared.
-
-    What Helm has rendered has none: the next rendering would undo them.
-    """
-    edits: list[TextEdit] = []
-    for path, value in fix if fix and not manifest.source else ():
-        found = manifest.only_scalar(path)
-        if found is None:
-            return ()
-        (line, column), text = found
-        edits.append(TextEdit(path, line, column, len(text), spelled(value, text), value))
-    return tuple(edits)
-
-
-def spelled(value: str | int, instead_of: str) -> str:
-    """Return a value as YAML and JSON spell it, in the quotes of the scalar that it replaces if it may have them."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = str(value)
-    if instead_of.startswith("'") and text.isprintable():
-        return "'" + text.replace("'", "''") + "'"
-    if not isinstance(value, int) and _PLAIN.fullmatch(text) is None:
-        import json  # most values need no escapes
-
-        return json.dumps(text)
-    is_quoted = instead_of.startswith(('"', "'")) or not (isinstance(value, int) or isinstance(plain(text), str))
-    return f'"{text}"' if is_quoted else text
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedFinding(Finding):
     """A finding with its position in the file, counted from 1, and the line that holds the value.
 
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
-    `edits` are those of the fix in the file; empty where people have to choose, or the text is not plain enough.
     `key` is the position and the line of the key above a mapping or list that begins on a line of its own: the first
     line of the value is about another field than the finding, which may miss one. None for other values.
     """
@@ -111,7 +62,6 @@ class LocatedFinding(Finding):
     excerpt: Excerpt = NO_EXCERPT
     length: int = 0
     value: str = ""
-    edits: tuple[TextEdit, ...] = ()
     key: tuple[Position, Excerpt] | None = None
 
     @property

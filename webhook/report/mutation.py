@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest
@@ -26,59 +26,58 @@ class Medium(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a text goes: its medium, the colours that it gets, and the folder that names of files start from."""
+    """Where a text goes: its medium, and the colours that it gets."""
 
     medium: Medium = Medium.FILE
     paint: Paint = plain
-    folder: str = "/"
-
-
-class MutationWriter(Protocol):
-    """Writes mutations in the order of the inputs."""
-
-    def add(self, mutation: Mutation) -> Iterator[str | Diagnostic]:
-        """Yield the text for the next mutation, which may come later, and a diagnostic for what cannot be written."""
-
-    def end(self) -> Iterator[str | Diagnostic]:
-        """Yield what remains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """An object of a file, the JSON Patch operations for it, and the object that results.
+    """An object of a file, and the JSON Patch operations for it.
 
-    `edited` computes the result on each call. It may take far more memory than the object of the manifest, in which
-    YAML aliases share their target, so formats hold one result at a time.
+    `patch` applies them to a value that holds the object at a JSON pointer, and may change the value.
     """
 
     manifest: Manifest
     subject: Subject
     operations: Sequence[dict[str, Any]]
-    edited: Callable[[], object]
+    patch: Callable[[Any, str], Any]
+
+    def edited(self) -> Any:
+        """Return the object with its edits.
+
+        It may take far more memory than the object of the manifest, in which YAML aliases share their target, so
+        formats hold one result at a time.
+        """
+        return self.patch(self.manifest.unshared(), "")
 
 
-class FileWriter(ABC):
-    """Writes the objects of a file together, after the last one."""
+class EditedFile(NamedTuple):
+    """Objects of a file, at least one. `is_whole`: the file holds nothing that is denied or cannot be read."""
 
-    def __init__(self) -> None:
-        self._pending: list[Mutation] = []
+    mutations: Sequence[Mutation]
+    is_whole: bool = True
 
-    def add(self, mutation: Mutation) -> Iterator[str | Diagnostic]:
-        if self._pending and mutation.manifest.within.raw is not self._pending[0].manifest.within.raw:
-            yield from self._flush()
-        self._pending.append(mutation)
+    @property
+    def name(self) -> str:
+        return self.mutations[0].manifest.file
 
-    def end(self) -> Iterator[str | Diagnostic]:
-        return self._flush()
+    @property
+    def data(self) -> bytes:
+        return self.mutations[0].manifest.within.raw
 
-    def _flush(self) -> Iterator[str | Diagnostic]:
-        pending, self._pending = self._pending, []
-        if pending:
-            yield from self.file(pending[0].manifest.within.raw, pending)
+
+class MutationWriter(ABC):
+    """Writes the objects of one file after the other."""
 
     @abstractmethod
-    def file(self, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
-        """Yield the text for the objects of a file, at least one, whose bytes are `data`."""
+    def file(self, edited: EditedFile) -> Iterator[str | Diagnostic]:
+        """Yield the text for the objects of a file, and a diagnostic for what cannot be written."""
+
+    def end(self) -> Iterator[str | Diagnostic]:
+        """Yield what remains."""
+        return iter(())
 
 
 # A command counts after a carriage return as well, which is a line break to the runner of GitHub Actions.

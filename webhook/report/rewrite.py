@@ -21,7 +21,7 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import Document, Position, documents
 from webhook.manifests.stream import BOM, is_json
 from webhook.manifests.text import BELOW, QUOTES, CollectionMark, Mark, Marks
-from webhook.patch import Operation
+from webhook.patch import Operation, pointer
 from webhook.policy.verdict import Path
 from webhook.report.data import yaml_text
 from webhook.report.mutation import Mutation
@@ -148,42 +148,12 @@ def _wrong(data: bytes, edits: Sequence[_Edited]) -> set[int]:
         if not (isinstance(old, Document) and isinstance(new, Document) and old.number == new.number):
             # From here on, the two no longer go together.
             return found | {old.number if isinstance(old, Document) else 0}
-        if not _agree(old.value, new.value, _by_path(mutations.get(old.number, ()))):
+        wanted: Any = old.value
+        for mutation in mutations.get(old.number, ()):
+            wanted = mutation.patch(wanted, pointer(mutation.manifest.path))
+        if _canonical(wanted) != _canonical(new.value):
             found.add(old.number)
     return found
-
-
-def _by_path(mutations: Sequence[Mutation]) -> Any:
-    """Return the mutations of a document in mappings by the steps of their paths. No object is inside another."""
-    tree: Any = {}
-    for mutation in mutations:
-        if not mutation.manifest.path:
-            return mutation
-        *above, last = mutation.manifest.path
-        inner = tree
-        for step in above:
-            inner = inner.setdefault(step, {})
-        inner[last] = mutation
-    return tree
-
-
-def _agree(old: Any, new: Any, edited: Any) -> bool:
-    """Return whether a value has become what the edits make of it."""
-    if isinstance(edited, Mutation):
-        wanted: Any = edited.edited()
-        # A list implies the kind and the version of its items, which the text may lack.
-        implied = {key for key in _IMPLIED if key not in old}
-        return _canonical({key: wanted[key] for key in wanted if key not in implied}) == _canonical(new)
-    if not edited:
-        return _canonical(old) == _canonical(new)
-    if type(old) is not type(new) or len(old) != len(new):
-        return False
-    if isinstance(old, dict):
-        return all(key in new and _agree(old[key], new[key], edited.get(key)) for key in old)
-    return all(_agree(*pair, edited.get(index)) for index, pair in enumerate(zip(old, new, strict=True)))
-
-
-_IMPLIED = ("apiVersion", "kind")
 
 
 def _canonical(value: object) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.patch import pointer
 from webhook.report.data import JsonItems, json_text
 from webhook.report.model import Entry, LocatedFinding, Result, Suppression, Suppressor, filled
 from webhook.report.tally import Tally
@@ -83,12 +82,6 @@ def _finding(finding: LocatedFinding) -> dict[str, Any]:
         "column": finding.column,
         "message": finding.message,
         "remedy": finding.remedy,
-        **filled(
-            fix=[
-                {"path": pointer(edit.path), "line": edit.line, "column": edit.column, "value": edit.value}
-                for edit in finding.edits
-            ]
-        ),
     }
 
 

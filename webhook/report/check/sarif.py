@@ -5,21 +5,18 @@ exceeds that is left out and counted."""
 
 from __future__ import annotations
 
-import json
 import zlib
-from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Any
 from urllib.parse import quote
 
 from webhook import __version__
-from webhook.diagnostics import Diagnostic, dotted
+from webhook.diagnostics import Diagnostic
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
-from webhook.policy.messages import shorten
 from webhook.policy.verdict import Severity
 from webhook.report.data import JsonItems, json_text
-from webhook.report.explanation import explanation, sections
+from webhook.report.explanation import portable
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, LocatedFinding, Result, filled
 from webhook.report.tally import Tally, assumption
@@ -99,6 +96,9 @@ def _head() -> str:
 
 def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTree) -> dict[str, Any]:
     rule = {"ruleIndex": _INDEX[finding.code]} if finding.code in _INDEX else {}
+    region = {"startLine": max(finding.line, 1), "startColumn": max(finding.column, 1)}
+    if finding.length:
+        region["endColumn"] = finding.column + finding.length
     return {
         "ruleId": finding.code,
         **rule,
@@ -106,40 +106,16 @@ def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTr
         "message": {"text": _plain(f"{finding.message} ({result.subject}); {finding.remedy}")},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": _artifact(result.file, tree), **_regions(finding)},
+                "physicalLocation": {"artifactLocation": _artifact(result.file, tree), "region": region},
                 "logicalLocations": [_logical(result, finding)],
             }
         ],
         "partialFingerprints": {"gpushareWebhook/v1": digest},
-        **filled(fixes=[_fix(result, finding, tree)] if finding.edits else []),
         "properties": {
             "remedy": finding.remedy,
             "decision": result.decision,
             **filled(source=result.source),
         },
-    }
-
-
-def _fix(result: Result, finding: LocatedFinding, tree: SourceTree) -> dict[str, Any]:
-    changes = [f"set {dotted(edit.path)} to {json.dumps(edit.value)}" for edit in finding.edits]
-    return {
-        "description": {"text": _plain(" and ".join(changes))},
-        "artifactChanges": [
-            {
-                "artifactLocation": _artifact(result.file, tree),
-                "replacements": [
-                    {
-                        "deletedRegion": {
-                            "startLine": edit.line,
-                            "startColumn": edit.column,
-                            "endColumn": edit.column + edit.length,
-                        },
-                        "insertedContent": {"text": edit.text},
-                    }
-                    for edit in finding.edits
-                ],
-            }
-        ],
     }
 
 
@@ -151,21 +127,6 @@ def _plain(text: str) -> str:
 def _artifact(file: str, tree: SourceTree) -> dict[str, str]:
     path = quote(tree.relative(file).encode("utf-8", "surrogatepass"))
     return {"uri": f"file://{path}"} if path.startswith("/") else {"uri": path, "uriBaseId": _BASE}
-
-
-def _regions(finding: LocatedFinding) -> dict[str, Any]:
-    """Return the region of the value, up to its end if that is known, and the line around it."""
-    text, first = finding.excerpt
-    start = {"startLine": max(finding.line, 1), "startColumn": max(finding.column, 1)}
-    region: dict[str, Any] = dict(start)
-    if finding.length:
-        begin = finding.column - first
-        region["endColumn"] = finding.column + finding.length
-        region["snippet"] = {"text": text[begin : begin + finding.length]}
-    if not text:
-        return {"region": region}
-    context = {"startLine": start["startLine"], "startColumn": first, "endColumn": first + len(text)}
-    return {"region": region, "contextRegion": {**context, "snippet": {"text": text}}}
 
 
 def _logical(result: Result, finding: LocatedFinding) -> dict[str, str]:
@@ -189,26 +150,14 @@ _LEVELS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.AUDIT: "no
 _INDEX = {check.code: index for index, check in enumerate(CHECKS)}
 """The position of each rule in `rules`, by code."""
 
-_LONGEST = 1024
-"""Characters of a full description that GitHub shows."""
-
 
 def _rule(check: Check[Any]) -> dict[str, Any]:
-    described = sections(explanation(check))
-    parts = {name: described[name] for name in _PARTS if name in described}
-    full = " ".join([f"{check.title}.", *parts["Why"]])
+    title, page = f"{check.title}.", portable(check)
     return {
         "id": check.code,
-        "shortDescription": {"text": f"{check.title}."},
-        "fullDescription": {"text": shorten(full, _LONGEST)},
-        "help": {"text": _help(parts, "{}: "), "markdown": _help(parts, "**{}:** ")},
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": title},
+        "help": {"text": page, "markdown": page},
         "defaultConfiguration": {"level": _LEVELS[check.severity]},
         "properties": {"tags": ["kubernetes", "gpu"]},
     }
-
-
-_PARTS = ("Reads", "Why", "Exceptions", "Remedy")
-
-
-def _help(parts: Mapping[str, Sequence[str]], heading: str) -> str:
-    return "\n\n".join(heading.format(name) + "\n\n".join(paragraphs) for name, paragraphs in parts.items())

@@ -229,22 +229,15 @@ def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
     yield from tally.evidence.lines()
 
 
-_MOST_STALE = 10
-"""Entries of a baseline that are named."""
-
-
 def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
-    file, stale = printable(baseline.file), baseline.stale
+    file, stale = printable(baseline.file), len(baseline.stale)
     if baseline.is_written:
         yield f"{counted(count, 'finding')} written to {file}, which the cluster does not read"
     elif count:
         yield f"{counted(count, 'finding')} suppressed by {file}, which the cluster does not read"
     if stale:
-        entries = "1 entry" if len(stale) == 1 else f"{len(stale)} entries"
-        yield f"{entries} of {file} no longer occur{'s' if len(stale) == 1 else ''}; write the baseline again:"
-        yield from (f"    {key}" for key in stale[:_MOST_STALE])
-        if len(stale) > _MOST_STALE:
-            yield f"    and {len(stale) - _MOST_STALE} more"
+        entries = "1 entry" if stale == 1 else f"{stale} entries"
+        yield f"{entries} of {file} no longer occur{'s' if stale == 1 else ''}; write the baseline again"
 
 
 _KEPT = 3

@@ -11,38 +11,35 @@ import io
 import posixpath
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
-from webhook.report.mutation import Destination, FileWriter, Medium, Mutation, is_command, is_printable
+from webhook.report.mutation import Destination, EditedFile, Medium, MutationWriter, is_command, is_printable
 from webhook.report.rewrite import Splice, applied, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}
 _QUOTED = re.compile(rb'[^\x20-\x7e]|["\\]|#(?=#\w*\[)')
 
 
-class DiffWriter(FileWriter):
-    """Writes the diff of a file after its last object."""
+class DiffWriter(MutationWriter):
+    """Writes the diff of each file."""
 
     def __init__(self, destination: Destination) -> None:
-        super().__init__()
         self._destination = destination
         self._written: set[str] = set()
 
-    def file(self, data: bytes, mutations: Sequence[Mutation]) -> Iterator[str | Diagnostic]:
-        file = mutations[0].manifest.file
-        edited = [mutation for mutation in mutations if mutation.operations]
-        path = _path(file, self._destination.folder)
-        if not edited or path in self._written:
+    def file(self, edited: EditedFile) -> Iterator[str | Diagnostic]:
+        path = _path(edited.name)
+        if path in self._written:
             return  # the same diff would not apply twice
         self._written.add(path)
-        rewritten = rewrite(data, edited)
+        rewritten = rewrite(edited.data, edited.mutations)
         yield from (failure.diagnostic("no diff") for failure in rewritten.failures)
-        lines = list(unified(data, rewritten.splices))
-        problem = next(self._problems(file, lines), None)
+        lines = list(unified(edited.data, rewritten.splices))
+        problem = next(self._problems(edited.name, lines), None)
         if problem is not None:
             yield problem
         elif lines:
@@ -77,13 +74,12 @@ class DiffWriter(FileWriter):
         return "".join(pieces)
 
 
-def _path(file: str, folder: str) -> str:
-    """Return the path that a diff names: below the folder where possible, else from the root."""
+def _path(file: str) -> str:
+    """Return the path that a diff names: below the working directory where possible, else from the root."""
     if file == STDIN:
         return "stdin"
-    absolute = posixpath.normpath(posixpath.join(folder, file))
-    below = posixpath.relpath(absolute, folder)
-    return absolute.lstrip("/") if below.startswith("../") else below
+    below = posixpath.relpath(file)
+    return posixpath.abspath(file).lstrip("/") if below.startswith("../") else below
 
 
 def _name(side: str, path: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.report.data import JsonItems, json_text
-from webhook.report.mutation import Mutation
+from webhook.report.mutation import EditedFile, Mutation, MutationWriter
 
 
-class JsonMutations:
+class JsonMutations(MutationWriter):
     """Writes an object when it knows whether more follow."""
 
     head = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": ['
@@ -27,14 +27,15 @@ class JsonMutations:
         """Return the value for the only object."""
         return mutation.edited()
 
-    def add(self, mutation: Mutation) -> Iterator[str]:
-        if self._first is None:
-            self._first = mutation
-            return
-        if self._items is None:
-            self._items = JsonItems(self.head, self.indent)
-            yield self._items.add(self.item(self._first))
-        yield self._items.add(self.item(mutation))
+    def file(self, edited: EditedFile) -> Iterator[str]:
+        for mutation in edited.mutations:
+            if self._first is None:
+                self._first = mutation
+                continue
+            if self._items is None:
+                self._items = JsonItems(self.head, self.indent)
+                yield self._items.add(self.item(self._first))
+            yield self._items.add(self.item(mutation))
 
     def end(self) -> Iterator[str]:
         if self._items is not None:
