@@ -22,7 +22,7 @@ from tests.live.doctor.healthy import (
 )
 from tests.live.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
-from webhook.live.doctor.workloads import DEFAULT_PIPE
+from webhook.live.doctor.seen import DEFAULT_PIPE
 
 # Runtime classes.
 

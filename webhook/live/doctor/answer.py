@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from webhook.cluster.stack import Role
 from webhook.live.answer import code
-from webhook.live.doctor import cluster, daemons, installation, nodes, plugin, workloads
+from webhook.live.doctor import daemons, installation, nodes, plugin, workloads
 from webhook.live.doctor.finding import Check, Finding
 from webhook.live.doctor.seen import Seen
 from webhook.live.remedy import Remedy
@@ -21,7 +21,6 @@ CHECKS: tuple[Check, ...] = (
     *plugin.CHECKS,
     *daemons.CHECKS,
     *nodes.CHECKS,
-    *cluster.CHECKS,
     *workloads.CHECKS,
     *installation.CHECKS,
 )

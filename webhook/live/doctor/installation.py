@@ -8,10 +8,14 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from webhook.cluster.objects import Object
+from webhook.cluster.reading import entries, part, word
 from webhook.cluster.stack import Role
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
-from webhook.live.doctor.finding import Check, Finding, edit_map, in_namespace, listed, several
-from webhook.live.doctor.seen import Entry, Installation, Part, Seen
+from webhook.live.doctor.finding import Check, Finding, Part, edit_map, in_namespace, listed, several
+from webhook.live.doctor.installed import HOOKS, Installation, service_of
+from webhook.live.doctor.seen import Seen
+from webhook.live.doctor.workloads import asking
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.words import named, reference
 from webhook.policy.commands import Command
@@ -21,8 +25,6 @@ from webhook.policy.settings.settings import Exempt, PlacementSettings, Settings
 from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
 
-MUTATING: Final = "MutatingWebhookConfiguration"
-VALIDATING: Final = "ValidatingWebhookConfiguration"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
@@ -34,52 +36,53 @@ def of_deployment(one: Installation, *words: str) -> Command:
 
 
 def _absent(seen: Seen) -> Iterator[Finding]:
-    if not seen.hooks and not seen.installations:
+    if not seen.installed.hooks and not seen.installed.installations:
         cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
         remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
-        labelled = seen.unconfirmed_installations
+        labelled = seen.installed.unconfirmed
         evidence = (f"Deployments that have its label, and that nothing calls: {listed(labelled)}",) if labelled else ()
         yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
 
 
 def _configurations(seen: Seen) -> Iterator[Finding]:
-    if not seen.hooks and not any(one.wanted is not None for one in seen.installations):
+    if not seen.installed.hooks and not any(one.deployment for one in seen.installed.installations):
         return
-    there = {one.kind for one in seen.hooks}
-    name = str(seen.installations[0]) if seen.installations else seen.hooks[0].name
-    for kind, lost in ((MUTATING, "pods get no edits"), (VALIDATING, "nothing is checked")):
+    there = {one.kind for one in seen.installed.hooks}
+    name = str(seen.installed.installations[0]) if seen.installed.installations else seen.installed.hooks[0].name
+    for kind, lost in zip(HOOKS, ("pods get no edits", "nothing is checked"), strict=True):
         if kind not in there:
-            evidence = (f"found: {listed([f'{one.kind} {one.name}' for one in seen.hooks]) or 'no configuration'}",)
+            evidence = (f"found: {listed(list(map(str, seen.installed.hooks))) or 'no configuration'}",)
             remedy = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
             cause = f"its {kind} does not exist: {lost}"
             yield Finding("configuration-missing", "error", name, cause, evidence, remedy)
 
 
 def _bundles(seen: Seen) -> Iterator[Finding]:
-    for hook in seen.hooks:
-        bare = [one.name for one in hook.entries if one.service and not one.has_bundle]
+    for hook in seen.installed.hooks:
+        without = (one for one in hook.entries if not part(one, "clientConfig").get("caBundle"))
+        bare = [word(one, "name") for one in without if service_of(one)]
         if bare:
             cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
             evidence = (f"entries: {listed(bare)}",)
-            one = seen.installations[0] if seen.installations else None
+            one = seen.installed.installations[0] if seen.installed.installations else None
             remedy = Remedy(
                 of_deployment(one, "rollout", "restart") if one else "restart the webhook",
                 ", which writes it, and during which calls fail while no replica is ready; with cert-manager, look at "
                 "the annotation cert-manager.io/inject-ca-from",
             )
-            yield Finding("ca-bundle-empty", "error", f"{hook.kind} {hook.name}", cause, evidence, remedy)
+            yield Finding("ca-bundle-empty", "error", str(hook), cause, evidence, remedy)
 
 
 def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
     """Certificates that replicas serve, or those of authorities, that end soon."""
-    for one in seen.expiries:
+    for one in seen.installed.expiries:
         left = one.ends - seen.now
         if one.is_served is not is_served or left > one.notice:
             continue
         is_over = left <= timedelta(0)
         cause = f"it ended on {one.ends:%Y-%m-%d}" if is_over else f"it ends on {one.ends:%Y-%m-%d %H:%M} UTC"
         cause += ", and the API server rejects the webhook" if is_over else ", and was not renewed"
-        where = seen.installations[0] if seen.installations else None
+        where = seen.installed.installations[0] if seen.installed.installations else None
         logs = of_deployment(where, "logs") if where else "look at the webhook's log"
         remedy = Remedy(logs, "; with cert-manager: ", Command("kubectl", "describe", "certificate", "-A"))
         evidence = (f"its end: {one.ends:%Y-%m-%dT%H:%M:%SZ}",)
@@ -87,25 +90,21 @@ def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
 
 
 def _endpoints(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
+    for one in seen.installed.installations:
         if one.endpoints == 0:
-            called = [f"{hook.kind} {hook.name}" for hook in seen.hooks if _calls(hook.entries, one)]
+            called = [str(hook) for hook in seen.installed.hooks if hook.calls(one)]
             cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
-            state = "no Deployment" if one.wanted is None else f"{one.ready} of {one.wanted} replicas are ready"
+            state = "no Deployment" if one.deployment is None else f"{one.ready} of {one.wanted} replicas are ready"
             evidence = (state, f"called by: {listed(called) or 'no configuration'}", *_details(one))
             remedy: Advice = of_deployment(one, "describe")
-            if one.wanted == 0:
-                remedy = of_deployment(one, "scale", "--replicas=2")
-            elif one.wanted is None:
+            if one.deployment is None:
                 remedy = "install the release again, or delete the configurations that call it"
+            elif one.wanted == 0:
+                remedy = of_deployment(one, "scale", "--replicas=2")
             elif one.ready:
                 describe = in_namespace(one.namespace, "describe", reference("Service", one.name))
                 remedy = Remedy("compare the selector with the labels: ", describe)
             yield Finding("no-endpoints", "error", str(one), cause, evidence, remedy)
-
-
-def _calls(entries: tuple[Entry, ...], one: Installation) -> bool:
-    return any(entry.service == str(one) for entry in entries)
 
 
 def _details(one: Installation) -> tuple[str, ...]:
@@ -113,8 +112,8 @@ def _details(one: Installation) -> tuple[str, ...]:
 
 
 def _replicas(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
-        if one.wanted is not None and one.ready < one.wanted and one.endpoints != 0:
+    for one in seen.installed.installations:
+        if one.deployment and one.ready < one.wanted and one.endpoints != 0:
             cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
             evidence = _details(one) or ("no pod says why: look at the events of its ReplicaSets",)
             remedy = Remedy(of_deployment(one, "logs"), ", and describe its pods")
@@ -122,7 +121,7 @@ def _replicas(seen: Seen) -> Iterator[Finding]:
 
 
 def _skew(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
+    for one in seen.installed.installations:
         images = Counter(each.image for each in one.replicas)
         digests = Counter(each.settings for each in one.replicas if each.settings is not None)
         for values, noun, command in (
@@ -136,8 +135,8 @@ def _skew(seen: Seen) -> Iterator[Finding]:
 
 
 def _mode(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
-        if account := [part for part in one.absent if part.startswith("ServiceAccount")]:
+    for one in seen.installed.installations:
+        if account := [each for each in one.absent if each.startswith("ServiceAccount")]:
             cause = "the object with the cap on its mode does not exist: nothing caps the mode, and its guard is off"
             yield _upgraded("mode-account-missing", one, cause, account)
         if one.mode is None or one.mode == MODES[-1]:
@@ -153,8 +152,8 @@ def _mode(seen: Seen) -> Iterator[Finding]:
 
 
 def _guard(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
-        if parts := [part for part in one.absent if not part.startswith("ServiceAccount")]:
+    for one in seen.installed.installations:
+        if parts := [each for each in one.absent if not each.startswith("ServiceAccount")]:
             cause = "its guard does not exist: while no replica answers, pods over the limits may be admitted"
             yield _upgraded("guard-missing", one, cause, parts)
 
@@ -162,25 +161,26 @@ def _guard(seen: Seen) -> Iterator[Finding]:
 def _upgraded(finding: str, one: Installation, cause: str, absent: Iterable[str]) -> Finding:
     """A finding about objects that an upgrade creates."""
     remedy = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
-    return Finding(finding, "warning", str(one), cause, tuple(f"not found: {part}" for part in absent), remedy)
+    return Finding(finding, "warning", str(one), cause, tuple(f"not found: {each}" for each in absent), remedy)
 
 
 def _selectors(seen: Seen) -> Iterator[Finding]:
     """Namespaces with GPU pods that no entry of a kind of configuration selects, though no setting exempts them."""
     labels = {one.name: {_NAME_LABEL: one.name, **one.labels} for one in seen.facts.namespaces or ()}
-    exempt = {*ALWAYS_EXCLUDED, *(one.namespace for one in seen.installations)}
+    exempt = {*ALWAYS_EXCLUDED, *(one.namespace for one in seen.installed.installations)}
     exempt |= {one.namespace for one in seen.programs} | set(seen.settings.exempt.namespaces)
     skipped: dict[str, list[str]] = {}
-    for name in sorted(seen.pods.asking.keys() & labels.keys() - exempt):
-        for kind in (MUTATING, VALIDATING):
-            entries = [each for hook in seen.hooks if hook.kind == kind for each in hook.entries if each.concerns_pods]
-            if entries and not any(_selects(each.selector, labels[name]) for each in entries):
+    found = asking(seen)
+    for kind in HOOKS:
+        hooks = (one for hook in seen.installed.hooks if hook.kind == kind for one in hook.entries)
+        selectors = [part(one, "namespaceSelector") for one in hooks if _concerns_pods(one)]
+        for name in sorted(found.keys() & labels.keys() - exempt) if selectors else ():
+            if not any(_selects(one, labels[name]) for one in selectors):
                 skipped.setdefault(name, []).append(kind)
     if skipped:
         cause = "the namespaceSelector of the webhook skips namespaces whose pods ask for GPUs"
-        asking = seen.pods.asking
         evidence = tuple(
-            f"{' and '.join(those)}: {counted(asking[name].count, 'GPU pod')} such as {asking[name].detail}"
+            f"{' and '.join(those)}: {counted(len(found[name]), 'GPU pod')} such as {found[name][0]}"
             for name, those in list(skipped.items())[:5]
         )
         remedy = (
@@ -188,6 +188,11 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
             "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
         )
         yield Finding("selector-skips", "warning", f"namespace {several(list(skipped))}", cause, evidence, remedy)
+
+
+def _concerns_pods(entry: Object) -> bool:
+    kinds = {name for rule in entries(entry, "rules") for name in rule.get("resources") or ()}
+    return not kinds.isdisjoint(("pods", "*", "*/*"))
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
@@ -206,7 +211,7 @@ def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _settings(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
+    for one in seen.installed.installations:
         useless = [] if one.settings is None else [*_of_namespaces(seen, one.settings), *_of_nodes(seen, one.settings)]
         if useless:
             cause = "settings name objects that do not exist, and do nothing"
@@ -245,12 +250,10 @@ def _of_nodes(seen: Seen, settings: Settings) -> Iterator[str]:
     """What settings say about nodes and the device plugin."""
     source = settings.facts.device_plugin
     for where in () if source is None else source.config_maps:
-        if seen.objects_named.get(f"ConfigMap {where}") is False:
+        if f"ConfigMap {where}" in seen.absent:
             yield f"facts.devicePlugin.configMaps: there is no ConfigMap {where}"
-    names_program = (
-        source is not None and source.daemon_set and seen.of(Role.PLUGIN)
-    )  # or else `plugin-missing` says so
-    if source is not None and names_program and seen.objects_named.get(f"DaemonSet {source.daemon_set}") is False:
+    # Without any plugin, `plugin-missing` says so.
+    if source is not None and seen.of(Role.PLUGIN) and f"DaemonSet {source.daemon_set}" in seen.absent:
         yield f"facts.devicePlugin.daemonSet: there is no DaemonSet {source.daemon_set}"
     if "nodes" in seen.lacking or not seen.nodes:
         return

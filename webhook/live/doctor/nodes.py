@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from webhook.cluster.stack import Program, Role, SeenNode
+from webhook.cluster.trusted import Chosen, Stack
 from webhook.live.doctor.finding import Check, Finding, in_namespace, listed, several
-from webhook.live.doctor.seen import Chosen, Seen, Template
+from webhook.live.doctor.seen import Seen, Template
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.words import reference
 from webhook.policy.placement.cluster_objects import PluginConfig
@@ -36,7 +37,7 @@ def expected(node: SeenNode, config: PluginConfig) -> dict[str, int] | None:
     return wanted or None
 
 
-def _differs(seen: Seen) -> Iterator[Finding]:
+def _differs(seen: Stack) -> Iterator[Finding]:
     groups: dict[tuple[str, str, str], tuple[SeenNode, Chosen, Mapping[str, int], list[str]]] = {}
     for node in seen.nodes:
         chosen = seen.chosen(node)
@@ -53,7 +54,7 @@ def _differs(seen: Seen) -> Iterator[Finding]:
         yield _difference(seen, first, its, units, names)
 
 
-def _is_explained(seen: Seen, node: SeenNode) -> bool:
+def _is_explained(seen: Stack, node: SeenNode) -> bool:
     """Whether another finding says why the node offers nothing: its plugin or its daemon is not ready, or missing."""
     plugin = seen.plugin_of(node)
     if plugin is None or plugin.ready < plugin.desired or not plugin.covers(node):
@@ -66,7 +67,7 @@ def _is_explained(seen: Seen, node: SeenNode) -> bool:
     )
 
 
-def _difference(seen: Seen, node: SeenNode, chosen: Chosen, wanted: Mapping[str, int], names: list[str]) -> Finding:
+def _difference(seen: Stack, node: SeenNode, chosen: Chosen, wanted: Mapping[str, int], names: list[str]) -> Finding:
     shared = ", ".join(f"{units} {name}" for name, units in wanted.items())
     offered = {name: units for name, units in node.offered.items() if units or name in wanted}
     amounts = ", ".join(f"{units} {name}" for name, units in offered.items()) or "no GPU"
@@ -94,7 +95,7 @@ def _difference(seen: Seen, node: SeenNode, chosen: Chosen, wanted: Mapping[str,
     return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy, namespaces)
 
 
-def _restart(seen: Seen, plugin: Program) -> Remedy:
+def _restart(seen: Stack, plugin: Program) -> Remedy:
     """The command that restarts all programs which read the configuration."""
     same = [one for one in seen.programs if one.maps == plugin.maps or one is plugin]
     ordered = sorted(same, key=lambda one: one is not plugin)[:_MOST]
@@ -127,7 +128,7 @@ def _templates(seen: Seen) -> Iterator[Finding]:
 
 
 def _of_settings(seen: Seen) -> Iterator[Template]:
-    for one in seen.installations:
+    for one in seen.installed.installations:
         for group in () if one.settings is None else one.settings.placement.node_groups:
             where = f"node group {group.name} in the settings of {one}"
             edit = f"placement.nodeGroups, {group.name}, resources"
@@ -148,7 +149,7 @@ def _example(seen: Seen, template: Template, resource: str, units: int) -> SeenN
     return next((node for node in by_config[False] if _cards(seen, node) == units and any(node.offered.values())), None)
 
 
-def _cards(seen: Seen, node: SeenNode) -> int | None:
+def _cards(seen: Stack, node: SeenNode) -> int | None:
     """The cards of a node that shares them, by its label, or by its configuration; None for another node."""
     chosen = seen.chosen(node)
     shares = chosen is not None and chosen.config is not None and chosen.config.strategy != "none"

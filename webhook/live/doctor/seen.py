@@ -1,113 +1,103 @@
-"""A cluster as `doctor` sees it: small records of nodes, of the GPU stack, of pods and of our installation."""
+"""A cluster as `doctor` sees it: the GPU stack, our installations, and what matters of pods, as far as rights allow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
-from webhook.cluster.reading import Owner
-from webhook.cluster.stack import Configurations, Program, ProgramPod, Role, SeenNode
-from webhook.live.remedy import Advice, Remedy
-from webhook.live.words import qualified
-from webhook.policy.commands import Command
-from webhook.policy.placement.cluster_objects import NO_CONFIG, PluginConfig
+import msgspec
+
+from webhook.cluster.nodes import whole
+from webhook.cluster.objects import (
+    CONFIG_MAP,
+    DAEMON_SET,
+    EVENT,
+    LIMIT_RANGE,
+    NODE,
+    POD,
+    QUOTA,
+    Kind,
+    LeftOut,
+    Object,
+    ObjectsWithMetrics,
+    all_of,
+    is_absent,
+)
+from webhook.cluster.reading import Owner, entries, part, word
+from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, program_pod, role_of, seen_node
+from webhook.cluster.trusted import Stack, configurations_of, named, programs_of, trust
+from webhook.diagnostics import Diagnostic, InputError
+from webhook.live.doctor.finding import Part
+from webhook.live.doctor.installed import CERTIFICATE, Installed, read_installations
+from webhook.live.owners import Owners
+from webhook.live.pods import FINISHED, LivePod, live_pod
+from webhook.policy.checks import gps032_quota
+from webhook.policy.messages import cut
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CONFIG_LABEL
+from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.pods.pod import clean_path
+from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings
+from webhook.policy.verdict import Violation
 
-Part = Literal[
-    "nodes",
-    "daemonsets",
-    "pods",
-    "configurations",
-    "namespaces",
-    "runtime classes",
-    "events",
-    "quotas",
-    "templates",
-    "webhook configurations",
-    "installation",
-    "endpoints",
-    "settings",
-    "guard",
-    "certificates",
-    "served certificates",
-]
-"""A part of the cluster that a check needs."""
+DEFAULT_PIPE: Final = "/tmp/nvidia-mps"  # noqa: S108 - the pipe directory of CUDA without the variable
 
-
-def naming(where: str) -> Command:
-    """The command that names the DaemonSet of the device plugin, which is `namespace/name`."""
-    namespace, _, name = where.partition("/")
-    return Command(
-        "kubectl", "gpushare", "doctor", "--device-plugin-daemonset", qualified("daemonset", namespace, name)
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_CLUSTER_POLICY: Final = Kind("clusterpolicy", "clusterpolicies", "nvidia.com", is_namespaced=False)
+_MACHINES: Final = tuple(
+    tuple(Kind(name, f"{name}s", group, version) for version in versions)
+    for group, names, versions in (
+        ("cluster.x-k8s.io", ("machinedeployment", "machineset", "machinepool"), ("v1beta2", "v1beta1")),
+        ("machine.openshift.io", ("machineset",), ("v1beta1",)),
     )
+    for name in names
+)
+"""Groups of machines that the cluster autoscaler may grow, each in its versions."""
+
+_POLICIES: Final = (
+    tuple(
+        Kind("mutatingadmissionpolicy", "mutatingadmissionpolicies", _ADMISSION, version, is_namespaced=False)
+        for version in ("v1", "v1beta1", "v1alpha1")
+    ),
+    (Kind("Kyverno clusterpolicy", "clusterpolicies", "kyverno.io", is_namespaced=False),),
+    (Kind("Gatekeeper assign", "assign", "mutations.gatekeeper.sh", is_namespaced=False),),
+)
+"""Policies that may add a mount to pods, each in its versions."""
+
+OPTIONAL: Final = (
+    _CLUSTER_POLICY,
+    CERTIFICATE,
+    *(kind for versions in (*_MACHINES, *_POLICIES) for kind in versions),
+)
+"""Kinds that are read where the cluster has them."""
 
 
-class Unconfirmed(NamedTuple):
-    """A program that looks like one of the GPU stack, in a namespace that tenants may use.
+class SeenPod(NamedTuple):
+    """A pod that asks for GPUs, was rejected, waits with a RuntimeClass, or `joins` the MPS daemon of the host.
 
-    `where` is `namespace/name` of its owner, and `nodes` are those with GPUs on which its pods run. `registers`: its
-    pods mount the folder of the kubelet as a plugin.
+    `message` is that of its status, where it was rejected.
     """
 
-    role: Role
-    namespace: str
-    where: str
-    is_daemon_set: bool
-    registers: bool
-    nodes: tuple[str, ...]
+    pod: LivePod
+    runtime_class: str
+    joins: bool
+    message: str
 
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for GPUs, and has not ended."""
+        return bool(self.pod.requests) and self.pod.phase not in FINISHED
 
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """Whose word counts. `administered` has the namespaces that administrators alone use.
+    @property
+    def owner(self) -> tuple[str, Owner]:
+        """The owner with its namespace: the topmost one of a pod that was rejected or joins."""
+        return self.pod.namespace, self.pod.owner
 
-    `presumed` is one more whose GPU stack counts, since none of those has a device plugin; empty if there is none.
-    """
-
-    administered: frozenset[str]
-    presumed: str = ""
-
-    def counts(self, namespace: str) -> bool:
-        """Whether the GPU stack of a namespace counts."""
-        return namespace in self.administered or namespace == self.presumed
-
-
-class Chosen(NamedTuple):
-    """The configuration of a node: the ConfigMap, the key, and the meaning; None if no key or no meaning is known."""
-
-    where: str
-    key: str
-    config: PluginConfig | None
-    is_known: bool
-
-
-@dataclass(slots=True)
-class OwnerPods:
-    """Pods of one owner in a namespace: their number, and the node and the message of the first one."""
-
-    count: int = 0
-    node: str = ""
-    detail: str = ""
-
-
-@dataclass(slots=True)
-class SeenPods:
-    """What the pods show: the stack's pods, and by namespace and owner those of others that matter.
-
-    `classes` has pods by their RuntimeClass, and `asking` those that ask for GPUs by namespace. `pending` has the node
-    and the RuntimeClass of pods with one that wait, by namespace and name.
-    """
-
-    programs: list[ProgramPod] = field(default_factory=list)
-    rejected: dict[tuple[str, Owner], OwnerPods] = field(default_factory=dict)
-    joining: dict[tuple[str, Owner], OwnerPods] = field(default_factory=dict)
-    classes: dict[str, OwnerPods] = field(default_factory=dict)
-    asking: dict[str, OwnerPods] = field(default_factory=dict)
-    pending: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    def __str__(self) -> str:
+        return f"{self.pod.namespace}/{self.pod.name}"
 
 
 class SeenEvent(NamedTuple):
@@ -121,12 +111,12 @@ class SeenEvent(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """A ResourceQuota or a LimitRange that names a GPU resource."""
+    """A ResourceQuota or a LimitRange in which GPS032 finds something."""
 
     kind: str
     namespace: str
     name: str
-    manifest: Mapping[str, Any]
+    violations: Sequence[Violation]
 
 
 class Template(NamedTuple):
@@ -139,156 +129,234 @@ class Template(NamedTuple):
     edit: str
 
 
-class Entry(NamedTuple):
-    """One webhook of a configuration. `service` is `namespace/name`, empty for a URL."""
-
-    name: str
-    service: str
-    has_bundle: bool
-    selector: Mapping[str, Any]
-    concerns_pods: bool
-
-
-class Hook(NamedTuple):
-    """A webhook configuration of gpushare-webhook."""
-
-    kind: Literal["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
-    name: str
-    entries: tuple[Entry, ...]
-
-
-class Replica(NamedTuple):
-    """A pod of our Deployment.
-
-    `settings` is the digest of its settings, and `ends` the end of the certificate that it serves; None if unknown.
-    """
-
-    name: str
-    image: str
-    is_ready: bool
-    detail: str
-    settings: str | None = None
-    ends: datetime | None = None
-
-
-class Expiry(NamedTuple):
-    """A certificate: where it is, when it ends, and how long before that something is wrong if it was not renewed.
-
-    `is_served`: a replica serves it; otherwise it is that of an authority.
-    """
-
-    where: str
-    ends: datetime
-    notice: timedelta
-    is_served: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """An installation of this webhook. `wanted` and `ready` count replicas; `wanted` is None without a Deployment.
-
-    `endpoints` counts ready addresses of its Service; None if that is unknown. `mode` is the cap that the annotation of
-    its ServiceAccount sets; None without one. `absent` names its objects for cap and guard that do not exist.
-    `settings` are the installed ones; None if they cannot be read.
-    """
-
-    namespace: str
-    name: str
-    wanted: int | None = None
-    ready: int = 0
-    replicas: tuple[Replica, ...] = ()
-    endpoints: int | None = None
-    mode: str | None = None
-    absent: tuple[str, ...] = ()
-    settings: Settings | None = None
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
+@dataclass(frozen=True)
+class Seen(Stack):
     """Everything that was read of a cluster. `lacking` says for a part why it is not known.
 
-    `programs` and the programs of `pods` are those that count; `unconfirmed` are the others. `plugins` has the
-    namespace and the owner of each plugin's pods by node.
+    `others` are programs of the GPU stack that do not count, and `other_pods` their pods. `policies` are those of the
+    GPU operator, and `mounting` names policies that mount the default pipe directory. `absent` names objects of the
+    settings that do not exist.
     """
 
     settings: Settings
     facts: Facts
     now: datetime
-    trust: Trust
-    nodes: tuple[SeenNode, ...] = ()
-    programs: tuple[Program, ...] = ()
-    configurations: Mapping[str, Configurations] = field(default_factory=dict)
-    policies: tuple[Mapping[str, Any], ...] = ()
-    pods: SeenPods = field(default_factory=SeenPods)
-    plugins: Mapping[str, Set[tuple[str, str]]] = field(default_factory=dict)
-    unconfirmed: tuple[Unconfirmed, ...] = ()
-    events: tuple[SeenEvent, ...] = ()
-    limits: tuple[Limits, ...] = ()
-    templates: tuple[Template, ...] = ()
-    mounting_policies: tuple[str, ...] = ()
-    hooks: tuple[Hook, ...] = ()
-    installations: tuple[Installation, ...] = ()
-    unconfirmed_installations: tuple[str, ...] = ()
-    expiries: tuple[Expiry, ...] = ()
-    objects_named: Mapping[str, bool] = field(default_factory=dict)
+    others: Sequence[Program]
+    other_pods: Sequence[ProgramPod]
+    pods: Sequence[SeenPod]
+    events: Iterable[SeenEvent]
+    limits: Sequence[Limits]
+    templates: Sequence[Template]
+    policies: Sequence[Object]
+    mounting: Sequence[str]
+    installed: Installed
+    absent: Set[str]
     lacking: Mapping[Part, str] = field(default_factory=dict)
 
-    def of(self, role: Role) -> list[Program]:
-        """The DaemonSets of one program."""
-        return [one for one in self.programs if one.role is role]
 
-    def administered(self, role: Role) -> list[Program]:
-        """The DaemonSets of one program in namespaces that administrators alone use."""
-        return [one for one in self.of(role) if one.namespace in self.trust.administered]
+async def gather(
+    objects: ObjectsWithMetrics,
+    settings: Settings,
+    facts: Facts,
+    namespace: str | None,
+    installed_as: str | None,
+    plugin: str | None,
+) -> Seen:
+    """Read a cluster. `namespace` limits the pods, and what belongs to pods, to one namespace.
 
-    def of_nodes(self, one: Program, remedy: Advice) -> Advice:
-        """A remedy that changes nodes as a DaemonSet wants it; how to confirm one that a tenant may have written."""
-        if one.namespace in self.trust.administered:
-            return remedy
-        return Remedy("if you installed the DaemonSet, name it: ", naming(str(one)))
+    `plugin` is `namespace/name` of the DaemonSet of the device plugin; None if the caller does not name it. Raises
+    InputError if there is no such DaemonSet.
+    """
+    installed = await read_installations(objects, installed_as)
+    known = [one.settings for one in installed.installations if one.settings is not None]
+    settings = known[0] if known else settings
+    if known or not (installed.installations or installed.lacking):
+        # The caller looked for the usual installation only. Without any, a finding says so.
+        objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
+    if "settings" in installed.lacking:
+        objects.left_out.append(LeftOut("settings", installed.lacking["settings"]))
+    gpus = GpuResources(settings.resources)
+    with_gpus = [one async for found in all_of(objects, NODE) if (one := seen_node(found, gpus)) is not None]
+    nodes = sorted(with_gpus, key=lambda one: one.name)
+    stack = [one async for one in programs_of(objects)]
+    if plugin is not None and not objects.lacks(DAEMON_SET) and all(str(one) != plugin for one in stack):
+        problem = f"no DaemonSet {plugin} has a container of the GPU stack"
+        raise InputError([Diagnostic("--device-plugin-daemonset", 0, 0, problem)])
+    of_stack, pods = await _pods(objects, gpus, namespace, {one.namespace for one in stack})
+    administered = {*named(settings, plugin), *(one.namespace for one in installed.installations)}
+    trusted = trust(administered, facts.namespaces or (), nodes, stack, of_stack)
+    programs = [one for one in stack if trusted.counts(one.namespace)]
+    offered = {name for node in nodes for name in node.offered}
+    seen = Seen(
+        trusted,
+        nodes,
+        programs,
+        [one for one in of_stack if trusted.counts(one.namespace)],
+        await configurations_of(objects, programs),
+        settings,
+        facts,
+        datetime.now(UTC),
+        [one for one in stack if not trusted.counts(one.namespace)],
+        [one for one in of_stack if not trusted.counts(one.namespace)],
+        pods,
+        await _events(objects, namespace),
+        [one async for one in _limits(objects, gpus, offered, namespace)],
+        [one async for one in _templates(objects)],
+        [one async for one in _optional(objects, (_CLUSTER_POLICY,))],
+        [one async for one in _mounting(objects)],
+        installed,
+        {one async for one in _absent(objects, settings)},
+    )
+    return replace(seen, lacking=_lacking(objects, seen, namespace))
 
-    def plugin_of(self, node: SeenNode) -> Program | None:
-        """The DaemonSet of the plugin whose pods run on the node, or else would without its taints."""
-        plugins = self.of(Role.PLUGIN)
-        running = self.plugins.get(node.name, ())
-        there = [one for one in plugins if (one.namespace, one.name) in running]
-        there = there or [one for one in plugins if one.selects(node)]
-        return there[0] if there else None
 
-    def chosen(self, node: SeenNode) -> Chosen | None:
-        """The configuration of a node, by its label or the default; None if nothing is known about it."""
-        plugin = self.plugin_of(node)
-        if plugin is None:
-            return None
-        if plugin.is_unconfigured:
-            return Chosen("", "", NO_CONFIG, True)
-        found = self.configurations.get(plugin.maps)
-        if found is None or found.texts is None:
-            return None
-        label = node.labels.get(CONFIG_LABEL)
-        key = plugin.key or label or (None if plugin.default is None else plugin.default.choose(found.texts.keys()))
-        if key is None:
-            return None
-        if key == "":
-            return Chosen(found.where, "", NO_CONFIG, True)
-        text = found.texts.get(key)
-        return Chosen(found.where, key, None if text is None else text.config, text is not None)
+async def _optional(objects: ObjectsWithMetrics, kinds: Iterable[Kind]) -> AsyncIterator[Object]:
+    """The objects of a kind that a cluster may lack, in the first version that it has."""
+    kind = await objects.served(kinds)
+    if kind is not None:
+        async for one in all_of(objects, kind):
+            yield one
 
-    def mps_nodes(self) -> Iterator[SeenNode]:
-        """The nodes that share through MPS."""
-        return filter(self.is_mps, self.nodes)
 
-    def is_mps(self, node: SeenNode) -> bool:
-        """Whether a node shares through MPS by its configuration, or by its labels where that is unknown.
+async def _pods(
+    objects: ObjectsWithMetrics, gpus: GpuResources, namespace: str | None, of_stack: Set[str]
+) -> tuple[list[ProgramPod], list[SeenPod]]:
+    """Read the pods of the GPU stack, also those in other namespaces `of_stack`, and the others that matter."""
+    programs, found = [], []
+    for place in [namespace, *(() if namespace is None else sorted(of_stack - {namespace}))]:
+        async for one in all_of(objects, POD, place):
+            role = role_of(part(one, "spec"))
+            if role is None and place == namespace:
+                found += [pod] if (pod := _seen_pod(one, gpus)) is not None else []
+            elif role is not None and word(one, "status", "phase") not in FINISHED:  # or else it runs nowhere
+                programs.append(program_pod(one, role))
+    if any(one.pod.was_rejected or one.joins for one in found):
+        owners = await Owners.read(objects, namespace)
+        found = [one._replace(pod=replace(one.pod, owner=owners.top(one.pod))) for one in found]
+    return programs, found
 
-        Only an administrator sets labels of nodes, so that they count more than a plugin that is presumed to be right.
-        """
-        if node.runs_stack_itself:
-            return False
-        chosen = None if self.trust.presumed else self.chosen(node)
-        if chosen is None or chosen.config is None:
-            return node.is_labelled_mps
-        return chosen.config.strategy == "mps"
+
+def _seen_pod(found: Object, gpus: GpuResources) -> SeenPod | None:
+    """Read a pod; None for one that does not matter."""
+    pod, message = live_pod(found, gpus.find), cut(word(found, "status", "message"), MOST_DETAIL)
+    joins = pod.phase not in FINISHED and _mounts(part(found, "spec"), DEFAULT_PIPE)
+    seen = SeenPod(pod, word(found, "spec", "runtimeClassName"), joins, message if pod.was_rejected else "")
+    is_waiting = pod.phase == "Pending" and seen.runtime_class
+    return seen if pod.was_rejected or joins or is_waiting or seen.asks else None
+
+
+def _mounts(spec: Object, folder: str) -> bool:
+    """Whether a pod mounts the folder of the host, or mounts a folder of the host there."""
+    paths = {one.get("name"): path for one in entries(spec, "volumes") if (path := word(one, "hostPath", "path"))}
+    if any(clean_path(path) == folder for path in paths.values()):
+        return True
+    containers = (*entries(spec, "initContainers"), *entries(spec, "containers")) if paths else ()
+    mounts = (mount for one in containers for mount in entries(one, "volumeMounts"))
+    return any(clean_path(word(one, "mountPath")) == folder and one.get("name") in paths for one in mounts)
+
+
+_MOST_EVENTS: Final = 100
+"""Events of one namespace that are kept."""
+
+_LONGEST_MESSAGE: Final = 1024
+"""Characters of an event's message, which is as long at most (kubernetes pkg/apis/core/validation/events.go)."""
+
+
+async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> Iterable[SeenEvent]:
+    """Events about runtime classes and handlers, so many of each namespace: others keep theirs, whatever one writes."""
+    found: dict[SeenEvent, None] = {}
+    kept: Counter[str] = Counter()
+    for reason in ("FailedCreatePodSandBox", "FailedCreate"):
+        async for one in all_of(objects, EVENT, namespace, fieldSelector=f"reason={reason}"):
+            event = SeenEvent(
+                word(one, "reason"),
+                word(one, "metadata", "namespace"),  # that of the object may be another's
+                word(one, "involvedObject", "kind"),
+                word(one, "involvedObject", "name"),
+                cut(word(one, "message"), _LONGEST_MESSAGE),
+            )
+            is_about = event.reason == reason and "runtime" in event.message.lower()
+            if is_about and event not in found and kept[event.namespace] < _MOST_EVENTS:
+                kept[event.namespace] += 1
+                found[event] = None
+    return found
+
+
+async def _limits(
+    objects: ObjectsWithMetrics, gpus: GpuResources, offered: Set[str], namespace: str | None
+) -> AsyncIterator[Limits]:
+    for kind, noun in ((QUOTA, "ResourceQuota"), (LIMIT_RANGE, "LimitRange")):
+        async for one in all_of(objects, kind, namespace):
+            try:
+                violations = list(gps032_quota.run(gps032_quota.NamespaceLimits(one, noun, gpus, offered)))
+            except MalformedError:  # the API server checks both kinds
+                continue
+            if violations:
+                yield Limits(noun, word(one, "metadata", "namespace"), word(one, "metadata", "name"), violations)
+
+
+_CAPACITY: Final = "capacity.cluster-autoscaler.kubernetes.io/"
+"""The annotations by which a group without nodes tells the autoscaler of them (kubernetes/autoscaler
+cluster-autoscaler/cloudprovider/clusterapi/README.md)."""
+
+_OPENSHIFT: Final = "machine.openshift.io/GPU"
+
+
+async def _templates(objects: ObjectsWithMetrics) -> AsyncIterator[Template]:
+    """The nodes that groups of machines say that they add, by their annotations."""
+    for kinds in _MACHINES:
+        async for one in _optional(objects, kinds):
+            annotations, namespace = part(one, "metadata", "annotations"), word(one, "metadata", "namespace")
+            field = next((key for key in (f"{_CAPACITY}gpu-count", _OPENSHIFT) if key in annotations), None)
+            if field is not None:
+                kind = None if field == _OPENSHIFT else annotations.get(f"{_CAPACITY}gpu-type")
+                written = annotations.get(f"{_CAPACITY}labels", "").split(",")
+                yield Template(
+                    namespace,
+                    f"{kinds[0].name} {namespace}/{word(one, 'metadata', 'name')}",
+                    {kind or "nvidia.com/gpu": whole(annotations[field])},
+                    dict(pair.split("=", 1) for pair in written if "=" in pair),
+                    field,
+                )
+
+
+async def _mounting(objects: ObjectsWithMetrics) -> AsyncIterator[str]:
+    """The policies that name the default pipe directory."""
+    for kinds in _POLICIES:
+        async for one in _optional(objects, kinds):
+            if DEFAULT_PIPE.encode() in msgspec.json.encode(one.get("spec")):
+                yield f"{kinds[0].name} {one['metadata']['name']}"
+
+
+async def _absent(objects: ObjectsWithMetrics, settings: Settings) -> AsyncIterator[str]:
+    """The objects that the settings name and that do not exist, as far as that is known."""
+    source = settings.facts.device_plugin
+    maps = () if source is None else source.config_maps
+    daemon_sets = () if source is None or source.daemon_set is None else (source.daemon_set,)
+    for kind, noun, places in ((CONFIG_MAP, "ConfigMap", maps), (DAEMON_SET, "DaemonSet", daemon_sets)):
+        for where in places:
+            namespace, _, name = where.partition("/")
+            if await is_absent(objects, kind, namespace, name):
+                yield f"{noun} {where}"
+
+
+def _lacking(objects: ObjectsWithMetrics, seen: Seen, namespace: str | None) -> dict[Part, str]:
+    """Why parts are not known."""
+    lists: tuple[tuple[Part, Kind, str | None], ...] = (
+        ("nodes", NODE, None),
+        ("daemonsets", DAEMON_SET, None),
+        ("pods", POD, namespace),
+        ("events", EVENT, namespace),
+        ("quotas", QUOTA, namespace),
+        ("quotas", LIMIT_RANGE, namespace),
+    )
+    found = {part: f"{kind.plural} cannot be read" for part, kind, place in lists if objects.lacks(kind, place)}
+    if seen.facts.namespaces is None:
+        found["namespaces"] = "namespaces cannot be read"
+    if seen.facts.runtime_classes is None:
+        found["runtime classes"] = "runtimeclasses cannot be read"
+    if any(one.config_map and one.maps not in seen.configurations for one in seen.of(Role.PLUGIN)):
+        found["configurations"] = "the ConfigMap of the device plugin cannot be read"
+    if any(objects.lacks(kind) for kinds in _MACHINES for kind in kinds):
+        found["templates"] = "groups of machines cannot be read"
+    return {**found, **seen.installed.lacking}
