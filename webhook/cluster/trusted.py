@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Objects, all_of
 from webhook.cluster.reading import part
 from webhook.cluster.stack import Configurations, Program, ProgramPod, Role, SeenNode, configurations, program
 from webhook.policy.placement.cluster_objects import NO_CONFIG, Namespace, PluginConfig
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CONFIG_LABEL
 from webhook.policy.settings.settings import Settings
 from webhook.policy.snapshot import ENFORCE_LABEL
@@ -86,15 +87,41 @@ class Chosen(NamedTuple):
     is_known: bool
 
 
+Part = Literal[
+    "nodes",
+    "daemonsets",
+    "pods",
+    "configurations",
+    "namespaces",
+    "runtime classes",
+    "events",
+    "quotas",
+    "templates",
+    "webhook configurations",
+    "installation",
+    "endpoints",
+    "settings",
+    "guard",
+    "certificates",
+    "served certificates",
+]
+"""A part of a cluster that an answer may depend on."""
+
+
 @dataclass(frozen=True)
 class Stack:
-    """GPU nodes, and the programs and pods of the GPU stack that count. `configurations` are those of the plugins."""
+    """GPU nodes, and the programs and pods of the GPU stack that count. `configurations` are those of the plugins.
+
+    `lacking` says for a part of the cluster why it is not known.
+    """
 
     trust: Trust
     nodes: Sequence[SeenNode]
     programs: Sequence[Program]
     program_pods: Sequence[ProgramPod]
     configurations: Mapping[str, Configurations]
+    facts: Facts
+    lacking: Mapping[Part, str]
 
     @cached_property
     def plugins(self) -> dict[str, set[tuple[str, str]]]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Final, NamedTuple
 
 from webhook.cluster.nodes import names_gpu
 from webhook.cluster.objects import DAEMON_SET, NAMESPACE, NODE, POD, Objects, all_of
-from webhook.cluster.reading import part, word
+from webhook.cluster.reading import FINISHED, part, word
 from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
-from webhook.cluster.trusted import Stack, Trust, configurations_of, named, programs_of, trust
+from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.live.doctor import daemons, nodes, plugin
-from webhook.live.doctor.finding import Check, Finding, Part
-from webhook.live.pods import FINISHED, UNFINISHED
+from webhook.live.doctor.finding import Check, Finding
+from webhook.live.pods import UNFINISHED
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import shows_gpus
@@ -107,10 +107,10 @@ async def chains(
     for node, on_node in zip(nodes, on_nodes, strict=True):
         counting = [one for one in on_node if trusted.counts(one.namespace)]
         on = programs if "pods" in lacking else [_on(one, node, counting) for one in programs]
-        own_stack = Stack(trusted, (node,), on, counting, configs)
-        own, chosen = own_stack.plugin_of(node), None if trusted.presumed else own_stack.chosen(node)
+        seen = Stack(trusted, (node,), on, counting, configs, facts, lacking)
+        own, chosen = seen.plugin_of(node), None if trusted.presumed else seen.chosen(node)
         shows = bool(node.offered) or shows_gpus(node.labels) or node.runs_stack_itself
-        links = tuple(_link(name, checks, own_stack, lacking) for name, checks in _LINKS) if shows else ()
+        links = tuple(_link(name, checks, seen) for name, checks in _LINKS) if shows else ()
         strategy = None if chosen is None or chosen.config is None else chosen.config.strategy
         found.append(Chain(node, shows, links, None if own is None else own.runtime_class, strategy))
     return found
@@ -155,18 +155,18 @@ def _on(program: Program, node: SeenNode, pods: Sequence[ProgramPod]) -> Program
     return replace(program, desired=wanted, ready=sum(one.is_ready for one in own))
 
 
-def _link(name: str, checks: Sequence[Check], stack: Stack, lacking: Mapping[Part, str]) -> Link:
-    if checks is daemons.CHECKS and not any(stack.mps_nodes()):
+def _link(name: str, checks: Sequence[Check], seen: Stack) -> Link:
+    if checks is daemons.CHECKS and not any(seen.mps_nodes()):
         return Link(name, State.NOT_NEEDED)
-    unseen = dict.fromkeys(lacking[part] for one in checks for part in one.needs if part in lacking)
-    if unseen:
-        return Link(name, State.NOT_SEEN, None, ", ".join(unseen))
+    lacking = dict.fromkeys(seen.lacking[part] for one in checks for part in one.needs if part in seen.lacking)
+    if lacking:
+        return Link(name, State.NOT_SEEN, None, ", ".join(lacking))
     # What a presumed plugin of the node does says more than that nothing shows whose it is.
-    is_presumed = stack.trust.presumed and stack.plugin_of(stack.nodes[0]) is not None
-    found = [finding for one in checks for finding in one.run(stack)]
+    is_presumed = seen.trust.presumed and seen.plugin_of(seen.nodes[0]) is not None
+    found = [each for one in checks for each in one.run(seen)]
     found = [one for one in found if not (is_presumed and one.finding == "plugin-missing")]
     first = next((one for one in found if one.severity == "error" or one.finding in _UNREAD), None)
-    if first is not None and first.marked(stack.trust.administered).is_of_tenants:
+    if first is not None and first.marked(seen.trust.administered).is_of_tenants:
         first = replace(
             first,
             evidence=(

@@ -23,6 +23,9 @@ class Offer:
     total: int
     share: int | None
 
+    def as_data(self) -> dict[str, str | int | None]:
+        return {"strategy": self.strategy or None, "total": self.total, "shareMiB": self.share}
+
 
 def offers(settings: Settings, facts: Facts) -> Iterator[Offer]:
     """The GPU resources of all known nodes, in the order of their names."""

@@ -50,11 +50,7 @@ class Row:
     def as_data(self, by: By) -> dict[str, Any]:
         described: dict[str, Any] = {by.value: self.of, "resource": self.resource, "held": self.held}
         if self.offer is not None:
-            described |= {
-                "total": self.offer.total,
-                "strategy": self.offer.strategy or None,
-                "shareMiB": self.offer.share,
-            }
+            described |= self.offer.as_data()
         holders = [
             {"namespace": one.pod.namespace, "name": one.pod.name, "node": one.pod.node, "amount": one.amount}
             for one in self.holders[:MOST_HOLDERS]

@@ -26,7 +26,7 @@ from tests.live.doctor.healthy import (
 )
 from tests.live.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
-from webhook.live.doctor import installed
+from webhook.live.doctor import seen
 
 
 def entries(cluster: FakeCluster) -> list[dict[str, Any]]:
@@ -145,7 +145,7 @@ def test_certificate_that_cannot_be_read_is_not_found_well(cluster: FakeCluster)
 
 def test_certificates_are_not_checked_without_the_library(cluster: FakeCluster) -> None:
     cluster.texts.clear()
-    with mock.patch.object(installed, "find_spec", return_value=None):
+    with mock.patch.object(seen, "find_spec", return_value=None):
         answer = examined(cluster)
     assert [what for what, _ in answer.unchecked] == ["certificate authorities", "certificates"]
     assert "install gpushare-webhook[server]" in answer.unchecked[0][1]

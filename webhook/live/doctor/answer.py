@@ -108,7 +108,13 @@ class Doctor:
         parts += [f"{counted(unread, 'part')} of the cluster not read"] if unread else []
         yield ", ".join(parts)
         for number, finding in enumerate(self.findings, 1):
-            yield from _lines(number, finding, width)
+            shown, indent = finding.as_data(), " " * (len(str(number)) + 1)
+            of_tenants = ", in a namespace that tenants may use" if finding.is_of_tenants else ""
+            yield from hanging(f"{number} {shown['subject']} ", shown["cause"], width, indent)
+            yield f"{indent}{finding.severity}: {finding.finding}{of_tenants}"
+            for one in shown["evidence"]:
+                yield from wrapped(one, width, indent)
+            yield from Remedy(finding.remedy).lines(f"{indent}do:", width, indent + "  ")
         for name, count in self.further:
             yield f"{count} more: {name}"
         if self.assumed:
@@ -117,19 +123,6 @@ class Doctor:
             yield from wrapped(f"checked, and found well: {', '.join(self.sound)}", width, "", 1)
         for what, why in self.unchecked:
             yield from hanging(f"not checked: {what}:", printable(why), width, "  ")
-
-
-_OF_TENANTS = ", in a namespace that tenants may use"
-
-
-def _lines(number: int, finding: Finding, width: int | None) -> Iterator[str]:
-    shown = finding.as_data()
-    indent = " " * (len(str(number)) + 1)
-    yield from hanging(f"{number} {shown['subject']} ", shown["cause"], width, indent)
-    yield f"{indent}{finding.severity}: {finding.finding}" + _OF_TENANTS * finding.is_of_tenants
-    for one in shown["evidence"]:
-        yield from wrapped(one, width, indent)
-    yield from Remedy(finding.remedy).lines(f"{indent}do:", width, indent + "  ")
 
 
 def examine(seen: Seen) -> Doctor:
@@ -152,15 +145,8 @@ def examine(seen: Seen) -> Doctor:
         counts[one.finding] += 1
         shown += [one] if counts[one.finding] <= _MOST else []
     further = tuple((name, count - _MOST) for name, count in counts.items() if count > _MOST)
-    return Doctor(tuple(shown), tuple(checked), tuple(sound), tuple(unchecked), further, _assumed(seen))
-
-
-def _assumed(seen: Seen) -> str:
-    """What the answer rests on although nothing confirms it."""
-    if not seen.trust.presumed:
-        return ""
-    name = next(one for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed)
-    return (
-        f"DaemonSet {name} is the device plugin, though tenants may use its namespace; name it with "
-        f"--device-plugin-daemonset {name}"
-    )
+    assumed = ""
+    if presumed := [one for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed]:
+        assumed = f"DaemonSet {presumed[0]} is the device plugin, though tenants may use its namespace; name it with "
+        assumed += f"--device-plugin-daemonset {presumed[0]}"
+    return Doctor(tuple(shown), tuple(checked), tuple(sound), tuple(unchecked), further, assumed)

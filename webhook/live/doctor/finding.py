@@ -7,33 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from webhook.cluster.stack import Program
-from webhook.cluster.trusted import Trust
+from webhook.cluster.trusted import Part, Trust
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.words import named, namespace, qualified
 from webhook.policy.commands import Command, Word
 from webhook.policy.messages import printable
 
 Severity = Literal["error", "warning"]
-
-Part = Literal[
-    "nodes",
-    "daemonsets",
-    "pods",
-    "configurations",
-    "namespaces",
-    "runtime classes",
-    "events",
-    "quotas",
-    "templates",
-    "webhook configurations",
-    "installation",
-    "endpoints",
-    "settings",
-    "guard",
-    "certificates",
-    "served certificates",
-]
-"""A part of the cluster that a check needs."""
 
 _SHOWN = 10
 """Names that a list shows; all are counted."""

@@ -8,12 +8,13 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from webhook.cluster.installations import HOOKS, Installation, service_of
 from webhook.cluster.objects import Object
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.stack import Role
+from webhook.cluster.trusted import Part
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
-from webhook.live.doctor.finding import Check, Finding, Part, edit_map, in_namespace, listed, several
-from webhook.live.doctor.installed import HOOKS, Installation, service_of
+from webhook.live.doctor.finding import Check, Finding, edit_map, in_namespace, listed, several
 from webhook.live.doctor.seen import Seen
 from webhook.live.doctor.workloads import asking
 from webhook.live.remedy import Advice, Remedy
@@ -75,7 +76,7 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
 
 def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
     """Certificates that replicas serve, or those of authorities, that end soon."""
-    for one in seen.installed.expiries:
+    for one in seen.expiries:
         left = one.ends - seen.now
         if one.is_served is not is_served or left > one.notice:
             continue

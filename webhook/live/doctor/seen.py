@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from binascii import Error as Base64Error
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from typing import Final, NamedTuple
 
 import msgspec
 
+from webhook.cluster.installations import HOOKS, Hook, Installation, Installed, read_installations
 from webhook.cluster.nodes import whole
 from webhook.cluster.objects import (
     CONFIG_MAP,
     DAEMON_SET,
+    DEPLOYMENT,
     EVENT,
     LIMIT_RANGE,
     NODE,
     POD,
     QUOTA,
+    SECRET,
     Kind,
     LeftOut,
     Object,
@@ -26,14 +32,14 @@ from webhook.cluster.objects import (
     all_of,
     is_absent,
 )
-from webhook.cluster.reading import Owner, entries, part, word
+from webhook.cluster.reading import FINISHED, Owner, entries, part, word
 from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, program_pod, role_of, seen_node
-from webhook.cluster.trusted import Stack, configurations_of, named, programs_of, trust
+from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.live.doctor.finding import Part
-from webhook.live.doctor.installed import CERTIFICATE, Installed, read_installations
+from webhook.dryrun.files import parse
+from webhook.guard.objects import why_absent
 from webhook.live.owners import Owners
-from webhook.live.pods import FINISHED, LivePod, live_pod
+from webhook.live.pods import LivePod, live_pod
 from webhook.policy.checks import gps032_quota
 from webhook.policy.messages import cut
 from webhook.policy.placement.facts import Facts
@@ -42,9 +48,12 @@ from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Violation
+from webhook.settings.load import load
+from webhook.settings.members import write
 
 DEFAULT_PIPE: Final = "/tmp/nvidia-mps"  # noqa: S108 - the pipe directory of CUDA without the variable
 
+CERTIFICATE: Final = Kind("certificate", "certificates", "cert-manager.io")
 _ADMISSION: Final = "admissionregistration.k8s.io"
 _CLUSTER_POLICY: Final = Kind("clusterpolicy", "clusterpolicies", "nvidia.com", is_namespaced=False)
 _MACHINES: Final = tuple(
@@ -73,6 +82,18 @@ OPTIONAL: Final = (
     *(kind for versions in (*_MACHINES, *_POLICIES) for kind in versions),
 )
 """Kinds that are read where the cluster has them."""
+
+
+class Expiry(NamedTuple):
+    """A certificate: where it is, when it ends, and how long before that something is wrong if it was not renewed.
+
+    `is_served`: a replica serves it; otherwise it is that of an authority.
+    """
+
+    where: str
+    ends: datetime
+    notice: timedelta
+    is_served: bool = False
 
 
 class SeenPod(NamedTuple):
@@ -131,7 +152,7 @@ class Template(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen(Stack):
-    """Everything that was read of a cluster. `lacking` says for a part why it is not known.
+    """Everything that was read of a cluster.
 
     `others` are programs of the GPU stack that do not count, and `other_pods` their pods. `policies` are those of the
     GPU operator, and `mounting` names policies that mount the default pipe directory. `absent` names objects of the
@@ -139,7 +160,6 @@ class Seen(Stack):
     """
 
     settings: Settings
-    facts: Facts
     now: datetime
     others: Sequence[Program]
     other_pods: Sequence[ProgramPod]
@@ -150,8 +170,8 @@ class Seen(Stack):
     policies: Sequence[Object]
     mounting: Sequence[str]
     installed: Installed
+    expiries: Sequence[Expiry]
     absent: Set[str]
-    lacking: Mapping[Part, str] = field(default_factory=dict)
 
 
 async def gather(
@@ -167,14 +187,14 @@ async def gather(
     `plugin` is `namespace/name` of the DaemonSet of the device plugin; None if the caller does not name it. Raises
     InputError if there is no such DaemonSet.
     """
-    installed = await read_installations(objects, installed_as)
+    installed = await read_installations(objects, installed_as, lambda where, text: parse(where, text, load).settings)
     known = [one.settings for one in installed.installations if one.settings is not None]
     settings = known[0] if known else settings
-    if known or not (installed.installations or installed.lacking):
+    if known or not (installed.installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
         # The caller looked for the usual installation only. Without any, a finding says so.
         objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
-    if "settings" in installed.lacking:
-        objects.left_out.append(LeftOut("settings", installed.lacking["settings"]))
+    if problems := [one.problem for one in installed.installations if one.problem]:
+        objects.left_out.append(LeftOut("settings", problems[0]))
     gpus = GpuResources(settings.resources)
     with_gpus = [one async for found in all_of(objects, NODE) if (one := seen_node(found, gpus)) is not None]
     nodes = sorted(with_gpus, key=lambda one: one.name)
@@ -187,14 +207,16 @@ async def gather(
     trusted = trust(administered, facts.namespaces or (), nodes, stack, of_stack)
     programs = [one for one in stack if trusted.counts(one.namespace)]
     offered = {name for node in nodes for name in node.offered}
+    lacking: dict[Part, str] = {}
     seen = Seen(
         trusted,
         nodes,
         programs,
         [one for one in of_stack if trusted.counts(one.namespace)],
         await configurations_of(objects, programs),
-        settings,
         facts,
+        lacking,
+        settings,
         datetime.now(UTC),
         [one for one in stack if not trusted.counts(one.namespace)],
         [one for one in of_stack if not trusted.counts(one.namespace)],
@@ -205,9 +227,12 @@ async def gather(
         [one async for one in _optional(objects, (_CLUSTER_POLICY,))],
         [one async for one in _mounting(objects)],
         installed,
+        [one async for one in _expiries(objects, installed)],
         {one async for one in _absent(objects, settings)},
     )
-    return replace(seen, lacking=_lacking(objects, seen, namespace))
+    lacking |= dict(_lacking(objects, seen, namespace))
+    lacking |= dict(_lacking_of_installations(objects, seen, installed_as))
+    return seen
 
 
 async def _optional(objects: ObjectsWithMetrics, kinds: Iterable[Kind]) -> AsyncIterator[Object]:
@@ -340,8 +365,79 @@ async def _absent(objects: ObjectsWithMetrics, settings: Settings) -> AsyncItera
                 yield f"{noun} {where}"
 
 
-def _lacking(objects: ObjectsWithMetrics, seen: Seen, namespace: str | None) -> dict[Part, str]:
-    """Why parts are not known."""
+async def _expiries(objects: ObjectsWithMetrics, installed: Installed) -> AsyncIterator[Expiry]:
+    """The authorities by which the API server verifies the webhook, and what the installations serve."""
+    bundles: dict[bytes, Hook] = {}
+    for hook in installed.hooks:
+        for entry in hook.entries:
+            bundles.setdefault(_decoded(part(entry, "clientConfig").get("caBundle")), hook)
+    for pem, hook in bundles.items():
+        for one in _newest(f"caBundle of {hook}", pem):
+            yield one
+    for installation in installed.installations:
+        async for one in _served(objects, installation):
+            yield one
+
+
+def _decoded(text: object) -> bytes:
+    try:
+        return b64decode(text) if isinstance(text, str) else b""
+    except (Base64Error, ValueError):
+        return b""
+
+
+async def _served(objects: ObjectsWithMetrics, one: Installation) -> AsyncIterator[Expiry]:
+    """The certificate that an installation serves.
+
+    A replica reports the end of its own. Otherwise the Certificate of cert-manager or the Secret shows it.
+    """
+    found = None
+    if one.deployment is None:
+        return
+    if await objects.served((CERTIFICATE,)) is not None:
+        found = await objects.one(CERTIFICATE, one.namespace, one.name)
+    ends = [each.ends for each in one.replicas if each.ends is not None]
+    of_pod = part(one.deployment, "spec", "template", "spec")
+    volume = next((each for each in entries(of_pod, "volumes") if each.get("name") == "tls"), {})
+    if found is not None:
+        try:
+            begin, end = (datetime.fromisoformat(found["status"][key]) for key in ("notBefore", "notAfter"))
+        except (KeyError, TypeError, ValueError):
+            return
+        yield Expiry(f"Certificate {one}", end, _notice(begin, end), is_served=True)
+    elif ends:
+        yield Expiry(f"certificate that {one} serves", min(ends), _LEAST, is_served=True)
+    elif secret := word(volume, "secret", "secretName"):
+        args = [arg for each in entries(of_pod, "containers") for arg in each.get("args") or ()]
+        key = next((arg for arg in args if arg.startswith("--tls-cert=")), "tls.crt").rpartition("/")[2]
+        held = await objects.one(SECRET, one.namespace, secret)
+        for newest in _newest(f"Secret {one.namespace}/{secret}", _decoded(part(held, "data").get(key))):
+            yield newest._replace(is_served=True)
+
+
+def _newest(where: str, pem: bytes) -> Iterator[Expiry]:
+    """The certificate of a text that ends last; none without the library that reads certificates."""
+    if find_spec("cryptography") is None:
+        return
+    from webhook.pki import bundle
+
+    found = max(bundle.read(pem), key=lambda one: one.not_valid_after_utc, default=None)
+    if found is not None:
+        notice = _notice(found.not_valid_before_utc, found.not_valid_after_utc)
+        yield Expiry(where, found.not_valid_after_utc, max(notice, _LEAST))
+
+
+_LEAST: Final = timedelta(days=1)
+"""The least notice for a certificate that a user may have to renew. One that the webhook signs lives for a week."""
+
+
+def _notice(begins: datetime, ends: datetime) -> timedelta:
+    """A sixth of the lifetime, since certificates are renewed when a third is left; a month at most."""
+    return min((ends - begins) / 6, timedelta(days=30))
+
+
+def _lacking(objects: ObjectsWithMetrics, seen: Seen, namespace: str | None) -> Iterator[tuple[Part, str]]:
+    """Why parts of the cluster are not known."""
     lists: tuple[tuple[Part, Kind, str | None], ...] = (
         ("nodes", NODE, None),
         ("daemonsets", DAEMON_SET, None),
@@ -350,13 +446,43 @@ def _lacking(objects: ObjectsWithMetrics, seen: Seen, namespace: str | None) -> 
         ("quotas", QUOTA, namespace),
         ("quotas", LIMIT_RANGE, namespace),
     )
-    found = {part: f"{kind.plural} cannot be read" for part, kind, place in lists if objects.lacks(kind, place)}
+    for own, kind, place in lists:
+        if objects.lacks(kind, place):
+            yield own, f"{kind.plural} cannot be read"
     if seen.facts.namespaces is None:
-        found["namespaces"] = "namespaces cannot be read"
+        yield "namespaces", "namespaces cannot be read"
     if seen.facts.runtime_classes is None:
-        found["runtime classes"] = "runtimeclasses cannot be read"
+        yield "runtime classes", "runtimeclasses cannot be read"
     if any(one.config_map and one.maps not in seen.configurations for one in seen.of(Role.PLUGIN)):
-        found["configurations"] = "the ConfigMap of the device plugin cannot be read"
+        yield "configurations", "the ConfigMap of the device plugin cannot be read"
     if any(objects.lacks(kind) for kinds in _MACHINES for kind in kinds):
-        found["templates"] = "groups of machines cannot be read"
-    return {**found, **seen.installed.lacking}
+        yield "templates", "groups of machines cannot be read"
+
+
+def _lacking_of_installations(
+    objects: ObjectsWithMetrics, seen: Seen, installed_as: str | None
+) -> Iterator[tuple[Part, str]]:
+    """Why parts of the installations are not known."""
+    installations, hooks, _ = seen.installed
+    deployments = [one for one in installations if one.deployment]
+    if not hooks and any(map(objects.lacks, HOOKS.values())):
+        yield "webhook configurations", "webhook configurations cannot be read"
+    if installed_as is None and objects.lacks(DEPLOYMENT) and not deployments:
+        yield "installation", "deployments cannot be read"
+    if installed_as is not None and objects.hides(DEPLOYMENT, *installed_as.split("/", 1)):
+        yield "installation", f"deployment {installed_as} cannot be read"
+    if any(one.endpoints is None for one in installations):
+        yield "endpoints", "endpointslices cannot be read"
+    for one in reversed(installations):  # the first one counts
+        if one.problem:
+            yield "settings", one.problem
+        elif one.settings is not None and not one.settings.guard.enabled:
+            reason = why_absent(write(one.settings), asked=False)
+            yield "guard", f"there is none, because {reason or 'its settings have no guard.enabled'}"
+    if find_spec("cryptography") is None and not seen.expiries:
+        yield "certificates", "the library cryptography is not installed: install gpushare-webhook[server]"
+    elif deployments and not any(one.is_served for one in seen.expiries):
+        is_called = installed_as or any(hook.calls(one) for hook in hooks for one in installations)
+        unread = "neither the metrics of a replica (get pods/proxy) nor the Secret (get secrets) can be read"
+        unknown = "no webhook configuration calls the installation, which only its label shows; name it: --installed-as"
+        yield "served certificates", unread if is_called else unknown
