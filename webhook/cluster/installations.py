@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -19,11 +19,9 @@ from webhook.cluster.objects import (
     POLICY_BINDING,
     SERVICE_ACCOUNT,
     VALIDATING,
-    Kind,
     Object,
     ObjectsWithMetrics,
     all_of,
-    is_absent,
 )
 from webhook.cluster.reading import FINISHED, entries, is_true, number, part, word
 from webhook.cluster.stack import MOST_DETAIL, detail_of
@@ -38,6 +36,8 @@ _DOMAIN: Final = ".gpushare-webhook.io"
 """The end of the names of the chart's webhooks (charts/gpushare-webhook/templates/_entry.tpl)."""
 
 HOOKS: Final = {"MutatingWebhookConfiguration": MUTATING, "ValidatingWebhookConfiguration": VALIDATING}
+
+POLICY_KIND: Final = "ValidatingAdmissionPolicy"
 
 
 class Hook(NamedTuple):
@@ -80,8 +80,8 @@ class Installation(NamedTuple):
     """An installation of this webhook. `deployment` is None without one.
 
     `endpoints` counts ready addresses of its Service; None if that is unknown. `mode` is the cap that the annotation of
-    its ServiceAccount sets; None without one. `absent` names its objects for cap and guard that do not exist.
-    `settings` are the installed ones; None if they cannot be read, for which `problem` is the reason.
+    its ServiceAccount sets; None without one. `exists` says of its objects for cap and guard whether they exist, where
+    that is known. `settings` are the installed ones; None if they cannot be read, or are refused by `problem`.
     """
 
     namespace: str
@@ -90,7 +90,7 @@ class Installation(NamedTuple):
     replicas: Sequence[Replica]
     endpoints: int | None
     mode: str | None
-    absent: Sequence[str]
+    exists: Mapping[str, bool]
     settings: Settings | None
     problem: str
 
@@ -177,19 +177,23 @@ async def _installation(
 ) -> Installation:
     namespace, _, name = where.partition("/")
     held = await objects.one(CONFIG_MAP, namespace, name)
-    text = part(held, "data").get(KEY)
-    settings, problem = None, f"ConfigMap {where} cannot be read or has no key {KEY}"
-    if isinstance(text, str):
+    settings, problem = None, ""
+    if isinstance(text := part(held, "data").get(KEY), str):
         try:
-            settings, problem = parse(f"ConfigMap {where}", text.encode()), ""
+            settings = parse(f"ConfigMap {where}", text.encode())
         except InputError as error:
             problem = str(error.diagnostics[0])
     cap, guard = f"{name}{SUFFIX}", f"{name}-guard"
     account = await objects.one(SERVICE_ACCOUNT, namespace, cap)
-    parts: list[tuple[str, Kind, str | None, str]] = [("ServiceAccount", SERVICE_ACCOUNT, namespace, cap)]
-    if settings is not None and settings.guard.enabled:
-        parts += [("ValidatingAdmissionPolicy", POLICY, None, guard)]
-        parts += [("ValidatingAdmissionPolicyBinding", POLICY_BINDING, None, guard)]
+    exists = {}
+    for noun, kind, place, own in (
+        ("ServiceAccount", SERVICE_ACCOUNT, namespace, cap),
+        (POLICY_KIND, POLICY, None, guard),
+        (f"{POLICY_KIND}Binding", POLICY_BINDING, None, guard),
+    ):
+        is_there = await objects.one(kind, place, own) is not None
+        if is_there or not objects.hides(kind, place, own):
+            exists[f"{noun} {own}"] = is_there
     return Installation(
         namespace,
         name,
@@ -197,7 +201,7 @@ async def _installation(
         [] if deployment is None else [one async for one in _replicas(objects, namespace, deployment)],
         await _endpoints(objects, namespace, name),
         part(account, "metadata", "annotations").get(MODE),
-        [f"{noun} {own}" for noun, kind, place, own in parts if await is_absent(objects, kind, place, own)],
+        exists,
         settings,
         problem,
     )

@@ -167,6 +167,11 @@ class Stack:
         text = found.texts.get(key)
         return Chosen(found.where, key, None if text is None else text.config, text is not None)
 
+    @cached_property
+    def chosen_by(self) -> Sequence[tuple[SeenNode, Program | None, Chosen | None]]:
+        """Each node with its plugin and its configuration."""
+        return [(node, self.plugin_of(node), self.chosen(node)) for node in self.nodes]
+
     def mps_nodes(self) -> Iterator[SeenNode]:
         """The nodes that share through MPS."""
         return filter(self.is_mps, self.nodes)

@@ -11,7 +11,6 @@ from tests.cli.cluster import FakeCluster
 from tests.live.doctor.healthy import (
     CERTIFICATE,
     OURS,
-    STACK,
     TEAM,
     asking,
     bundle,
@@ -301,16 +300,34 @@ def test_node_groups_of_the_settings_count_replicas(cluster: FakeCluster) -> Non
     assert finding.subject == f"node group spot in the settings of {OURS}/{OURS}"
 
 
-def test_settings_that_cannot_be_loaded_are_not_checked(cluster: FakeCluster) -> None:
+def test_settings_that_are_refused(cluster: FakeCluster) -> None:
+    """The cap works without them."""
     put_settings(cluster, "modes: audit")
+    account = cluster.objects[kinds.SERVICE_ACCOUNT.path(OURS, f"{OURS}-mode")]
+    account["metadata"]["annotations"]["gpushare-webhook/mode"] = "off"
     answer = examined(cluster)
-    assert answer.findings == ()
+    assert [(one.finding, one.severity) for one in answer.findings] == [
+        ("settings-invalid", "error"),
+        ("mode-capped", "warning"),
+    ]
+    assert "modes" in answer.findings[0].evidence[0]
     assert [what for what, _ in answer.unchecked] == [
-        "cap on the mode",
         "guard in the API server",
+        "guard of former settings",
         "settings of the webhook",
     ]
-    assert STACK not in answer.unchecked[0][1]
+
+
+def test_guard_of_former_settings(cluster: FakeCluster) -> None:
+    former = dict(cluster.objects)
+    put_settings(cluster, "mode: audit")
+    assert found(cluster) == []
+    cluster.objects |= former
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("guard-left-over", "warning")
+    assert str(finding.remedy) == (
+        f"kubectl delete validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
+    )
 
 
 def test_second_installation_is_examined_too(cluster: FakeCluster) -> None:
@@ -319,5 +336,5 @@ def test_second_installation_is_examined_too(cluster: FakeCluster) -> None:
     for one in second["webhooks"]:
         one["clientConfig"]["service"] = {"namespace": "two", "name": "second"}
     put(cluster, kinds.MUTATING, second)
-    finding = only(cluster)
-    assert (finding.finding, finding.subject) == ("no-endpoints", "two/second")
+    findings = [(one.finding, one.subject) for one in examined(cluster).findings]
+    assert findings == [("no-endpoints", "two/second"), ("mode-account-missing", "two/second")]

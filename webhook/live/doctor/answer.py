@@ -18,45 +18,15 @@ from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted, hanging, wrapped
 
 CHECKS: tuple[Check, ...] = (
+    *installation.CALLS,
+    *workloads.CLASSES,
     *plugin.CHECKS,
     *daemons.CHECKS,
     *nodes.CHECKS,
     *workloads.CHECKS,
     *installation.CHECKS,
 )
-"""All checks, in the order in which the answer names them."""
-
-_ORDER = (
-    # What stops all pods of the cluster.
-    *("no-endpoints", "certificate", "ca-bundle-empty", "configuration-missing"),
-    # The device plugin, before what depends on it.
-    *("runtime-class-missing", "runtime-handler-missing", "GPS030", "config-label-unknown", "GPS033", "two-plugins"),
-    *("plugin-missing", "taint-not-tolerated", "plugin-not-ready"),
-    # The MPS control daemon, before the nodes that offer nothing without it.
-    *("daemon-missing", "label-without-discovery", "daemon-wants-no-pods", "daemon-not-ready", "allocatable-differs"),
-    # Pods, and what counts their replicas.
-    *(
-        "config-unread",
-        "label-unread",
-        "pipe-joins-all",
-        "pods-failed",
-        "pod-security-mount",
-        "template-counts-cards",
-        "quota-counts-nothing",
-    ),
-    *(
-        "GPS031",
-        "replicas-not-ready",
-        "selector-skips",
-        "mode-account-missing",
-        "guard-missing",
-        "mode-capped",
-        "version-skew",
-        "setting-without-effect",
-    ),
-    *("stack-unconfirmed", "webhook-not-installed"),
-)
-"""The findings of one severity in the order in which to act on them: a cause before what follows from it."""
+"""All checks in the order in which to act on what they find: what stops all pods first, a cause before what follows."""
 
 _MOST = 20
 """Findings of one kind that are shown; the others are counted."""
@@ -127,21 +97,21 @@ class Doctor:
 
 def examine(seen: Seen) -> Doctor:
     """Run the checks for which enough of the cluster could be read."""
-    found: list[Finding] = []
+    found: list[tuple[int, Finding]] = []
     checked, sound, unchecked = [], [], []
-    for check in CHECKS:
+    for order, check in enumerate(CHECKS):
         lacking = [part for part in check.needs if part in seen.lacking]
         if lacking:
             unchecked.append((check.title, "; ".join(dict.fromkeys(seen.lacking[part] for part in lacking))))
             continue
-        own = [one.marked(seen.trust.administered) for one in check.run(seen)]
+        own = [(order, one.marked(seen.trust.administered)) for one in check.run(seen)]
         checked.append(check.title)
         sound += [] if own else [check.title]
         found += own
-    found.sort(key=lambda one: (one.severity != "error", one.is_of_tenants, _ORDER.index(one.finding)))
+    found.sort(key=lambda one: (one[1].severity != "error", one[1].is_of_tenants, one[0]))
     counts: Counter[str] = Counter()
     shown = []
-    for one in found:
+    for _, one in found:
         counts[one.finding] += 1
         shown += [one] if counts[one.finding] <= _MOST else []
     further = tuple((name, count - _MOST) for name, count in counts.items() if count > _MOST)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from webhook.cluster.stack import Program, Role, SeenNode
 from webhook.cluster.trusted import Chosen, Stack
-from webhook.live.doctor.finding import Check, Finding, in_namespace, listed, several
+from webhook.live.doctor.finding import Check, Finding, grouped, in_namespace, listed, several
 from webhook.live.doctor.seen import Seen, Template
 from webhook.live.remedy import Advice, Remedy
+from webhook.live.sharing import cards_of
 from webhook.live.words import reference
 from webhook.policy.placement.cluster_objects import PluginConfig
-from webhook.policy.placement.node_classes import CARD_COUNT, CONFIG_LABEL, PRODUCT
+from webhook.policy.placement.node_classes import CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD, MIG
 
@@ -38,71 +38,55 @@ def expected(node: SeenNode, config: PluginConfig) -> dict[str, int] | None:
 
 
 def _differs(seen: Stack) -> Iterator[Finding]:
-    groups: dict[tuple[str, str, str], tuple[SeenNode, Chosen, Mapping[str, int], list[str]]] = {}
-    for node in seen.nodes:
-        chosen = seen.chosen(node)
-        if chosen is None or chosen.config is None:
+    found = []
+    for node, plugin, chosen in seen.chosen_by:
+        wanted = None if chosen is None or chosen.config is None else expected(node, chosen.config)
+        if chosen is None or plugin is None or wanted is None:
             continue
-        wanted = expected(node, chosen.config)
-        if wanted is None or all(node.offered.get(name, 0) == units for name, units in wanted.items()):
-            continue
-        if not any(node.offered.values()) and _is_explained(seen, node):
-            continue
-        key = chosen.key, str(sorted(wanted.items())), str(sorted(node.offered.items()))
-        groups.setdefault(key, (node, chosen, wanted, []))[3].append(node.name)
-    for first, its, units, names in groups.values():
-        yield _difference(seen, first, its, units, names)
+        differs = any(node.offered.get(name, 0) != units for name, units in wanted.items())
+        if differs and (any(node.offered.values()) or not _is_explained(seen, node, plugin)):
+            key = chosen.key, str(sorted(wanted.items())), str(sorted(node.offered.items()))
+            found.append((key, (node, plugin, chosen, wanted)))
+    for nodes in grouped(found).values():
+        yield _difference(seen, *nodes[0], [node.name for node, *_ in nodes])
 
 
-def _is_explained(seen: Stack, node: SeenNode) -> bool:
+def _is_explained(seen: Stack, node: SeenNode, plugin: Program) -> bool:
     """Whether another finding says why the node offers nothing: its plugin or its daemon is not ready, or missing."""
-    plugin = seen.plugin_of(node)
-    if plugin is None or plugin.ready < plugin.desired or not plugin.covers(node):
-        return True
     daemons = seen.of(Role.DAEMON)
-    if not seen.is_mps(node):
-        return False
-    return (
-        not daemons or any(one.ready < one.desired for one in daemons) or not any(one.covers(node) for one in daemons)
-    )
+    waits = not any(one.covers(node) for one in daemons) or any(one.ready < one.desired for one in daemons)
+    return plugin.ready < plugin.desired or not plugin.covers(node) or (seen.is_mps(node) and waits)
 
 
-def _difference(seen: Stack, node: SeenNode, chosen: Chosen, wanted: Mapping[str, int], names: list[str]) -> Finding:
+def _difference(
+    seen: Stack, node: SeenNode, plugin: Program, chosen: Chosen, wanted: Mapping[str, int], names: list[str]
+) -> Finding:
     shared = ", ".join(f"{units} {name}" for name, units in wanted.items())
     offered = {name: units for name, units in node.offered.items() if units or name in wanted}
     amounts = ", ".join(f"{units} {name}" for name, units in offered.items()) or "no GPU"
     label = f"config {chosen.key}" if chosen.key else "no config"
     total = sum(node.offered.get(name, 0) for name in wanted) or sum(offered.values())
-    plugin = seen.plugin_of(node)
-    restart = "restart the device plugin" if plugin is None else _restart(seen, plugin)
-    remedy: Advice
     evidence = (
         f"ConfigMap {chosen.where}, key {chosen.key}: {shared}" if chosen.key else f"without sharing: {shared}",
         f"allocatable: {amounts}",
         *((f"nodes: {listed(names)}",) if len(names) > 1 else ()),
     )
+    # All programs that read the configuration.
+    same = [one for one in seen.programs if one.maps == plugin.maps or one is plugin]
+    programs = sorted(same, key=lambda one: one is not plugin)[:_MOST]
+    words = [reference("DaemonSet", one.name) for one in programs]
+    ends = any(one.role is Role.DAEMON for one in programs)
+    lost = ", which ends each program that uses MPS on its nodes" if ends else ""
+    remedy: Advice = Remedy(in_namespace(plugin.namespace, "rollout", "restart", *words), lost)
     if all(node.capacity.get(name, 0) == units for name, units in wanted.items()):
         cause = f"{label}, allocatable {total}: the device plugin reports GPUs as unhealthy"
-        remedy = Remedy("look for Xid errors in the kernel log of the node; then ", restart)
+        remedy = Remedy("look for Xid errors in the kernel log of the node; then ", remedy)
     elif not any(node.offered.values()):
         cause = f"{label}, allocatable 0: the plugin and the daemon run, and the plugin registered nothing"
-        logs = None if plugin is None else in_namespace(plugin.namespace, "logs", reference("DaemonSet", plugin.name))
-        remedy = logs or "start the plugin"
+        remedy = in_namespace(plugin.namespace, "logs", reference("DaemonSet", plugin.name))
     else:
         cause = f"{label}, allocatable {total}: the plugin was not restarted since the edit"
-        remedy = restart
-    namespaces = () if plugin is None else (plugin.namespace,)
-    return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy, namespaces)
-
-
-def _restart(seen: Stack, plugin: Program) -> Remedy:
-    """The command that restarts all programs which read the configuration."""
-    same = [one for one in seen.programs if one.maps == plugin.maps or one is plugin]
-    ordered = sorted(same, key=lambda one: one is not plugin)[:_MOST]
-    names = [reference("DaemonSet", one.name) for one in ordered]
-    ends = any(one.role is Role.DAEMON for one in ordered)
-    lost = ", which ends each program that uses MPS on its nodes" if ends else ""
-    return Remedy(in_namespace(plugin.namespace, "rollout", "restart", *names), lost)
+    return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy, (plugin.namespace,))
 
 
 _MOST = 8
@@ -128,7 +112,7 @@ def _templates(seen: Seen) -> Iterator[Finding]:
 
 
 def _of_settings(seen: Seen) -> Iterator[Template]:
-    for one in seen.installed.installations:
+    for one in seen.installations:
         for group in () if one.settings is None else one.settings.placement.node_groups:
             where = f"node group {group.name} in the settings of {one}"
             edit = f"placement.nodeGroups, {group.name}, resources"
@@ -140,26 +124,21 @@ def _example(seen: Seen, template: Template, resource: str, units: int) -> SeenN
 
     None if some node of its kind offers what the template says.
     """
-    by_config: dict[bool, list[SeenNode]] = defaultdict(list)
-    for node in seen.nodes:
-        if CONFIG_LABEL not in template.labels or node.labels.get(CONFIG_LABEL) == template.labels[CONFIG_LABEL]:
-            by_config[node.offered.get(resource, 0) == units].append(node)
-    if by_config[True] or not units:
+    config = template.labels.get(CONFIG_LABEL)
+    alike = [one for one in seen.chosen_by if config is None or one[0].labels.get(CONFIG_LABEL) == config]
+    if not units or any(node.offered.get(resource, 0) == units for node, *_ in alike):
         return None
-    return next((node for node in by_config[False] if _cards(seen, node) == units and any(node.offered.values())), None)
+    sharing = (node for node, _, chosen in alike if _cards(node, chosen) == units)
+    return next((node for node in sharing if any(node.offered.values())), None)
 
 
-def _cards(seen: Stack, node: SeenNode) -> int | None:
-    """The cards of a node that shares them, by its label, or by its configuration; None for another node."""
-    chosen = seen.chosen(node)
-    shares = chosen is not None and chosen.config is not None and chosen.config.strategy != "none"
-    if not (shares or node.is_labelled_mps or (integer(node.labels.get("nvidia.com/gpu.replicas", "")) or 0) > 1):
+def _cards(node: SeenNode, chosen: Chosen | None) -> int | None:
+    """The cards of a node that shares them; None for another node."""
+    config = None if chosen is None else chosen.config
+    shares = config is not None and config.strategy != "none"
+    if not (shares or node.is_labelled_mps or (integer(node.labels.get(REPLICAS, "")) or 0) > 1):
         return None
-    counted = integer(node.labels.get(CARD_COUNT, ""))
-    if counted is not None or chosen is None or chosen.config is None:
-        return counted
-    shared = next((one for one in chosen.config.resources if node.offered.get(one.name)), None)
-    return None if shared is None else node.offered[shared.name] // shared.replicas
+    return cards_of(node.labels, node.offered, CARD, config)
 
 
 AMOUNTS = (Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),)

@@ -143,8 +143,7 @@ def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Ite
 
 
 def _refused(seen: Stack) -> Iterator[Finding]:
-    chosen = (seen.chosen(node) for node in seen.nodes)
-    used = {(one.where, one.key) for one in chosen if one is not None}
+    used = {(chosen.where, chosen.key) for _, _, chosen in seen.chosen_by if chosen is not None}
     for found, key, text, program in _texts(seen):
         where, edit = f"ConfigMap {found.where}, key {key}", _edit(found.where)
         severity: Severity = "warning"
@@ -240,11 +239,10 @@ def _violations(
 
 def _labels(seen: Stack) -> Iterator[Finding]:
     """Labels of nodes that name no configuration: the plugin keeps the old one, and does not start again with it."""
-    labelled = ((node, seen.plugin_of(node), seen.chosen(node)) for node in seen.nodes if CONFIG_LABEL in node.labels)
     wrong = grouped(
         ((chosen.where, chosen.key, plugin), node.name)
-        for node, plugin, chosen in labelled
-        if plugin is not None and chosen is not None and node.labels[CONFIG_LABEL] and not chosen.is_known
+        for node, plugin, chosen in seen.chosen_by
+        if plugin is not None and chosen is not None and node.labels.get(CONFIG_LABEL) and not chosen.is_known
     )
     for (where, key, plugin), names in sorted(wrong.items(), key=lambda one: one[0][:2]):
         texts = seen.configurations[where].texts or {}
@@ -276,11 +274,10 @@ def _unread(seen: Stack) -> Iterator[Finding]:
 
 def _label_unread(seen: Stack) -> Iterator[Finding]:
     """Labels that choose a configuration where no config-manager reads them."""
-    labelled = ((node, seen.plugin_of(node)) for node in seen.nodes if node.labels.get(CONFIG_LABEL))
     unread = grouped(
         (plugin, node.name)
-        for node, plugin in labelled
-        if plugin is not None and (plugin.is_unconfigured or plugin.key is not None)
+        for node, plugin, _ in seen.chosen_by
+        if plugin is not None and node.labels.get(CONFIG_LABEL) and (plugin.is_unconfigured or plugin.key is not None)
     )
     for plugin, names in unread.items():
         cause = f"nothing reads the label {CONFIG_LABEL}: DaemonSet {plugin} has no config-manager"
@@ -313,11 +310,11 @@ CONFIGURATION = (
     Check("labels that nothing reads", ("nodes", "daemonsets"), _label_unread),
 )
 CHECKS = (
-    *PODS,
-    *WHERE,
-    Check("two device plugins", ("pods",), _two),
-    Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),
     *CONFIGURATION,
     Check("names of configurations in policies", ("daemonsets", "configurations"), _policies),
+    Check("two device plugins", ("pods",), _two),
+    *WHERE,
+    *PODS,
     Check("parts of configurations without effect", ("daemonsets", "configurations"), _without_effect),
+    Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),
 )

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from webhook.cluster.followed import KEY
 from webhook.cluster.installations import HOOKS, Hook, Installation, Installed, read_installations
 from webhook.cluster.nodes import whole
 from webhook.cluster.objects import (
@@ -155,8 +156,8 @@ class Seen(Stack):
     """Everything that was read of a cluster.
 
     `others` are programs of the GPU stack that do not count, and `other_pods` their pods. `policies` are those of the
-    GPU operator, and `mounting` names policies that mount the default pipe directory. `absent` names objects of the
-    settings that do not exist.
+    GPU operator, and `mounting` names policies that mount the default pipe directory. `unlinked` names Deployments that
+    have the label of this webhook and that nothing calls. `absent` names objects of the settings that do not exist.
     """
 
     settings: Settings
@@ -169,7 +170,9 @@ class Seen(Stack):
     templates: Sequence[Template]
     policies: Sequence[Object]
     mounting: Sequence[str]
-    installed: Installed
+    installations: Sequence[Installation]
+    hooks: Sequence[Hook]
+    unlinked: Sequence[str]
     expiries: Sequence[Expiry]
     absent: Set[str]
 
@@ -193,8 +196,8 @@ async def gather(
     if known or not (installed.installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
         # The caller looked for the usual installation only. Without any, a finding says so.
         objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
-    if problems := [one.problem for one in installed.installations if one.problem]:
-        objects.left_out.append(LeftOut("settings", problems[0]))
+    if unknown := [one for one in installed.installations if one.settings is None]:
+        objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
     gpus = GpuResources(settings.resources)
     with_gpus = [one async for found in all_of(objects, NODE) if (one := seen_node(found, gpus)) is not None]
     nodes = sorted(with_gpus, key=lambda one: one.name)
@@ -226,7 +229,7 @@ async def gather(
         [one async for one in _templates(objects)],
         [one async for one in _optional(objects, (_CLUSTER_POLICY,))],
         [one async for one in _mounting(objects)],
-        installed,
+        *installed,
         [one async for one in _expiries(objects, installed)],
         {one async for one in _absent(objects, settings)},
     )
@@ -436,6 +439,11 @@ def _notice(begins: datetime, ends: datetime) -> timedelta:
     return min((ends - begins) / 6, timedelta(days=30))
 
 
+def _why_unknown(one: Installation) -> str:
+    """Why the settings of an installation are unknown."""
+    return one.problem or f"ConfigMap {one} cannot be read or has no key {KEY}"
+
+
 def _lacking(objects: ObjectsWithMetrics, seen: Seen, namespace: str | None) -> Iterator[tuple[Part, str]]:
     """Why parts of the cluster are not known."""
     lists: tuple[tuple[Part, Kind, str | None], ...] = (
@@ -463,7 +471,7 @@ def _lacking_of_installations(
     objects: ObjectsWithMetrics, seen: Seen, installed_as: str | None
 ) -> Iterator[tuple[Part, str]]:
     """Why parts of the installations are not known."""
-    installations, hooks, _ = seen.installed
+    installations, hooks = seen.installations, seen.hooks
     deployments = [one for one in installations if one.deployment]
     if not hooks and any(map(objects.lacks, HOOKS.values())):
         yield "webhook configurations", "webhook configurations cannot be read"
@@ -474,9 +482,9 @@ def _lacking_of_installations(
     if any(one.endpoints is None for one in installations):
         yield "endpoints", "endpointslices cannot be read"
     for one in reversed(installations):  # the first one counts
-        if one.problem:
-            yield "settings", one.problem
-        elif one.settings is not None and not one.settings.guard.enabled:
+        if one.settings is None:
+            yield "settings", _why_unknown(one)
+        elif not one.settings.guard.enabled:
             reason = why_absent(write(one.settings), asked=False)
             yield "guard", f"there is none, because {reason or 'its settings have no guard.enabled'}"
     if find_spec("cryptography") is None and not seen.expiries:

@@ -54,7 +54,7 @@ def _classes(seen: Seen) -> Iterator[Finding]:
         yield Finding("runtime-class-missing", "error", f"RuntimeClass {name}", cause, evidence, remedy, namespaces)
     classes = {
         one.settings.injections.runtime_class.name
-        for one in seen.installed.installations
+        for one in seen.installations
         if one.settings is not None and one.settings.injections.runtime_class.enabled
     }
     injected = next(iter(sorted(classes)), None)
@@ -158,7 +158,7 @@ def _joined(seen: Seen) -> Iterator[Finding]:
 def _pod_security(seen: Seen) -> Iterator[Finding]:
     """Namespaces with GPU pods that do not allow the mount which the settings inject, as GPS012 says of each pod."""
     mount = seen.settings.injections.pipe_mount
-    if not mount.enabled or not seen.installed.installations or not any(seen.mps_nodes()):
+    if not mount.enabled or not seen.installations or not any(seen.mps_nodes()):
         return
     exempt = {*seen.settings.exempt.namespaces, *(one.namespace for one in seen.programs)}
     levels = {one.name: one.labels.get(ENFORCE_LABEL) for one in seen.facts.namespaces or ()}
@@ -177,11 +177,13 @@ def _pod_security(seen: Seen) -> Iterator[Finding]:
             yield Finding("pod-security-mount", "warning", f"namespace {space}", cause, evidence, remedy, (space,))
 
 
-CHECKS = (
+CLASSES = (
     Check("runtime classes", ("runtime classes", "daemonsets", "pods", "events"), _classes),
     Check("handlers of runtime classes", ("runtime classes", "pods", "events"), _handlers),
-    Check("quotas and limit ranges", ("quotas",), _quotas),
-    Check("pods that the kubelet rejected", ("pods",), _rejected),
+)
+CHECKS = (
     Check("mounts of the default pipe directory", ("pods",), _joined),
+    Check("pods that the kubelet rejected", ("pods",), _rejected),
     Check("Pod Security against the mount of the pipe directory", ("pods", "namespaces"), _pod_security),
+    Check("quotas and limit ranges", ("quotas",), _quotas),
 )

@@ -12,7 +12,7 @@ from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.evidence import decoded
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.live.sharing import replicas_of
+from webhook.live.sharing import cards_of
 from webhook.manifests import Manifest, Source, documents
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
 from webhook.policy.placement.facts import Facts
@@ -28,8 +28,7 @@ from webhook.policy.placement.node_classes import (
     STRATEGY,
     PluginConfigs,
 )
-from webhook.policy.placement.selector import integer
-from webhook.policy.pods.gpu_resources import CARD, GpuResources
+from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.objects import DefaultRule, as_object
@@ -193,7 +192,7 @@ def _amounts(
     """
     found = dict.fromkeys(resources, 0)
     for base in dict.fromkeys(name.removesuffix(RENAMED) for name in resources):
-        cards = _cards(node, base, was)
+        cards = cards_of(node.labels, node.resources, base, was)
         if cards is None:
             return None
         shared = next((one for one in becomes.resources if one.name.removesuffix(RENAMED) == base), None)
@@ -202,28 +201,6 @@ def _amounts(
         else:
             found[shared.name] = cards * shared.replicas
     return found
-
-
-def _cards(node: Node, base: str, was: PluginConfig | None) -> int | None:
-    """How many devices stand behind a resource: by the label for cards, else by the amount and its replicas."""
-    labelled = integer(node.labels.get(CARD_COUNT, "")) if base == CARD else None
-    has_mig = any("/mig-" in name for name in node.resources)  # whose cards the label counts as well
-    if labelled and labelled > 0 and not has_mig:
-        return labelled
-    for name in (base, base + RENAMED):
-        if amount := node.resources.get(name, 0):
-            replicas = _replicas(node, name, was)
-            return amount // replicas if replicas and amount % replicas == 0 else None
-    return None
-
-
-def _replicas(node: Node, name: str, was: PluginConfig | None) -> int:
-    """The replicas of a device under a name; 0 if they are unknown."""
-    if was is not None:
-        return next((one.replicas for one in was.resources if one.name == name), 1) or 1
-    if name.removesuffix(RENAMED) == CARD and (REPLICAS in node.labels or node.labels.get(STRATEGY) != "none"):
-        return replicas_of(node.labels.get(REPLICAS, ""))
-    return 1
 
 
 def _labels(node: Node, config: PluginConfig) -> dict[str, str]:
