@@ -96,6 +96,19 @@ def test_configurations_that_share_nothing_need_no_daemon(cluster: FakeCluster) 
     for name in ("gpu-1", "gpu-2"):
         amounts(cluster, name, allocatable=1, capacity=1)
         label(cluster, name, CAPABLE, "false")
+        label(cluster, name, "nvidia.com/gpu.sharing-strategy", "none")
+    assert found(cluster) == []
+
+
+def test_labels_that_contradict_the_plugin(cluster: FakeCluster) -> None:
+    configure(cluster, whole="version: v1")
+    put(cluster, kinds.NODE, node("gpu-3", 1, labels={CONFIG: "whole"}))
+    finding = only(cluster)
+    assert (finding.finding, finding.severity, finding.subject) == ("labels-differ", "warning", "gpu-3")
+    assert str(finding.remedy) == f"kubectl -n {STACK} rollout restart daemonset/{DISCOVERY}"
+    remove(cluster, kinds.DAEMON_SET, DISCOVERY, STACK)
+    assert str(only(cluster).remedy).startswith("kubectl label node gpu-3 nvidia.com/gpu.sharing-strategy- ")
+    label(cluster, "gpu-3", "nvidia.com/gpu.sharing-strategy", "none")
     assert found(cluster) == []
 
 
@@ -142,6 +155,7 @@ def test_mig_devices_decide_for_themselves(cluster: FakeCluster) -> None:
     configure(cluster, **{"mps-4": "version: v1\nflags: {migStrategy: mixed}"})
     for name in ("gpu-1", "gpu-2"):
         label(cluster, name, CAPABLE, "false")
+        label(cluster, name, "nvidia.com/gpu.sharing-strategy", "none")
         units = cluster.objects[kinds.NODE.path(None, name)]["status"]
         for part in ("allocatable", "capacity"):
             units[part] = {"nvidia.com/mig-1g.5gb": "7", "nvidia.com/gpu": "0"}

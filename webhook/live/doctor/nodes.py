@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from webhook.cluster.stack import Program, Role, SeenNode
 from webhook.cluster.trusted import Chosen, Stack
-from webhook.live.doctor.finding import Check, Finding, grouped, in_namespace, listed, several
+from webhook.live.doctor.finding import Check, Finding, grouped, in_namespace, listed, of_nodes, several
 from webhook.live.doctor.seen import Seen, Template
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.sharing import cards_of
-from webhook.live.words import reference
+from webhook.live.words import named, reference
+from webhook.policy.commands import Command
 from webhook.policy.placement.cluster_objects import PluginConfig
-from webhook.policy.placement.node_classes import CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS
+from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD, MIG
 
@@ -93,6 +94,29 @@ _MOST = 8
 """Programs that a command restarts: a release of the chart has three."""
 
 
+def _labels(seen: Stack) -> Iterator[Finding]:
+    """Nodes that offer what their configuration says, and whose label of the strategy says something else."""
+    found = grouped(
+        ((plugin, node.labels[STRATEGY], chosen.config.strategy), node)
+        for node, plugin, chosen in seen.chosen_by
+        if plugin is not None and chosen is not None and chosen.config is not None
+        if node.labels.get(STRATEGY, chosen.config.strategy) != chosen.config.strategy
+        if all(node.offered.get(name) == units for name, units in (expected(node, chosen.config) or {}).items())
+    )
+    for (plugin, said, strategy), nodes in found.items():
+        names = [node.name for node in nodes]
+        cause = f"the label {STRATEGY}={said} is wrong: by its configuration the strategy is {strategy}"
+        evidence = (f"nodes: {listed(names)}", "pods and the webhook tell shares by this label")
+        discoveries = [one for one in seen.of(Role.DISCOVERY) if one.covers(nodes[0])]
+        words = (f"{STRATEGY}-", f"{CAPABLE}-", f"{REPLICAS}-")
+        remedy: Advice = Command("kubectl", "label", "node", named("node", names[0]), *words)
+        if discoveries:
+            first = discoveries[0]
+            remedy = in_namespace(first.namespace, "rollout", "restart", reference("DaemonSet", first.name))
+        remedy = of_nodes(seen.trust, plugin, remedy)
+        yield Finding("labels-differ", "warning", several(names), cause, evidence, remedy, (plugin.namespace,))
+
+
 # Autoscaler templates.
 
 
@@ -144,5 +168,6 @@ def _cards(node: SeenNode, chosen: Chosen | None) -> int | None:
 AMOUNTS = (Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),)
 CHECKS = (
     *AMOUNTS,
+    Check("labels against configurations", ("nodes", "daemonsets", "configurations"), _labels),
     Check("templates of an autoscaler", ("nodes", "templates"), _templates),
 )
