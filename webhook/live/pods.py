@@ -39,6 +39,9 @@ class LivePod:
     requests: Mapping[str, int]
     is_ending: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
     @property
     def holds(self) -> bool:
         """Whether the pod is bound and not finished, so that its requests count on its node."""

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from webhook.policy.placement.cluster_objects import Node, PluginConfig
+from webhook.policy.placement.cluster_objects import Node, PluginConfig, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.memory import card_memory, share
 from webhook.policy.placement.node_classes import CARD_COUNT, CARD_MEMORY, RENAMED, REPLICAS, STRATEGY, NodeClasses
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD
 from webhook.policy.settings.settings import Settings
+
+CLOSED: Final = {
+    "node.kubernetes.io/unreachable": "its kubelet does not answer",
+    "node.kubernetes.io/not-ready": "it is not ready",
+    "node.kubernetes.io/unschedulable": "it is cordoned",
+}
+"""Why a node takes no new pods, by the taint that Kubernetes sets (kubernetes staging/src/k8s.io/api/core/v1)."""
+
+
+def closed(taints: Iterable[Taint]) -> str:
+    """The taint by which a node takes no new pods; empty for one that takes some."""
+    keys = {one.key for one in taints if one.effect == "NoSchedule"}
+    return next((key for key in CLOSED if key in keys), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,19 +39,29 @@ def deployment(cluster: FakeCluster) -> dict[str, Any]:
     return found
 
 
-def test_webhook_is_not_installed(cluster: FakeCluster) -> None:
-    for kind in (kinds.MUTATING, kinds.VALIDATING):
-        remove(cluster, kind, OURS)
-    remove(cluster, kinds.DEPLOYMENT, OURS, OURS)
-    finding = only(cluster)
-    assert (finding.finding, finding.severity) == ("webhook-not-installed", "warning")
+BOTH, INSTALLATION = [(kinds.MUTATING, OURS), (kinds.VALIDATING, OURS)], f"{OURS}/{OURS}"
 
 
-@pytest.mark.parametrize("kind", [kinds.MUTATING, kinds.VALIDATING])
-def test_configuration_is_missing(cluster: FakeCluster, kind: kinds.Kind) -> None:
-    remove(cluster, kind, OURS)
-    finding = only(cluster)
-    assert (finding.finding, finding.severity, finding.subject) == ("configuration-missing", "error", f"{OURS}/{OURS}")
+@pytest.mark.parametrize(
+    ("gone", "finding", "severity", "subject"),
+    [
+        ([*BOTH, (kinds.DEPLOYMENT, OURS)], "webhook-not-installed", "warning", "gpushare-webhook"),
+        (BOTH[:1], "configuration-missing", "error", INSTALLATION),
+        (BOTH[1:], "configuration-missing", "error", INSTALLATION),
+        ([(kinds.SERVICE_ACCOUNT, f"{OURS}-mode")], "mode-account-missing", "warning", INSTALLATION),
+        ([(kinds.POLICY, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
+        ([(kinds.POLICY_BINDING, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
+    ],
+)
+def test_object_of_the_installation_is_missing(
+    cluster: FakeCluster, gone: list[tuple[kinds.Kind, str]], finding: str, severity: str, subject: str
+) -> None:
+    for kind, name in gone:
+        remove(cluster, kind, name, OURS if kind.is_namespaced else None)
+    one = only(cluster)
+    assert (one.finding, one.severity, one.subject) == (finding, severity, subject)
+    if finding in ("guard-missing", "mode-account-missing"):
+        assert [each.lower() for each in one.evidence] == [f"not found: {kind.name} {name}" for kind, name in gone]
 
 
 def test_configurations_of_others_do_not_count(cluster: FakeCluster) -> None:
@@ -193,20 +203,6 @@ def test_replicas_run_different_images(cluster: FakeCluster) -> None:
     assert (finding.finding, len(finding.evidence)) == ("version-skew", 2)
     cluster.objects[kinds.POD.path(OURS, "webhook-3")]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert found(cluster) == []
-
-
-def test_account_with_cap_is_missing(cluster: FakeCluster) -> None:
-    remove(cluster, kinds.SERVICE_ACCOUNT, f"{OURS}-mode", OURS)
-    finding = only(cluster)
-    assert (finding.finding, finding.evidence) == ("mode-account-missing", (f"not found: ServiceAccount {OURS}-mode",))
-
-
-@pytest.mark.parametrize("kind", [kinds.POLICY, kinds.POLICY_BINDING])
-def test_guard_is_missing(cluster: FakeCluster, kind: kinds.Kind) -> None:
-    remove(cluster, kind, f"{OURS}-guard")
-    finding = only(cluster)
-    assert finding.finding == "guard-missing"
-    assert finding.evidence[0].lower() == f"not found: {kind.name} {OURS}-guard"
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,12 @@ def test_node_whose_label_names_no_new_configuration_is_kept() -> None:
     assert found.notes[0].startswith("node gpu-1: neither its label nor the default names a new configuration")
 
 
+def test_unknown_default_is_not_that_nothing_changes() -> None:
+    found = planned(NODE, None, plugin(MPS_4, config("mps", 8, "other"), default=None))
+    assert (found.nodes, found.restarts) == ((NODE,), frozenset())
+    assert "the default is unknown, so that its change is unknown" in found.notes[0]
+
+
 def test_cards_are_counted_by_amount_without_feature_discovery() -> None:
     node = Node("gpu-1", {"nvidia.com/mps.capable": "true"}, (), {CARD: 20})
     (found,) = planned(node, plugin(config("mps", 10)), plugin(config("time-slicing", 4))).nodes

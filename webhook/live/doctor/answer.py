@@ -19,6 +19,7 @@ from webhook.report.lines import counted, hanging, wrapped
 
 CHECKS: tuple[Check, ...] = (
     *installation.CALLS,
+    *nodes.STATES,
     *workloads.CLASSES,
     *plugin.CHECKS,
     *daemons.CHECKS,

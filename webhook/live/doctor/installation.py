@@ -194,7 +194,7 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
     if skipped:
         cause = "the namespaceSelector of the webhook skips namespaces whose pods ask for GPUs"
         evidence = tuple(
-            f"{' and '.join(those)}: {counted(len(found[name]), 'GPU pod')} such as {found[name][0]}"
+            f"{' and '.join(those)}: {counted(len(found[name]), 'GPU pod')} such as {found[name][0].pod}"
             for name, those in list(skipped.items())[:5]
         )
         remedy = (

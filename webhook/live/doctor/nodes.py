@@ -9,7 +9,7 @@ from webhook.cluster.trusted import Chosen, Stack
 from webhook.live.doctor.finding import Check, Finding, grouped, in_namespace, listed, of_nodes, several
 from webhook.live.doctor.seen import Seen, Template
 from webhook.live.remedy import Advice, Remedy
-from webhook.live.sharing import cards_of
+from webhook.live.sharing import CLOSED, cards_of, closed
 from webhook.live.words import named, reference
 from webhook.policy.commands import Command
 from webhook.policy.placement.cluster_objects import PluginConfig
@@ -117,6 +117,21 @@ def _labels(seen: Stack) -> Iterator[Finding]:
         yield Finding("labels-differ", "warning", several(names), cause, evidence, remedy, (plugin.namespace,))
 
 
+def _closed(seen: Stack) -> Iterator[Finding]:
+    """Nodes that take no new pods: their other findings may follow from it."""
+    for key, names in grouped((key, node.name) for node in seen.nodes if (key := closed(node.taints))).items():
+        one, evidence = named("node", names[0]), (f"nodes: {listed(names)}",)
+        cause, subject = f"{CLOSED[key]}, and takes no new pods", several(names)
+        if key == "node.kubernetes.io/unschedulable":
+            uncordon = Command("kubectl", "uncordon", one)
+            yield Finding(
+                "node-cordoned", "warning", subject, cause, evidence, Remedy("after its maintenance: ", uncordon)
+            )
+        else:
+            remedy = Remedy(Command("kubectl", "describe", "node", one), ", and look at the machine and its kubelet")
+            yield Finding("node-not-ready", "error", subject, cause, evidence, remedy)
+
+
 # Autoscaler templates.
 
 
@@ -165,6 +180,7 @@ def _cards(node: SeenNode, chosen: Chosen | None) -> int | None:
     return cards_of(node.labels, node.offered, CARD, config)
 
 
+STATES = (Check("states of nodes", ("nodes",), _closed),)
 AMOUNTS = (Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),)
 CHECKS = (
     *AMOUNTS,

@@ -118,9 +118,6 @@ class SeenPod(NamedTuple):
         """The owner with its namespace: the topmost one of a pod that was rejected or joins."""
         return self.pod.namespace, self.pod.owner
 
-    def __str__(self) -> str:
-        return f"{self.pod.namespace}/{self.pod.name}"
-
 
 class SeenEvent(NamedTuple):
     """An event about a pod, or about the controller of pods that cannot be created."""

@@ -37,7 +37,7 @@ def _classes(seen: Seen) -> Iterator[Finding]:
     of_pods = grouped((one.runtime_class, one) for one in seen.pods if one.asks)
     for name, pods in of_pods.items():
         # The API server lets no pod in that names a class which does not exist: it existed when that pod was created.
-        naming.append((name, f"pod {pods[0]}" + (f" and {len(pods) - 1} more" if pods[1:] else ""), ""))
+        naming.append((name, f"pod {pods[0].pod}" + (f" and {len(pods) - 1} more" if pods[1:] else ""), ""))
     for event in seen.events:
         if event.reason == "FailedCreate" and (found := _NO_CLASS.search(event.message)):
             about = f"{event.kind} {event.namespace}/{event.name}, whose pods are rejected"
@@ -93,7 +93,7 @@ def _handlers(seen: Seen) -> Iterator[Finding]:
     for (handler, is_administered), pods in found.items():
         nodes = sorted(pods)
         cause = f"the container runtime has no handler {handler}, and pods with a RuntimeClass of it do not start"
-        evidence = (f"nodes: {listed(nodes)}", f"pod {pods[nodes[0]]} waits for its sandbox")
+        evidence = (f"nodes: {listed(nodes)}", f"pod {pods[nodes[0]].pod} waits for its sandbox")
         dump = Command("containerd", "config", "dump")
         remedy = Remedy("look on the node for the handler, since tenants may write such events: ", dump)
         if is_administered:
@@ -166,7 +166,7 @@ def _pod_security(seen: Seen) -> Iterator[Finding]:
         level = levels.get(space) or seen.settings.pod_security.unlabelled
         if space in levels and space not in exempt and level != "privileged":
             cause = f"its Pod Security level {level} forbids hostPath, so that its pods do not get {mount.mps_root}"
-            evidence = (f"{counted(len(pods), 'GPU pod')}, such as {pods[0]}",)
+            evidence = (f"{counted(len(pods), 'GPU pod')}, such as {pods[0].pod}",)
             allow = label(ENFORCE_LABEL, "privileged")
             remedy = Remedy(
                 "set injections.pipeMount.enabled: false if the device plugin runs MPS, since it mounts the directory "

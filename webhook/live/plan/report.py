@@ -162,7 +162,7 @@ class Plan:
 
     def _of_pods(self, width: int | None) -> Iterator[str]:
         for one in self.unfit:
-            shown = ", ".join(f"{pod.namespace}/{pod.name}" for pod in one.pods[:_SHOWN])
+            shown = ", ".join(map(str, one.pods[:_SHOWN]))
             more = f" and {len(one.pods) - _SHOWN} more" if len(one.pods) > _SHOWN else ""
             head, names = f"  {printable(one.node)}:", printable(f"{shown}{more}", 4096)
             if one.is_memory:

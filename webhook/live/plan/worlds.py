@@ -21,6 +21,7 @@ from webhook.policy.placement.node_classes import (
     CAPABLE,
     CARD_COUNT,
     CARD_MEMORY,
+    CONFIG_LABEL,
     PRODUCT,
     RENAMED,
     REPLICAS,
@@ -160,6 +161,7 @@ def planned_nodes(settings: Settings, before: Facts, after: Facts) -> PlannedNod
     """The nodes of a cluster under the device plugin of `after`."""
     old, new = PluginConfigs(before.device_plugin), PluginConfigs(after.device_plugin)
     gpus = GpuResources(settings.resources)
+    is_default_known = before.device_plugin is not None and before.device_plugin.default_config is not None
     nodes, restarts = [], set()
     kept, unknown = [], []
     for node in before.nodes or ():
@@ -168,6 +170,9 @@ def planned_nodes(settings: Settings, before: Facts, after: Facts) -> PlannedNod
         planned = node
         if resources and becomes is None:
             why = "neither its label nor the default names a new configuration, so that nothing changes there"
+            if not is_default_known and CONFIG_LABEL not in node.labels:
+                why = "it has no label for a configuration, and the default is unknown, so that its change is unknown"
+                why += "; name the device plugin in facts.devicePlugin.daemonSet"
             kept.append(f"node {node.name}: {why}")
         elif resources and becomes is not None and not (was is not None and replace(was, name=becomes.name) == becomes):
             amounts = _amounts(node, resources, was, becomes)
