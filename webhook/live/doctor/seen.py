@@ -247,27 +247,31 @@ async def _pods(
     objects: ObjectsWithMetrics, gpus: GpuResources, namespace: str | None, of_stack: Set[str]
 ) -> tuple[list[ProgramPod], list[SeenPod]]:
     """Read the pods of the GPU stack, also those in other namespaces `of_stack`, and the others that matter."""
-    programs, found = [], []
+    programs: list[ProgramPod] = []
+    found: list[SeenPod] = []
     for place in [namespace, *(() if namespace is None else sorted(of_stack - {namespace}))]:
         async for one in all_of(objects, POD, place):
             role = role_of(part(one, "spec"))
             if role is None and place == namespace:
-                found += [pod] if (pod := _seen_pod(one, gpus)) is not None else []
+                found += _seen_pod(one, gpus)
             elif role is not None and word(one, "status", "phase") not in FINISHED:  # or else it runs nowhere
                 programs.append(program_pod(one, role))
-    if any(one.pod.was_rejected or one.joins for one in found):
-        owners = await Owners.read(objects, namespace)
-        found = [one._replace(pod=replace(one.pod, owner=owners.top(one.pod))) for one in found]
+    owned = [at for at, one in enumerate(found) if one.pod.was_rejected or one.joins]
+    owners = await Owners.read(objects, namespace) if owned else Owners({})
+    for at in owned:
+        pod = found[at].pod
+        found[at] = found[at]._replace(pod=replace(pod, owner=owners.top(pod)))
     return programs, found
 
 
-def _seen_pod(found: Object, gpus: GpuResources) -> SeenPod | None:
-    """Read a pod; None for one that does not matter."""
-    pod, message = live_pod(found, gpus.find), cut(word(found, "status", "message"), MOST_DETAIL)
+def _seen_pod(found: Object, gpus: GpuResources) -> Iterator[SeenPod]:
+    """Read a pod, if it matters."""
+    pod, runtime_class = live_pod(found, gpus.find), word(found, "spec", "runtimeClassName")
     joins = pod.phase not in FINISHED and _mounts(part(found, "spec"), DEFAULT_PIPE)
-    seen = SeenPod(pod, word(found, "spec", "runtimeClassName"), joins, message if pod.was_rejected else "")
-    is_waiting = pod.phase == "Pending" and seen.runtime_class
-    return seen if pod.was_rejected or joins or is_waiting or seen.asks else None
+    is_waiting = pod.phase == "Pending" and runtime_class
+    if pod.was_rejected or joins or is_waiting or (pod.requests and pod.phase not in FINISHED):
+        message = cut(word(found, "status", "message"), MOST_DETAIL) if pod.was_rejected else ""
+        yield SeenPod(pod, runtime_class, joins, message)
 
 
 def _mounts(spec: Object, folder: str) -> bool:
