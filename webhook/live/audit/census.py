@@ -94,7 +94,9 @@ class Census:
         metadata = found.get("metadata") or {}
         key = Key(metadata.get("namespace", ""), kind.group, kind.kind, metadata.get("name", ""))
         owner = self._maker(key, metadata)
-        if owner in self._amounts and _is_former(found, kind):
+        is_replica_set = (kind.group, kind.kind) == ("apps", "ReplicaSet")
+        replicas = number(found, "spec", "replicas", default=1), number(found, "status", "replicas")
+        if owner in self._amounts and is_replica_set and not any(replicas):
             return  # the revisions that a Deployment keeps for a rollback
         amounts = self._amounts_of(found, key)
         outcomes = self._differing(found, kind.api_version, key, owner, amounts)
@@ -189,12 +191,6 @@ class Census:
 
 _GROUPS: Final = frozenset({"", "apps", "batch"})
 """The API groups whose kinds with pods are those of Kubernetes."""
-
-
-def _is_former(found: Object, kind: Served) -> bool:
-    """Whether a ReplicaSet has no pods, and shall have none."""
-    counts = number(found, "spec", "replicas", default=1), number(found, "status", "replicas")
-    return (kind.group, kind.kind) == ("apps", "ReplicaSet") and not any(counts)
 
 
 def _concerns_gpus(found: Object) -> bool:

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
-from webhook.cluster.objects import Object
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.stack import Role
 from webhook.cluster.trusted import Part
@@ -187,7 +186,10 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
     found = asking(seen)
     for kind in HOOKS:
         hooks = (one for hook in seen.hooks if hook.kind == kind for one in hook.entries)
-        selectors = [part(one, "namespaceSelector") for one in hooks if _concerns_pods(one)]
+        kinds = (
+            (one, {name for rule in entries(one, "rules") for name in rule.get("resources") or ()}) for one in hooks
+        )
+        selectors = [part(one, "namespaceSelector") for one, those in kinds if those & {"pods", "*", "*/*"}]
         for name in sorted(found.keys() & labels.keys() - exempt) if selectors else ():
             if not any(_selects(one, labels[name]) for one in selectors):
                 skipped.setdefault(name, []).append(kind)
@@ -202,11 +204,6 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
             "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
         )
         yield Finding("selector-skips", "warning", f"namespace {several(list(skipped))}", cause, evidence, remedy)
-
-
-def _concerns_pods(entry: Object) -> bool:
-    kinds = {name for rule in entries(entry, "rules") for name in rule.get("resources") or ()}
-    return not kinds.isdisjoint(("pods", "*", "*/*"))
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -39,24 +39,25 @@ def expected(node: SeenNode, config: PluginConfig) -> dict[str, int] | None:
 
 
 def _differs(seen: Stack) -> Iterator[Finding]:
+    daemons = seen.of(Role.DAEMON)
+    is_unready = any(one.ready < one.desired for one in daemons)
     found = []
     for node, plugin, chosen in seen.chosen_by:
         wanted = None if chosen is None or chosen.config is None else expected(node, chosen.config)
         if chosen is None or plugin is None or wanted is None:
             continue
         differs = any(node.offered.get(name, 0) != units for name, units in wanted.items())
-        if differs and (any(node.offered.values()) or not _is_explained(seen, node, plugin)):
+        # Other findings say why the node offers nothing: its plugin or its daemon is not ready, or missing.
+        waits = (
+            plugin.ready < plugin.desired
+            or not plugin.covers(node)
+            or (seen.is_mps(node) and (is_unready or not any(one.covers(node) for one in daemons)))
+        )
+        if differs and (any(node.offered.values()) or not waits):
             key = chosen.key, str(sorted(wanted.items())), str(sorted(node.offered.items()))
             found.append((key, (node, plugin, chosen, wanted)))
     for nodes in grouped(found).values():
         yield _difference(seen, *nodes[0], [node.name for node, *_ in nodes])
-
-
-def _is_explained(seen: Stack, node: SeenNode, plugin: Program) -> bool:
-    """Whether another finding says why the node offers nothing: its plugin or its daemon is not ready, or missing."""
-    daemons = seen.of(Role.DAEMON)
-    waits = not any(one.covers(node) for one in daemons) or any(one.ready < one.desired for one in daemons)
-    return plugin.ready < plugin.desired or not plugin.covers(node) or (seen.is_mps(node) and waits)
 
 
 def _difference(
@@ -137,7 +138,13 @@ def _closed(seen: Stack) -> Iterator[Finding]:
 
 def _templates(seen: Seen) -> Iterator[Finding]:
     found: dict[str, tuple[Template, str, int, SeenNode]] = {}
-    for template in (*seen.templates, *_of_settings(seen)):
+    templates = list(seen.templates)
+    for one in seen.installations:
+        for group in () if one.settings is None else one.settings.placement.node_groups:
+            where = f"node group {group.name} in the settings of {one}"
+            edit = f"placement.nodeGroups, {group.name}, resources"
+            templates.append(Template(one.namespace, where, group.resources, group.labels, edit))
+    for template in templates:
         for resource, units in template.resources.items():
             node = _example(seen, template, resource, units)
             if node is not None:
@@ -148,14 +155,6 @@ def _templates(seen: Seen) -> Iterator[Finding]:
         evidence = (f"node {node.name}, which is of the same kind, offers {offered}", f"field: {template.edit}")
         remedy, namespaces = "set the field to what a node offers", (template.namespace,)
         yield Finding("template-counts-cards", "warning", template.where, cause, evidence, remedy, namespaces)
-
-
-def _of_settings(seen: Seen) -> Iterator[Template]:
-    for one in seen.installations:
-        for group in () if one.settings is None else one.settings.placement.node_groups:
-            where = f"node group {group.name} in the settings of {one}"
-            edit = f"placement.nodeGroups, {group.name}, resources"
-            yield Template(one.namespace, where, group.resources, group.labels, edit)
 
 
 def _example(seen: Seen, template: Template, resource: str, units: int) -> SeenNode | None:
