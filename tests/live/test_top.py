@@ -11,7 +11,7 @@ from webhook.cluster.reading import Owner
 from webhook.live.owners import Owners
 from webhook.live.pods import LivePod, live_pod
 from webhook.live.top import MOST_HOLDERS, by_namespace, by_node, by_owner
-from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas
+from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
@@ -109,3 +109,10 @@ def test_part_of_the_pods_is_not_shown_as_all() -> None:
     facts = Facts(nodes=(mps_node("gpu-1"),))
     assert "others may hold more" in [*by_node(SETTINGS, facts, [], counts_all=False).lines(None)][-1]
     assert len([*by_node(SETTINGS, facts, []).lines(None)]) == 2
+
+
+def test_node_that_takes_no_pods_is_named() -> None:
+    cordoned = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
+    top = by_node(SETTINGS, Facts(nodes=(mps_node("gpu-1", 4, cordoned), mps_node("gpu-2"))), [])
+    assert top.as_data()["closed"] == [{"node": "gpu-1", "why": "it is cordoned"}]
+    assert "takes no pods: gpu-1: it is cordoned" in list(top.lines(None))

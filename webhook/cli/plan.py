@@ -11,9 +11,8 @@ from webhook.cluster.served import served
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.files import configuration, standard_input
 from webhook.live.audit.outcome import enforcing
-from webhook.live.plan.configuration import new_plugin
-from webhook.live.plan.report import Plan
-from webhook.live.plan.worlds import plan, worlds
+from webhook.live.plan.report import Plan, plan
+from webhook.live.plan.worlds import worlds
 from webhook.manifests import Source, objects, source
 
 
@@ -56,8 +55,7 @@ def command(
 
     async def question(view: ClusterView) -> Plan:
         wanted = new_settings or view.settings
-        then = None if new_config is None else new_plugin(new_config, view.facts.device_plugin, wanted)
-        two = worlds(view.settings, view.facts, enforcing(wanted) if enforce else wanted, then)
+        two = worlds(view.settings, view.facts, enforcing(wanted) if enforce else wanted, new_config)
         kinds = await served(view.objects, {**two.before.kinds, **two.after.kinds}) if two.differ else []
         found = await plan(view.objects, two, kinds, query.namespace, query.parameters, manifests)
         require_some(query, view.objects, [*(kind.listed for kind in kinds), POD])

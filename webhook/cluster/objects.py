@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
@@ -138,6 +138,18 @@ class Objects(Protocol):
 
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object could not be read, so that it may exist although `one` returns None."""
+
+
+async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **query: str) -> AsyncIterator[Object]:
+    """Yield the objects of a kind one by one. `query` holds selectors."""
+    async for page in objects.pages(kind, namespace, query):
+        for one in page:
+            yield one
+
+
+async def is_absent(objects: Objects, kind: Kind, namespace: str | None, name: str) -> bool:
+    """Whether an object does not exist; False where that is not known."""
+    return await objects.one(kind, namespace, name) is None and not objects.hides(kind, namespace, name)
 
 
 class ObjectsWithLogs(Objects, Protocol):

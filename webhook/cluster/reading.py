@@ -12,6 +12,10 @@ LONGEST: Final = 4096
 """Characters of a message that are read. The API server accepts 1,024 of an Event, and any number in a status."""
 
 
+FINISHED: Final = ("Succeeded", "Failed")
+"""The phases of pods that hold nothing (kubernetes pkg/scheduler/eventhandlers.go `assignedPod`, podutil)."""
+
+
 def part(value: object, *keys: str) -> Object:
     """The mapping at the end of a path of keys; an empty one where there is none."""
     for key in keys:

@@ -55,7 +55,6 @@ class SeenNode:
     taints: tuple[Taint, ...]
     offered: Mapping[str, int]
     capacity: Mapping[str, int]
-    annotations: Mapping[str, str]
     image: str = ""
 
     @property
@@ -68,7 +67,7 @@ class SeenNode:
         return self.labels.get(CAPABLE) == "true" or self.labels.get(STRATEGY) == "mps"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is one object, which a finding may be about
 class Program:
     """A DaemonSet of the GPU stack.
 
@@ -170,10 +169,6 @@ class Configurations:
 
 # Nodes.
 
-CAPACITY: Final = "capacity.cluster-autoscaler.kubernetes.io/"
-"""The annotations by which a group without nodes tells the autoscaler of them (kubernetes/autoscaler
-cluster-autoscaler/cloudprovider/clusterapi/README.md)."""
-
 
 def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
     """Read a node; None for one without GPUs and without labels that say that it has some."""
@@ -191,9 +186,7 @@ def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
         Taint(word(one, "key"), word(one, "effect"), word(one, "value"))  # type: ignore[arg-type]
         for one in entries(found, "spec", "taints")
     )
-    annotations = part(found, "metadata", "annotations")
-    kept = {key: text for key, text in annotations.items() if key.startswith(CAPACITY)}
-    return SeenNode(word(found, "metadata", "name"), labels, tuple(taints), offered, capacity, kept, image)
+    return SeenNode(word(found, "metadata", "name"), labels, tuple(taints), offered, capacity, image)
 
 
 def is_discovered(node: SeenNode) -> bool:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Final, NamedTuple
 
 from webhook.cluster.nodes import names_gpu
-from webhook.cluster.objects import DAEMON_SET, NAMESPACE, NODE, POD, Objects
-from webhook.cluster.reading import part, word
+from webhook.cluster.objects import DAEMON_SET, NAMESPACE, NODE, POD, Objects, all_of
+from webhook.cluster.reading import FINISHED, part, word
 from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
+from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.live.doctor import daemons, nodes, plugin
 from webhook.live.doctor.finding import Check, Finding
-from webhook.live.doctor.gathering import configurations_of, plugins_of, programs_of
-from webhook.live.doctor.seen import Part, Seen, SeenPods, Trust
-from webhook.live.doctor.trust import Evidence, named, trust
-from webhook.live.pods import FINISHED, UNFINISHED
+from webhook.live.pods import UNFINISHED
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import shows_gpus
@@ -109,18 +106,8 @@ async def chains(
     found = []
     for node, on_node in zip(nodes, on_nodes, strict=True):
         counting = [one for one in on_node if trusted.counts(one.namespace)]
-        seen = Seen(
-            settings,
-            facts,
-            datetime.now(UTC),
-            trusted,
-            (node,),
-            tuple(programs if "pods" in lacking else (_on(each, node, counting) for each in programs)),
-            configs,
-            pods=SeenPods(counting),
-            plugins=plugins_of(counting),
-            lacking=lacking,
-        )
+        on = programs if "pods" in lacking else [_on(one, node, counting) for one in programs]
+        seen = Stack(trusted, (node,), on, counting, configs, facts, lacking)
         own, chosen = seen.plugin_of(node), None if trusted.presumed else seen.chosen(node)
         shows = bool(node.offered) or shows_gpus(node.labels) or node.runs_stack_itself
         links = tuple(_link(name, checks, seen) for name, checks in _LINKS) if shows else ()
@@ -141,7 +128,7 @@ async def _trust(
     pods = [*pods, *[pod for one in others async for pod in _programs(objects, one, UNFINISHED)]]
     read = [] if objects.lacks(NAMESPACE) else [await objects.one(NAMESPACE, None, one) for one in others]
     namespaces = [Namespace(word(one, "metadata", "name"), part(one, "metadata", "labels")) for one in read if one]
-    return trust(Evidence(None, settings, (), namespaces, nodes, stack, pods))
+    return trust(named(settings), namespaces, nodes, stack, pods)
 
 
 async def _node(objects: Objects, node: Node, gpus: GpuResources) -> SeenNode:
@@ -151,15 +138,14 @@ async def _node(objects: Objects, node: Node, gpus: GpuResources) -> SeenNode:
 
 def _of_facts(node: Node, gpus: GpuResources) -> SeenNode:
     offered = {name: units for name, units in node.resources.items() if names_gpu(name, gpus)}
-    return SeenNode(node.name, node.labels, node.taints, offered, offered, {})
+    return SeenNode(node.name, node.labels, node.taints, offered, offered)
 
 
 async def _programs(objects: Objects, namespace: str | None, fields: str) -> AsyncIterator[ProgramPod]:
-    async for page in objects.pages(POD, namespace, {"fieldSelector": fields}):
-        for one in page:
-            role = role_of(one.get("spec") or {})
-            if role is not None and (one.get("status") or {}).get("phase") not in FINISHED:
-                yield program_pod(one, role)
+    async for one in all_of(objects, POD, namespace, fieldSelector=fields):
+        role = role_of(part(one, "spec"))
+        if role is not None and word(one, "status", "phase") not in FINISHED:
+            yield program_pod(one, role)
 
 
 def _on(program: Program, node: SeenNode, pods: Sequence[ProgramPod]) -> Program:
@@ -169,7 +155,7 @@ def _on(program: Program, node: SeenNode, pods: Sequence[ProgramPod]) -> Program
     return replace(program, desired=wanted, ready=sum(one.is_ready for one in own))
 
 
-def _link(name: str, checks: Sequence[Check], seen: Seen) -> Link:
+def _link(name: str, checks: Sequence[Check], seen: Stack) -> Link:
     if checks is daemons.CHECKS and not any(seen.mps_nodes()):
         return Link(name, State.NOT_NEEDED)
     lacking = dict.fromkeys(seen.lacking[part] for one in checks for part in one.needs if part in seen.lacking)

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.cluster.objects import POD, Object, Objects
-from webhook.cluster.reading import Owner, controller, word
+from webhook.cluster.reading import FINISHED, Owner, controller, word
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.settings.settings import Resource, Settings
-
-FINISHED = ("Succeeded", "Failed")
-"""The phases of pods that hold nothing (kubernetes pkg/scheduler/eventhandlers.go `assignedPod`, podutil)."""
 
 UNFINISHED = ",".join(f"status.phase!={phase}" for phase in FINISHED)
 """The field selector of the other pods."""
@@ -41,6 +38,9 @@ class LivePod:
     reason: str
     requests: Mapping[str, int]
     is_ending: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
 
     @property
     def holds(self) -> bool:

@@ -33,8 +33,7 @@ from webhook.cluster.objects import (
     Kind,
 )
 from webhook.cluster.served import BUILT_IN, of_presets
-from webhook.live.doctor.gathering import OPTIONAL
-from webhook.live.doctor.installed import CERTIFICATE
+from webhook.live.doctor.seen import CERTIFICATE, OPTIONAL
 
 _DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
 _LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")

@@ -6,20 +6,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import islice
 from typing import Any, ClassVar
 
 from webhook.live.answer import code, lines_of_unread
 from webhook.live.owners import Owners
 from webhook.live.pods import Holding, LivePod, held_by_node, holdings
-from webhook.live.sharing import Offer, offers
+from webhook.live.sharing import CLOSED, Offer, closed, offers
+from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode
-from webhook.report.lines import table
+from webhook.report.lines import hanging, table
 
 MOST_HOLDERS = 100
 """Holders of a row that a report lists; all are counted."""
+
+_SHOWN = 20
+"""Holders of a row that the text names."""
 
 _MIB = 1024
 
@@ -50,11 +53,7 @@ class Row:
     def as_data(self, by: By) -> dict[str, Any]:
         described: dict[str, Any] = {by.value: self.of, "resource": self.resource, "held": self.held}
         if self.offer is not None:
-            described |= {
-                "total": self.offer.total,
-                "strategy": self.offer.strategy or None,
-                "shareMiB": self.offer.share,
-            }
+            described |= self.offer.as_data()
         holders = [
             {"namespace": one.pod.namespace, "name": one.pod.name, "node": one.pod.node, "amount": one.amount}
             for one in self.holders[:MOST_HOLDERS]
@@ -66,7 +65,8 @@ class Row:
 class Top:
     """The answer: a row for each node, namespace or owner, and resource.
 
-    `counts_all`: no pod is left out by rights or a selector, so that the rest of a node is free.
+    `counts_all`: no pod is left out by rights or a selector, so that the rest of a node is free. `closed` says of nodes
+    that take no pods why not.
     """
 
     kind: ClassVar[str] = "TopReport"
@@ -74,12 +74,14 @@ class Top:
     by: By
     rows: tuple[Row, ...]
     counts_all: bool = True
+    closed: tuple[tuple[str, str], ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         return {
             "by": self.by.value,
             "countsAllPods": self.counts_all,
             "rows": [row.as_data(self.by) for row in self.rows],
+            "closed": [{"node": node, "why": why} for node, why in self.closed],
         }
 
     def exit_code(self, unread: int) -> ExitCode:
@@ -94,6 +96,8 @@ class Top:
         head = [self.by.value.upper(), *(["STRATEGY"] if of_nodes else []), "RESOURCE", "HELD"]
         head += [*(["SHARE"] if of_nodes else []), "REJECTED", "HOLDERS"]
         yield from table(head, [_cells(row, of_nodes=of_nodes) for row in self.rows], width)
+        for node, why in self.closed:
+            yield from hanging(f"takes no pods: {printable(node)}:", why, width, "  ")
         if of_nodes and not self.counts_all:
             yield "held: by the pods that you selected or may list; others may hold more"
         if any(row.rejected for row in self.rows):
@@ -102,7 +106,9 @@ class Top:
 
 
 def _cells(row: Row, *, of_nodes: bool) -> Sequence[str]:
-    rejected, names = str(row.rejected or "-"), _names(row.holders)
+    shown = [f"{one.pod}" + (f" ({one.amount})" if one.amount > 1 else "") for one in row.holders[:_SHOWN]]
+    more = f" and {len(row.holders) - _SHOWN} more" if len(row.holders) > _SHOWN else ""
+    rejected, names = str(row.rejected or "-"), ", ".join(shown) + more or "-"
     if not of_nodes:
         return (row.of, row.resource, str(row.held), rejected, names)
     offer = row.offer
@@ -110,14 +116,6 @@ def _cells(row: Row, *, of_nodes: bool) -> Sequence[str]:
         return (row.of, "?", row.resource, f"{row.held}/?", "?", rejected, names)
     share = "-" if offer.share is None else f"{offer.share / _MIB:.1f}Gi"
     return (row.of, offer.strategy or "?", row.resource, f"{row.held}/{offer.total}", share, rejected, names)
-
-
-def _names(holders: Sequence[Holding]) -> str:
-    shown = [
-        f"{one.pod.namespace}/{one.pod.name}" + (f" ({one.amount})" if one.amount > 1 else "")
-        for one in islice(holders, 20)
-    ]
-    return ", ".join(shown) + (f" and {len(holders) - len(shown)} more" if len(holders) > len(shown) else "") or "-"
 
 
 def by_node(settings: Settings, facts: Facts, pods: Sequence[LivePod], *, counts_all: bool = True) -> Top:
@@ -134,7 +132,9 @@ def by_node(settings: Settings, facts: Facts, pods: Sequence[LivePod], *, counts
     for (node, resource), found in sorted(held.items()):  # nodes that are not known, or no longer offer the resource
         rows.append(_row(node, resource, found, rejected.pop(node, 0)))
     rows += [_row(node or "-", "-", (), count) for node, count in sorted(rejected.items())]  # such nodes offer nothing
-    return Top(By.NODE, tuple(rows), counts_all)
+    known = {one.name: CLOSED[key] for one in facts.nodes or () if (key := closed(one.taints))}
+    names = dict.fromkeys(row.of for row in rows if row.of in known)
+    return Top(By.NODE, tuple(rows), counts_all, tuple((name, known[name]) for name in names))
 
 
 def by_namespace(pods: Sequence[LivePod]) -> Top:

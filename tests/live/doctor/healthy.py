@@ -70,8 +70,10 @@ def configure(cluster: FakeCluster, **texts: str) -> None:
 
 
 def put_settings(cluster: FakeCluster, text: str) -> None:
-    """Replace the settings of our webhook."""
+    """Replace the settings of our webhook, as the chart does: without `guard.enabled`, there is no guard."""
     cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["data"]["settings.yaml"] = text
+    for kind in (kinds.POLICY, kinds.POLICY_BINDING):
+        cluster.objects.pop(kind.path(None, f"{OURS}-guard"), None)
 
 
 def put_event(

@@ -11,7 +11,7 @@ from webhook.cluster import objects as kinds
 from webhook.cluster.objects import POD, Kind, Object
 from webhook.live.doctor.answer import Doctor, examine
 from webhook.live.doctor.finding import Finding
-from webhook.live.doctor.gathering import gather
+from webhook.live.doctor.seen import gather
 from webhook.policy.placement.cluster_objects import Namespace, RuntimeClass
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings

@@ -8,7 +8,6 @@ from tests.cli.cluster import FakeCluster
 from tests.live.doctor.healthy import (
     CAPABLE,
     CONFIG,
-    CONFIGS,
     DAEMON,
     DISCOVERY,
     MACHINES,
@@ -96,17 +95,23 @@ def test_configurations_that_share_nothing_need_no_daemon(cluster: FakeCluster) 
     for name in ("gpu-1", "gpu-2"):
         amounts(cluster, name, allocatable=1, capacity=1)
         label(cluster, name, CAPABLE, "false")
+        label(cluster, name, "nvidia.com/gpu.sharing-strategy", "none")
+    assert found(cluster) == []
+
+
+def test_labels_that_contradict_the_plugin(cluster: FakeCluster) -> None:
+    configure(cluster, whole="version: v1")
+    put(cluster, kinds.NODE, node("gpu-3", 1, labels={CONFIG: "whole"}))
+    finding = only(cluster)
+    assert (finding.finding, finding.severity, finding.subject) == ("labels-differ", "warning", "gpu-3")
+    assert str(finding.remedy) == f"kubectl -n {STACK} rollout restart daemonset/{DISCOVERY}"
+    remove(cluster, kinds.DAEMON_SET, DISCOVERY, STACK)
+    assert str(only(cluster).remedy).startswith("kubectl label node gpu-3 nvidia.com/gpu.sharing-strategy- ")
+    label(cluster, "gpu-3", "nvidia.com/gpu.sharing-strategy", "none")
     assert found(cluster) == []
 
 
 # What nodes offer.
-
-
-def test_edited_configuration_differs_from_allocatable(cluster: FakeCluster) -> None:
-    configure(cluster, **{"mps-4": mps(8)})
-    finding = only(cluster)
-    assert finding.cause == "config mps-4, allocatable 4: the plugin was not restarted since the edit"
-    assert finding.evidence[0] == f"ConfigMap {STACK}/{CONFIGS}, key mps-4: 8 nvidia.com/gpu"
 
 
 def test_nodes_are_grouped_by_configuration_and_amount(cluster: FakeCluster) -> None:
@@ -142,10 +147,27 @@ def test_mig_devices_decide_for_themselves(cluster: FakeCluster) -> None:
     configure(cluster, **{"mps-4": "version: v1\nflags: {migStrategy: mixed}"})
     for name in ("gpu-1", "gpu-2"):
         label(cluster, name, CAPABLE, "false")
+        label(cluster, name, "nvidia.com/gpu.sharing-strategy", "none")
         units = cluster.objects[kinds.NODE.path(None, name)]["status"]
         for part in ("allocatable", "capacity"):
             units[part] = {"nvidia.com/mig-1g.5gb": "7", "nvidia.com/gpu": "0"}
     assert found(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("unreachable", ("node-not-ready", "error")),
+        ("not-ready", ("node-not-ready", "error")),
+        ("unschedulable", ("node-cordoned", "warning")),
+    ],
+)
+def test_node_that_takes_no_pods(cluster: FakeCluster, state: str, expected: tuple[str, str]) -> None:
+    taints = ({"key": f"node.kubernetes.io/{state}", "effect": effect} for effect in ("NoSchedule", "NoExecute"))
+    put(cluster, kinds.NODE, node("gpu-3", taints=tuple(taints)))
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == expected
+    assert "gpu-3" in str(finding.remedy)
 
 
 # Templates of an autoscaler.

@@ -11,7 +11,6 @@ from tests.cli.cluster import FakeCluster
 from tests.live.doctor.healthy import (
     CERTIFICATE,
     OURS,
-    STACK,
     TEAM,
     asking,
     bundle,
@@ -26,7 +25,7 @@ from tests.live.doctor.healthy import (
 )
 from tests.live.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
-from webhook.live.doctor import installed
+from webhook.live.doctor import seen
 
 
 def entries(cluster: FakeCluster) -> list[dict[str, Any]]:
@@ -40,19 +39,29 @@ def deployment(cluster: FakeCluster) -> dict[str, Any]:
     return found
 
 
-def test_webhook_is_not_installed(cluster: FakeCluster) -> None:
-    for kind in (kinds.MUTATING, kinds.VALIDATING):
-        remove(cluster, kind, OURS)
-    remove(cluster, kinds.DEPLOYMENT, OURS, OURS)
-    finding = only(cluster)
-    assert (finding.finding, finding.severity) == ("webhook-not-installed", "warning")
+BOTH, INSTALLATION = [(kinds.MUTATING, OURS), (kinds.VALIDATING, OURS)], f"{OURS}/{OURS}"
 
 
-@pytest.mark.parametrize("kind", [kinds.MUTATING, kinds.VALIDATING])
-def test_configuration_is_missing(cluster: FakeCluster, kind: kinds.Kind) -> None:
-    remove(cluster, kind, OURS)
-    finding = only(cluster)
-    assert (finding.finding, finding.severity, finding.subject) == ("configuration-missing", "error", f"{OURS}/{OURS}")
+@pytest.mark.parametrize(
+    ("gone", "finding", "severity", "subject"),
+    [
+        ([*BOTH, (kinds.DEPLOYMENT, OURS)], "webhook-not-installed", "warning", "gpushare-webhook"),
+        (BOTH[:1], "configuration-missing", "error", INSTALLATION),
+        (BOTH[1:], "configuration-missing", "error", INSTALLATION),
+        ([(kinds.SERVICE_ACCOUNT, f"{OURS}-mode")], "mode-account-missing", "warning", INSTALLATION),
+        ([(kinds.POLICY, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
+        ([(kinds.POLICY_BINDING, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
+    ],
+)
+def test_object_of_the_installation_is_missing(
+    cluster: FakeCluster, gone: list[tuple[kinds.Kind, str]], finding: str, severity: str, subject: str
+) -> None:
+    for kind, name in gone:
+        remove(cluster, kind, name, OURS if kind.is_namespaced else None)
+    one = only(cluster)
+    assert (one.finding, one.severity, one.subject) == (finding, severity, subject)
+    if finding in ("guard-missing", "mode-account-missing"):
+        assert [each.lower() for each in one.evidence] == [f"not found: {kind.name} {name}" for kind, name in gone]
 
 
 def test_configurations_of_others_do_not_count(cluster: FakeCluster) -> None:
@@ -145,7 +154,7 @@ def test_certificate_that_cannot_be_read_is_not_found_well(cluster: FakeCluster)
 
 def test_certificates_are_not_checked_without_the_library(cluster: FakeCluster) -> None:
     cluster.texts.clear()
-    with mock.patch.object(installed, "find_spec", return_value=None):
+    with mock.patch.object(seen, "find_spec", return_value=None):
         answer = examined(cluster)
     assert [what for what, _ in answer.unchecked] == ["certificate authorities", "certificates"]
     assert "install gpushare-webhook[server]" in answer.unchecked[0][1]
@@ -194,20 +203,6 @@ def test_replicas_run_different_images(cluster: FakeCluster) -> None:
     assert (finding.finding, len(finding.evidence)) == ("version-skew", 2)
     cluster.objects[kinds.POD.path(OURS, "webhook-3")]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert found(cluster) == []
-
-
-def test_account_with_cap_is_missing(cluster: FakeCluster) -> None:
-    remove(cluster, kinds.SERVICE_ACCOUNT, f"{OURS}-mode", OURS)
-    finding = only(cluster)
-    assert (finding.finding, finding.evidence) == ("mode-account-missing", (f"not found: ServiceAccount {OURS}-mode",))
-
-
-@pytest.mark.parametrize("kind", [kinds.POLICY, kinds.POLICY_BINDING])
-def test_guard_is_missing(cluster: FakeCluster, kind: kinds.Kind) -> None:
-    remove(cluster, kind, f"{OURS}-guard")
-    finding = only(cluster)
-    assert finding.finding == "guard-missing"
-    assert finding.evidence[0].lower() == f"not found: {kind.name} {OURS}-guard"
 
 
 @pytest.mark.parametrize(
@@ -301,16 +296,34 @@ def test_node_groups_of_the_settings_count_replicas(cluster: FakeCluster) -> Non
     assert finding.subject == f"node group spot in the settings of {OURS}/{OURS}"
 
 
-def test_settings_that_cannot_be_loaded_are_not_checked(cluster: FakeCluster) -> None:
+def test_settings_that_are_refused(cluster: FakeCluster) -> None:
+    """The cap works without them."""
     put_settings(cluster, "modes: audit")
+    account = cluster.objects[kinds.SERVICE_ACCOUNT.path(OURS, f"{OURS}-mode")]
+    account["metadata"]["annotations"]["gpushare-webhook/mode"] = "off"
     answer = examined(cluster)
-    assert answer.findings == ()
+    assert [(one.finding, one.severity) for one in answer.findings] == [
+        ("settings-invalid", "error"),
+        ("mode-capped", "warning"),
+    ]
+    assert "modes" in answer.findings[0].evidence[0]
     assert [what for what, _ in answer.unchecked] == [
-        "cap on the mode",
         "guard in the API server",
+        "guard of former settings",
         "settings of the webhook",
     ]
-    assert STACK not in answer.unchecked[0][1]
+
+
+def test_guard_of_former_settings(cluster: FakeCluster) -> None:
+    former = dict(cluster.objects)
+    put_settings(cluster, "mode: audit")
+    assert found(cluster) == []
+    cluster.objects |= former
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("guard-left-over", "warning")
+    assert str(finding.remedy) == (
+        f"kubectl delete validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
+    )
 
 
 def test_second_installation_is_examined_too(cluster: FakeCluster) -> None:
@@ -319,5 +332,5 @@ def test_second_installation_is_examined_too(cluster: FakeCluster) -> None:
     for one in second["webhooks"]:
         one["clientConfig"]["service"] = {"namespace": "two", "name": "second"}
     put(cluster, kinds.MUTATING, second)
-    finding = only(cluster)
-    assert (finding.finding, finding.subject) == ("no-endpoints", "two/second")
+    findings = [(one.finding, one.subject) for one in examined(cluster).findings]
+    assert findings == [("no-endpoints", "two/second"), ("mode-account-missing", "two/second")]

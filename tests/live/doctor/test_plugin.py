@@ -39,11 +39,6 @@ def program(cluster: FakeCluster, name: str) -> dict[str, object]:
     return found
 
 
-def test_healthy_cluster_has_no_finding(cluster: FakeCluster) -> None:
-    answer = examined(cluster)
-    assert (answer.findings, answer.unchecked, answer.sound) == ((), (), answer.checked)
-
-
 def test_empty_cluster_lacks_the_webhook_only() -> None:
     assert found(FakeCluster()) == ["webhook-not-installed"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.diagnostics import InputError
-from webhook.live.plan.configuration import NewPlugin, new_plugin
+from webhook.live.plan.worlds import NewPlugin, new_plugin
 from webhook.manifests import Source
 from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig, Replicas
 from webhook.policy.settings.settings import Settings

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from webhook.live.plan.nodes import NodeChange, PlannedNodes, node_changes, planned_nodes
+from webhook.live.plan.effects import NodeChange, node_changes
+from webhook.live.plan.worlds import PlannedNodes, planned_nodes
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -97,7 +98,14 @@ def test_option_alone_restarts_the_plugin() -> None:
 def test_node_whose_label_names_no_new_configuration_is_kept() -> None:
     node = replace(NODE, labels={**DISCOVERED, "nvidia.com/device-plugin.config": "gone"})
     found = planned(node, plugin(MPS_4, config("mps", 2, "gone")), plugin(MPS_8))
-    assert (found.nodes, found.kept, found.restarts) == ((node,), ("gpu-1",), frozenset())
+    assert (found.nodes, found.restarts) == ((node,), frozenset())
+    assert found.notes[0].startswith("node gpu-1: neither its label nor the default names a new configuration")
+
+
+def test_unknown_default_is_not_that_nothing_changes() -> None:
+    found = planned(NODE, None, plugin(MPS_4, config("mps", 8, "other"), default=None))
+    assert (found.nodes, found.restarts) == ((NODE,), frozenset())
+    assert "the default is unknown, so that its change is unknown" in found.notes[0]
 
 
 def test_cards_are_counted_by_amount_without_feature_discovery() -> None:
@@ -128,7 +136,8 @@ def test_cards_that_nothing_counts_are_unknown(
 ) -> None:
     node = Node("gpu-1", labelled, (), {CARD: amount})
     found = planned(node, before, plugin(MPS_8))
-    assert (found.nodes, found.unknown, found.restarts) == ((node,), ("gpu-1",), frozenset({"gpu-1"} if before else ()))
+    assert (found.nodes, found.restarts) == ((node,), frozenset({"gpu-1"} if before else ()))
+    assert found.notes[0].startswith("node gpu-1: neither labels nor amounts show how many cards it has")
 
 
 def test_amount_counts_cards_where_label_says_that_they_are_whole() -> None:
@@ -145,7 +154,7 @@ def test_mig_devices_are_shared_by_their_own_name() -> None:
 
 def test_node_without_gpus_stays() -> None:
     node = Node("cpu-1", {}, (), {})
-    assert planned(node, plugin(MPS_4), plugin(MPS_8)) == PlannedNodes((node,), frozenset(), (), ())
+    assert planned(node, plugin(MPS_4), plugin(MPS_8)) == PlannedNodes((node,), frozenset(), ())
 
 
 def changes(before: PluginConfig, after: PluginConfig) -> list[NodeChange]:

@@ -6,7 +6,7 @@ import pytest
 
 from webhook.live.audit.census import Audited
 from webhook.live.audit.outcome import ALLOWED, Outcome
-from webhook.live.plan.verdicts import Turn, verdict_changes
+from webhook.live.plan.effects import Turn, verdict_changes
 from webhook.policy.verdict import DECISIONS, Finding, Severity
 from webhook.report.model import Subject
 

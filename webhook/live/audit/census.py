@@ -8,12 +8,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.cluster.objects import POD, Object, Objects
-from webhook.cluster.reading import controlling
+from webhook.cluster.objects import POD, Object, Objects, all_of
+from webhook.cluster.reading import controlling, number
 from webhook.cluster.served import Served
 from webhook.live.audit.outcome import Auditor, Outcome, is_mirror
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.verdict import Severity
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.model import Subject
 
@@ -95,7 +94,9 @@ class Census:
         metadata = found.get("metadata") or {}
         key = Key(metadata.get("namespace", ""), kind.group, kind.kind, metadata.get("name", ""))
         owner = self._maker(key, metadata)
-        if owner in self._amounts and _is_former(found, kind):
+        is_replica_set = (kind.group, kind.kind) == ("apps", "ReplicaSet")
+        replicas = number(found, "spec", "replicas", default=1), number(found, "status", "replicas")
+        if owner in self._amounts and is_replica_set and not any(replicas):
             return  # the revisions that a Deployment keeps for a rollback
         amounts = self._amounts_of(found, key)
         outcomes = self._differing(found, kind.api_version, key, owner, amounts)
@@ -192,12 +193,6 @@ _GROUPS: Final = frozenset({"", "apps", "batch"})
 """The API groups whose kinds with pods are those of Kubernetes."""
 
 
-def _is_former(found: Object, kind: Served) -> bool:
-    """Whether a ReplicaSet has no pods, and shall have none."""
-    counts = [(found.get(part) or {}).get("replicas", default) for part, default in (("spec", 1), ("status", 0))]
-    return (kind.group, kind.kind) == ("apps", "ReplicaSet") and not any(counts)
-
-
 def _concerns_gpus(found: Object) -> bool:
     """Whether the text of an object names GPUs. A check of a pod without extended resources fires on nothing else."""
     metadata = found.get("metadata") or {}
@@ -220,11 +215,8 @@ def _covers(line: Outcome, outcome: Outcome) -> bool:
         return line.problem == outcome.problem
     if outcome.reason and not line.findings and line.reason != outcome.reason:
         return False
-    return outcome.decision <= line.decision and _said(outcome) <= _said(line)
-
-
-def _said(outcome: Outcome) -> set[tuple[str, Severity]]:
-    return {(one.code, one.severity) for one in outcome.findings}
+    said, said_by_line = ({(each.code, each.severity) for each in one.findings} for one in (outcome, line))
+    return outcome.decision <= line.decision and said <= said_by_line
 
 
 async def take(
@@ -240,11 +232,9 @@ async def take(
     for kind in kinds:
         if namespace is not None and not kind.listed.is_namespaced:
             continue
-        async for page in objects.pages(kind.listed, namespace, query):
-            for one in page:
-                census.add(one, kind)
-    async for page in objects.pages(POD, namespace, query):
-        for one in page:
-            census.add_pod(one)
-            each_pod(one)
+        async for one in all_of(objects, kind.listed, namespace, **query):
+            census.add(one, kind)
+    async for one in all_of(objects, POD, namespace, **query):
+        census.add_pod(one)
+        each_pod(one)
     return census

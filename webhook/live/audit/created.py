@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from webhook.cluster.objects import Object
+from webhook.cluster.reading import entries
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
 from webhook.policy.pods.client_limits import INJECTED
 from webhook.policy.pods.pod import PIPE_DIRECTORY
@@ -80,7 +81,7 @@ class OwnEdits:
         _keep(spec, "tolerations", lambda one: not (one in _DEFAULT_TOLERATIONS or (are_ours and self._tolerates(one))))
         if "runtimeClass" in injected and spec.get("runtimeClassName") in self._runtime_classes:
             del spec["runtimeClassName"]
-        volumes = {name for one in _mappings(spec, "volumes") if (name := str(one.get("name"))) and self._adds(one)}
+        volumes = {name for one in entries(spec, "volumes") if (name := str(one.get("name"))) and self._adds(one)}
         removed = {
             *(name for name in volumes if name.startswith(_TOKEN_VOLUME)),
             *(volumes if "pipeMount" in injected else ()),
@@ -123,15 +124,15 @@ class OwnEdits:
         """Take mounts and variables out of all containers. A volume that is mounted elsewhere, too, stays."""
         places = {_TOKEN_PATH, *self._paths}
         lists = ("initContainers", "containers", "ephemeralContainers")
-        for container in (one for part in lists for one in _mappings(spec, part)):
+        for container in (one for part in lists for one in entries(spec, part)):
             removed -= {
                 str(one.get("name"))
-                for one in _mappings(container, "volumeMounts")
+                for one in entries(container, "volumeMounts")
                 if str(one.get("mountPath")) not in places
             }
         own = [{"name": PIPE_DIRECTORY, "value": path} for path in self._paths] if has_variable else []
         for part in lists:
-            cleaned = [dict(one) for one in _mappings(spec, part)]
+            cleaned = [dict(one) for one in entries(spec, part)]
             for container in cleaned:
                 _keep(container, "volumeMounts", lambda one: str(one.get("name")) not in removed)
                 _keep(container, "env", lambda one: one not in own)
@@ -141,15 +142,9 @@ class OwnEdits:
 
 def _keep(holder: Object, field: str, wanted: Callable[[Object], bool]) -> None:
     """Replace a list by its wanted elements; remove it where none is left of some."""
-    held = _mappings(holder, field)
+    held = entries(holder, field)
     kept = [one for one in held if wanted(one)]
     if kept:
         holder[field] = kept
     elif held:
         del holder[field]
-
-
-def _mappings(holder: Object, field: str) -> list[Object]:
-    """A list of mappings; empty for another value, which the API server does not store."""
-    held = holder.get(field)
-    return held if isinstance(held, list) and all(isinstance(one, dict) for one in held) else []

@@ -79,7 +79,15 @@ class Auditor:
         metadata = found.get("metadata") or {}
         groups = ("system:nodes",) if is_one and is_mirror(found) else ()
         origin = RequestContext(metadata.get("namespace", ""), is_final_hook=True, groups=groups)
-        return tuple(_outcome(evaluator, made, group, kind, origin) for evaluator in self.worlds)
+        found_outcomes = []
+        for evaluator in self.worlds:
+            try:
+                found_outcomes.append(outcome(evaluator.evaluate(made, group, kind, origin)))
+            except MalformedError as error:
+                field = printable(dotted(error.path))
+                problem = f"{field}: {error}" if field else str(error)
+                found_outcomes.append(Outcome(Decision.ALLOWED, problem=problem))
+        return tuple(found_outcomes)
 
 
 def is_mirror(pod: Object) -> bool:
@@ -87,11 +95,3 @@ def is_mirror(pod: Object) -> bool:
     metadata = pod.get("metadata") or {}
     owners = metadata.get("ownerReferences") or ()
     return _MIRROR in (metadata.get("annotations") or {}) and any(one.get("kind") == "Node" for one in owners)
-
-
-def _outcome(evaluator: OfflineEvaluator, made: Object, group: str, kind: str, origin: RequestContext) -> Outcome:
-    try:
-        return outcome(evaluator.evaluate(made, group, kind, origin))
-    except MalformedError as error:
-        field = printable(dotted(error.path))
-        return Outcome(Decision.ALLOWED, problem=f"{field}: {error}" if field else str(error))

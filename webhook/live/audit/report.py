@@ -13,7 +13,7 @@ from webhook.live.audit.census import Audited
 from webhook.live.audit.outcome import Outcome
 from webhook.patch import pointer
 from webhook.policy.messages import printable
-from webhook.policy.verdict import Decision, Finding
+from webhook.policy.verdict import Decision
 from webhook.report.check.text import Remedies
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted, hanging, wrapped
@@ -63,14 +63,11 @@ class Audit:
             yield ""
         yield from _exempt(self.rows, width)
         yield from lines_of_unread(unread, width)
-        yield self._summary()
-
-    def _summary(self) -> str:
         counts = Counter(row.outcomes[0].label for row in self.rows)
         said = ", ".join(f"{counts[word]} {word}" for word in DECISIONS if counts[word])
         owners, pods = counted(len(self.rows), "object"), counted(sum(row.pods for row in self.rows), "pod")
         mode = f" (mode: {self.mode})" if self.mode else ""
-        return f"{owners} with {pods}: {said or 'nothing to check'}{mode}"
+        yield f"{owners} with {pods}: {said or 'nothing to check'}{mode}"
 
 
 def row_data(row: Audited, outcome: Outcome) -> dict[str, Any]:
@@ -87,20 +84,19 @@ def outcome_data(outcome: Outcome) -> dict[str, Any]:
     """An outcome as data, in the words of the report of `check`."""
     return {
         "decision": outcome.label,
-        "findings": [_finding(one) for one in outcome.findings],
+        "findings": [
+            {
+                "code": one.code,
+                "severity": one.severity.label,
+                "path": pointer(one.path),
+                "message": one.message,
+                "remedy": one.remedy,
+            }
+            for one in outcome.findings
+        ],
         **({"omitted": dict(outcome.omitted)} if outcome.omitted else {}),
         **({"reason": outcome.reason} if outcome.reason else {}),
         **({"problem": outcome.problem} if outcome.problem else {}),
-    }
-
-
-def _finding(finding: Finding) -> dict[str, str]:
-    return {
-        "code": finding.code,
-        "severity": finding.severity.label,
-        "path": pointer(finding.path),
-        "message": finding.message,
-        "remedy": finding.remedy,
     }
 
 

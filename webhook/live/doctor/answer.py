@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from webhook.cluster.stack import Role
 from webhook.live.answer import code
-from webhook.live.doctor import cluster, daemons, installation, nodes, plugin, workloads
+from webhook.live.doctor import daemons, installation, nodes, plugin, workloads
 from webhook.live.doctor.finding import Check, Finding
 from webhook.live.doctor.seen import Seen
 from webhook.live.remedy import Remedy
@@ -18,46 +18,16 @@ from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted, hanging, wrapped
 
 CHECKS: tuple[Check, ...] = (
+    *installation.CALLS,
+    *nodes.STATES,
+    *workloads.CLASSES,
     *plugin.CHECKS,
     *daemons.CHECKS,
     *nodes.CHECKS,
-    *cluster.CHECKS,
     *workloads.CHECKS,
     *installation.CHECKS,
 )
-"""All checks, in the order in which the answer names them."""
-
-_ORDER = (
-    # What stops all pods of the cluster.
-    *("no-endpoints", "certificate", "ca-bundle-empty", "configuration-missing"),
-    # The device plugin, before what depends on it.
-    *("runtime-class-missing", "runtime-handler-missing", "GPS030", "config-label-unknown", "GPS033", "two-plugins"),
-    *("plugin-missing", "taint-not-tolerated", "plugin-not-ready"),
-    # The MPS control daemon, before the nodes that offer nothing without it.
-    *("daemon-missing", "label-without-discovery", "daemon-wants-no-pods", "daemon-not-ready", "allocatable-differs"),
-    # Pods, and what counts their replicas.
-    *(
-        "config-unread",
-        "label-unread",
-        "pipe-joins-all",
-        "pods-failed",
-        "pod-security-mount",
-        "template-counts-cards",
-        "quota-counts-nothing",
-    ),
-    *(
-        "GPS031",
-        "replicas-not-ready",
-        "selector-skips",
-        "mode-account-missing",
-        "guard-missing",
-        "mode-capped",
-        "version-skew",
-        "setting-without-effect",
-    ),
-    *("stack-unconfirmed", "webhook-not-installed"),
-)
-"""The findings of one severity in the order in which to act on them: a cause before what follows from it."""
+"""All checks in the order in which to act on what they find: what stops all pods first, a cause before what follows."""
 
 _MOST = 20
 """Findings of one kind that are shown; the others are counted."""
@@ -109,7 +79,13 @@ class Doctor:
         parts += [f"{counted(unread, 'part')} of the cluster not read"] if unread else []
         yield ", ".join(parts)
         for number, finding in enumerate(self.findings, 1):
-            yield from _lines(number, finding, width)
+            shown, indent = finding.as_data(), " " * (len(str(number)) + 1)
+            of_tenants = ", in a namespace that tenants may use" if finding.is_of_tenants else ""
+            yield from hanging(f"{number} {shown['subject']} ", shown["cause"], width, indent)
+            yield f"{indent}{finding.severity}: {finding.finding}{of_tenants}"
+            for one in shown["evidence"]:
+                yield from wrapped(one, width, indent)
+            yield from Remedy(finding.remedy).lines(f"{indent}do:", width, indent + "  ")
         for name, count in self.further:
             yield f"{count} more: {name}"
         if self.assumed:
@@ -120,48 +96,28 @@ class Doctor:
             yield from hanging(f"not checked: {what}:", printable(why), width, "  ")
 
 
-_OF_TENANTS = ", in a namespace that tenants may use"
-
-
-def _lines(number: int, finding: Finding, width: int | None) -> Iterator[str]:
-    shown = finding.as_data()
-    indent = " " * (len(str(number)) + 1)
-    yield from hanging(f"{number} {shown['subject']} ", shown["cause"], width, indent)
-    yield f"{indent}{finding.severity}: {finding.finding}" + _OF_TENANTS * finding.is_of_tenants
-    for one in shown["evidence"]:
-        yield from wrapped(one, width, indent)
-    yield from Remedy(finding.remedy).lines(f"{indent}do:", width, indent + "  ")
-
-
 def examine(seen: Seen) -> Doctor:
     """Run the checks for which enough of the cluster could be read."""
-    found: list[Finding] = []
+    found: list[tuple[int, Finding]] = []
     checked, sound, unchecked = [], [], []
-    for check in CHECKS:
+    for order, check in enumerate(CHECKS):
         lacking = [part for part in check.needs if part in seen.lacking]
         if lacking:
             unchecked.append((check.title, "; ".join(dict.fromkeys(seen.lacking[part] for part in lacking))))
             continue
-        own = [one.marked(seen.trust.administered) for one in check.run(seen)]
+        own = [(order, one.marked(seen.trust.administered)) for one in check.run(seen)]
         checked.append(check.title)
         sound += [] if own else [check.title]
         found += own
-    found.sort(key=lambda one: (one.severity != "error", one.is_of_tenants, _ORDER.index(one.finding)))
+    found.sort(key=lambda one: (one[1].severity != "error", one[1].is_of_tenants, one[0]))
     counts: Counter[str] = Counter()
     shown = []
-    for one in found:
+    for _, one in found:
         counts[one.finding] += 1
         shown += [one] if counts[one.finding] <= _MOST else []
     further = tuple((name, count - _MOST) for name, count in counts.items() if count > _MOST)
-    return Doctor(tuple(shown), tuple(checked), tuple(sound), tuple(unchecked), further, _assumed(seen))
-
-
-def _assumed(seen: Seen) -> str:
-    """What the answer rests on although nothing confirms it."""
-    if not seen.trust.presumed:
-        return ""
-    name = next(one for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed)
-    return (
-        f"DaemonSet {name} is the device plugin, though tenants may use its namespace; name it with "
-        f"--device-plugin-daemonset {name}"
-    )
+    assumed = ""
+    if presumed := [one for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed]:
+        assumed = f"DaemonSet {presumed[0]} is the device plugin, though tenants may use its namespace; name it with "
+        assumed += f"--device-plugin-daemonset {presumed[0]}"
+    return Doctor(tuple(shown), tuple(checked), tuple(sound), tuple(unchecked), further, assumed)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
-from webhook.live.doctor.finding import Check, Finding, in_namespace, listed, several
+from webhook.cluster.trusted import Stack
+from webhook.live.doctor.finding import Check, Finding, in_namespace, listed, of_nodes, several
 from webhook.live.doctor.plugin import not_ready, not_tolerated
-from webhook.live.doctor.seen import Seen
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.words import label, named, namespace, reference
 from webhook.policy.commands import Command
@@ -17,7 +17,7 @@ _MOST = 8
 """Labels that a command sets."""
 
 
-def _missing(seen: Seen) -> Iterator[Finding]:
+def _missing(seen: Stack) -> Iterator[Finding]:
     nodes = [node.name for node in seen.mps_nodes()]
     if not nodes or seen.of(Role.DAEMON):
         return
@@ -29,7 +29,7 @@ def _missing(seen: Seen) -> Iterator[Finding]:
     yield Finding("daemon-missing", "error", several(nodes), cause, (f"MPS nodes: {listed(nodes)}",), remedy)
 
 
-def _wants_no_pods(seen: Seen) -> Iterator[Finding]:
+def _wants_no_pods(seen: Stack) -> Iterator[Finding]:
     """MPS nodes that no DaemonSet of the daemon selects, by the reason (NVIDIA/k8s-device-plugin#712, #983)."""
     daemons = seen.of(Role.DAEMON)
     if not daemons:
@@ -46,7 +46,7 @@ def _wants_no_pods(seen: Seen) -> Iterator[Finding]:
         yield Finding("daemon-wants-no-pods", "error", str(daemons[0]), cause, tuple(evidence), remedy, namespaces)
 
 
-def _why_not_selected(seen: Seen, daemon: Program, node: SeenNode) -> tuple[str, Advice]:
+def _why_not_selected(seen: Stack, daemon: Program, node: SeenNode) -> tuple[str, Advice]:
     """The cause and the remedy."""
     discoveries = seen.of(Role.DISCOVERY)
     selector = {} if daemon.requirement is None else daemon.requirement.selector
@@ -57,7 +57,7 @@ def _why_not_selected(seen: Seen, daemon: Program, node: SeenNode) -> tuple[str,
         cause = f"the MPS control daemon selects no node that shares through MPS: {keys or 'its affinity'} is not met"
         words = [label(key, value) for key, value in list(unmet.items())[:_MOST]]
         mark = Command("kubectl", "label", "node", named("node", node.name), *words)
-        return cause, seen.of_nodes(daemon, mark if words else "change the affinity of the DaemonSet")
+        return cause, of_nodes(seen.trust, daemon, mark if words else "change the affinity of the DaemonSet")
     if not discoveries:
         cause = f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
         return (
@@ -81,7 +81,7 @@ def _why_not_selected(seen: Seen, daemon: Program, node: SeenNode) -> tuple[str,
     return cause, restart
 
 
-def _undiscovered(seen: Seen) -> Iterator[Finding]:
+def _undiscovered(seen: Stack) -> Iterator[Finding]:
     """Nodes whose label was set by hand: other labels, by which pods and the webhook know shares, are missing."""
     names = [node.name for node in seen.nodes if node.labels.get(CAPABLE) == "true" and not is_discovered(node)]
     if not names:

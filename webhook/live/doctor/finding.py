@@ -1,18 +1,17 @@
-"""A finding of `doctor`, and a check that yields some."""
+"""A finding of `doctor`, a check that yields some, and the words that many findings have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
+from webhook.cluster.stack import Program
+from webhook.cluster.trusted import Part, Trust
 from webhook.live.remedy import Advice, Remedy
-from webhook.live.words import named, namespace
+from webhook.live.words import named, namespace, qualified
 from webhook.policy.commands import Command, Word
 from webhook.policy.messages import printable
-
-if TYPE_CHECKING:
-    from webhook.live.doctor.seen import Part, Seen
 
 Severity = Literal["error", "warning"]
 
@@ -61,11 +60,39 @@ class Finding:
 
 
 class Check(NamedTuple):
-    """A check of a cluster. `title` names its subject, and `needs` the parts that it cannot run without."""
+    """A check of a cluster. `title` names its subject, and `needs` the parts that it cannot run without.
+
+    `run` gets what was read: a `Seen`, or a `Stack` alone if the check is one of the chain of a node.
+    """
 
     title: str
     needs: tuple[Part, ...]
-    run: Callable[[Seen], Iterator[Finding]]
+    run: Callable[[Any], Iterator[Finding]]
+
+
+Key = TypeVar("Key")
+Member = TypeVar("Member")
+
+
+def grouped(found: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+    """What has the same key, in the order in which it was found: a finding is about all of it."""
+    groups: dict[Key, list[Member]] = {}
+    for key, member in found:
+        groups.setdefault(key, []).append(member)
+    return groups
+
+
+def naming(where: str) -> Command:
+    """The command that names the DaemonSet of the device plugin, which is `namespace/name`."""
+    space, _, name = where.partition("/")
+    return Command("kubectl", "gpushare", "doctor", "--device-plugin-daemonset", qualified("daemonset", space, name))
+
+
+def of_nodes(trust: Trust, one: Program, remedy: Advice) -> Advice:
+    """A remedy that changes nodes as a DaemonSet wants it; how to confirm one that a tenant may have written."""
+    if one.namespace in trust.administered:
+        return remedy
+    return Remedy("if you installed the DaemonSet, name it: ", naming(str(one)))
 
 
 def in_namespace(name: str, *words: Word | str) -> Command:

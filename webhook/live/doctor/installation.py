@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
+from webhook.cluster.reading import entries, part, word
 from webhook.cluster.stack import Role
+from webhook.cluster.trusted import Part
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
 from webhook.live.doctor.finding import Check, Finding, edit_map, in_namespace, listed, several
-from webhook.live.doctor.seen import Entry, Installation, Part, Seen
+from webhook.live.doctor.seen import Seen
+from webhook.live.doctor.workloads import asking
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.words import named, reference
 from webhook.policy.commands import Command
@@ -21,53 +25,49 @@ from webhook.policy.settings.settings import Exempt, PlacementSettings, Settings
 from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
 
-MUTATING: Final = "MutatingWebhookConfiguration"
-VALIDATING: Final = "ValidatingWebhookConfiguration"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 def of_deployment(one: Installation, *words: str) -> Command:
-    """A command about the Deployment of an installation; the words that begin with a dash follow it."""
-    deployment = reference("Deployment", one.name)
-    options = [word for word in words if word.startswith("-")]
-    return in_namespace(one.namespace, *(word for word in words if word not in options), deployment, *options)
+    """A command about the Deployment of an installation."""
+    return in_namespace(one.namespace, *words, reference("Deployment", one.name))
+
+
+_UPGRADE: Final = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
 
 
 def _absent(seen: Seen) -> Iterator[Finding]:
     if not seen.hooks and not seen.installations:
         cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
         remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
-        labelled = seen.unconfirmed_installations
+        labelled = seen.unlinked
         evidence = (f"Deployments that have its label, and that nothing calls: {listed(labelled)}",) if labelled else ()
         yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
 
 
 def _configurations(seen: Seen) -> Iterator[Finding]:
-    if not seen.hooks and not any(one.wanted is not None for one in seen.installations):
-        return
     there = {one.kind for one in seen.hooks}
-    name = str(seen.installations[0]) if seen.installations else seen.hooks[0].name
-    for kind, lost in ((MUTATING, "pods get no edits"), (VALIDATING, "nothing is checked")):
-        if kind not in there:
-            evidence = (f"found: {listed([f'{one.kind} {one.name}' for one in seen.hooks]) or 'no configuration'}",)
-            remedy = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
+    names = [*map(str, seen.installations), *(one.name for one in seen.hooks)]
+    for kind, lost in zip(HOOKS, ("pods get no edits", "nothing is checked"), strict=True):
+        if kind not in there and (there or any(one.deployment for one in seen.installations)):
+            evidence = (f"found: {listed(list(map(str, seen.hooks))) or 'no configuration'}",)
             cause = f"its {kind} does not exist: {lost}"
-            yield Finding("configuration-missing", "error", name, cause, evidence, remedy)
+            yield Finding("configuration-missing", "error", names[0], cause, evidence, _UPGRADE)
 
 
 def _bundles(seen: Seen) -> Iterator[Finding]:
     for hook in seen.hooks:
-        bare = [one.name for one in hook.entries if one.service and not one.has_bundle]
+        without = (one for one in hook.entries if not part(one, "clientConfig").get("caBundle"))
+        bare = [word(one, "name") for one in without if service_of(one)]
         if bare:
             cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
             evidence = (f"entries: {listed(bare)}",)
-            one = seen.installations[0] if seen.installations else None
             remedy = Remedy(
-                of_deployment(one, "rollout", "restart") if one else "restart the webhook",
+                next((of_deployment(one, "rollout", "restart") for one in seen.installations), "restart the webhook"),
                 ", which writes it, and during which calls fail while no replica is ready; with cert-manager, look at "
                 "the annotation cert-manager.io/inject-ca-from",
             )
-            yield Finding("ca-bundle-empty", "error", f"{hook.kind} {hook.name}", cause, evidence, remedy)
+            yield Finding("ca-bundle-empty", "error", str(hook), cause, evidence, remedy)
 
 
 def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
@@ -79,8 +79,7 @@ def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
         is_over = left <= timedelta(0)
         cause = f"it ended on {one.ends:%Y-%m-%d}" if is_over else f"it ends on {one.ends:%Y-%m-%d %H:%M} UTC"
         cause += ", and the API server rejects the webhook" if is_over else ", and was not renewed"
-        where = seen.installations[0] if seen.installations else None
-        logs = of_deployment(where, "logs") if where else "look at the webhook's log"
+        logs: Advice = next((of_deployment(each, "logs") for each in seen.installations), "look at the webhook's log")
         remedy = Remedy(logs, "; with cert-manager: ", Command("kubectl", "describe", "certificate", "-A"))
         evidence = (f"its end: {one.ends:%Y-%m-%dT%H:%M:%SZ}",)
         yield Finding("certificate", "error" if is_over else "warning", one.where, cause, evidence, remedy)
@@ -89,23 +88,19 @@ def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
 def _endpoints(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         if one.endpoints == 0:
-            called = [f"{hook.kind} {hook.name}" for hook in seen.hooks if _calls(hook.entries, one)]
+            called = [str(hook) for hook in seen.hooks if hook.calls(one)]
             cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
-            state = "no Deployment" if one.wanted is None else f"{one.ready} of {one.wanted} replicas are ready"
+            state = "no Deployment" if one.deployment is None else f"{one.ready} of {one.wanted} replicas are ready"
             evidence = (state, f"called by: {listed(called) or 'no configuration'}", *_details(one))
             remedy: Advice = of_deployment(one, "describe")
-            if one.wanted == 0:
-                remedy = of_deployment(one, "scale", "--replicas=2")
-            elif one.wanted is None:
+            if one.deployment is None:
                 remedy = "install the release again, or delete the configurations that call it"
+            elif one.wanted == 0:
+                remedy = in_namespace(one.namespace, "scale", reference("Deployment", one.name), "--replicas=2")
             elif one.ready:
                 describe = in_namespace(one.namespace, "describe", reference("Service", one.name))
                 remedy = Remedy("compare the selector with the labels: ", describe)
             yield Finding("no-endpoints", "error", str(one), cause, evidence, remedy)
-
-
-def _calls(entries: tuple[Entry, ...], one: Installation) -> bool:
-    return any(entry.service == str(one) for entry in entries)
 
 
 def _details(one: Installation) -> tuple[str, ...]:
@@ -114,7 +109,7 @@ def _details(one: Installation) -> tuple[str, ...]:
 
 def _replicas(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        if one.wanted is not None and one.ready < one.wanted and one.endpoints != 0:
+        if one.deployment and one.ready < one.wanted and one.endpoints != 0:
             cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
             evidence = _details(one) or ("no pod says why: look at the events of its ReplicaSets",)
             remedy = Remedy(of_deployment(one, "logs"), ", and describe its pods")
@@ -137,9 +132,10 @@ def _skew(seen: Seen) -> Iterator[Finding]:
 
 def _mode(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        if account := [part for part in one.absent if part.startswith("ServiceAccount")]:
+        account = f"ServiceAccount {one.name}{SUFFIX}"
+        if one.exists.get(account) is False:
             cause = "the object with the cap on its mode does not exist: nothing caps the mode, and its guard is off"
-            yield _upgraded("mode-account-missing", one, cause, account)
+            yield Finding("mode-account-missing", "warning", str(one), cause, (f"not found: {account}",), _UPGRADE)
         if one.mode is None or one.mode == MODES[-1]:
             continue
         name = named("serviceaccount", f"{one.name}{SUFFIX}")
@@ -154,15 +150,31 @@ def _mode(seen: Seen) -> Iterator[Finding]:
 
 def _guard(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        if parts := [part for part in one.absent if not part.startswith("ServiceAccount")]:
+        if parts := [each for each, exists in one.exists.items() if not exists and each.startswith(POLICY_KIND)]:
             cause = "its guard does not exist: while no replica answers, pods over the limits may be admitted"
-            yield _upgraded("guard-missing", one, cause, parts)
+            evidence = tuple(f"not found: {each}" for each in parts)
+            yield Finding("guard-missing", "warning", str(one), cause, evidence, _UPGRADE)
 
 
-def _upgraded(finding: str, one: Installation, cause: str, absent: Iterable[str]) -> Finding:
-    """A finding about objects that an upgrade creates."""
-    remedy = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
-    return Finding(finding, "warning", str(one), cause, tuple(f"not found: {part}" for part in absent), remedy)
+def _former_guard(seen: Seen) -> Iterator[Finding]:
+    """Guards that settings no longer have: `kubectl apply` of rendered manifests deletes nothing."""
+    for one in seen.installations:
+        parts = [each for each, exists in one.exists.items() if exists and each.startswith(POLICY_KIND)]
+        if parts and one.settings is not None and not one.settings.guard.enabled:
+            cause = "its settings have no guard, and that of former ones is still there: it denies what it denied then"
+            names = [reference(*each.split(" ", 1)) for each in reversed(parts)]  # the binding first
+            remedy = Command("kubectl", "delete", *names)
+            yield Finding(
+                "guard-left-over", "warning", str(one), cause, tuple(f"found: {each}" for each in parts), remedy
+            )
+
+
+def _invalid(seen: Seen) -> Iterator[Finding]:
+    for one in seen.installations:
+        if one.problem:
+            cause = "its settings are refused: replicas keep the last valid ones, and one that starts now fails"
+            remedy = Remedy("correct them in the values of the chart, or: ", edit_map(one.namespace, one.name))
+            yield Finding("settings-invalid", "error", f"settings of {one}", cause, (one.problem,), remedy)
 
 
 def _selectors(seen: Seen) -> Iterator[Finding]:
@@ -171,16 +183,20 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
     exempt = {*ALWAYS_EXCLUDED, *(one.namespace for one in seen.installations)}
     exempt |= {one.namespace for one in seen.programs} | set(seen.settings.exempt.namespaces)
     skipped: dict[str, list[str]] = {}
-    for name in sorted(seen.pods.asking.keys() & labels.keys() - exempt):
-        for kind in (MUTATING, VALIDATING):
-            entries = [each for hook in seen.hooks if hook.kind == kind for each in hook.entries if each.concerns_pods]
-            if entries and not any(_selects(each.selector, labels[name]) for each in entries):
+    found = asking(seen)
+    for kind in HOOKS:
+        hooks = (one for hook in seen.hooks if hook.kind == kind for one in hook.entries)
+        kinds = (
+            (one, {name for rule in entries(one, "rules") for name in rule.get("resources") or ()}) for one in hooks
+        )
+        selectors = [part(one, "namespaceSelector") for one, those in kinds if those & {"pods", "*", "*/*"}]
+        for name in sorted(found.keys() & labels.keys() - exempt) if selectors else ():
+            if not any(_selects(one, labels[name]) for one in selectors):
                 skipped.setdefault(name, []).append(kind)
     if skipped:
         cause = "the namespaceSelector of the webhook skips namespaces whose pods ask for GPUs"
-        asking = seen.pods.asking
         evidence = tuple(
-            f"{' and '.join(those)}: {counted(asking[name].count, 'GPU pod')} such as {asking[name].detail}"
+            f"{' and '.join(those)}: {counted(len(found[name]), 'GPU pod')} such as {found[name][0].pod}"
             for name, those in list(skipped.items())[:5]
         )
         remedy = (
@@ -245,12 +261,10 @@ def _of_nodes(seen: Seen, settings: Settings) -> Iterator[str]:
     """What settings say about nodes and the device plugin."""
     source = settings.facts.device_plugin
     for where in () if source is None else source.config_maps:
-        if seen.objects_named.get(f"ConfigMap {where}") is False:
+        if f"ConfigMap {where}" in seen.absent:
             yield f"facts.devicePlugin.configMaps: there is no ConfigMap {where}"
-    names_program = (
-        source is not None and source.daemon_set and seen.of(Role.PLUGIN)
-    )  # or else `plugin-missing` says so
-    if source is not None and names_program and seen.objects_named.get(f"DaemonSet {source.daemon_set}") is False:
+    # Without any plugin, `plugin-missing` says so.
+    if source is not None and seen.of(Role.PLUGIN) and f"DaemonSet {source.daemon_set}" in seen.absent:
         yield f"facts.devicePlugin.daemonSet: there is no DaemonSet {source.daemon_set}"
     if "nodes" in seen.lacking or not seen.nodes:
         return
@@ -271,10 +285,8 @@ def _of_nodes(seen: Seen, settings: Settings) -> Iterator[str]:
 
 _NEEDED: Final[tuple[Part, ...]] = ("webhook configurations", "installation")
 
-CHECKS = (
-    Check("installation of the webhook", _NEEDED, _absent),
-    Check("webhook configurations", _NEEDED, _configurations),
-    Check("caBundle", ("webhook configurations",), _bundles),
+CALLS = (
+    Check("endpoints of the webhook", ("installation", "endpoints"), _endpoints),
     Check(
         "certificate authorities",
         ("webhook configurations", "certificates"),
@@ -283,11 +295,19 @@ CHECKS = (
     Check(
         "certificates", (*_NEEDED, "certificates", "served certificates"), lambda seen: _ending(seen, is_served=True)
     ),
-    Check("endpoints of the webhook", ("installation", "endpoints"), _endpoints),
+    Check("caBundle", ("webhook configurations",), _bundles),
+    Check("webhook configurations", _NEEDED, _configurations),
+    Check("validity of the settings", ("installation",), _invalid),
+)
+"""What the API server needs to call the webhook."""
+
+CHECKS = (
     Check("replicas of the webhook", ("installation",), _replicas),
-    Check("versions of the webhook", ("installation",), _skew),
-    Check("cap on the mode", ("installation", "settings"), _mode),
-    Check("guard in the API server", ("installation", "settings", "guard"), _guard),
     Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _selectors),
+    Check("cap on the mode", ("installation",), _mode),
+    Check("guard in the API server", ("installation", "settings", "guard"), _guard),
+    Check("guard of former settings", ("installation", "settings"), _former_guard),
+    Check("versions of the webhook", ("installation",), _skew),
     Check("settings of the webhook", ("installation", "settings"), _settings),
+    Check("installation of the webhook", _NEEDED, _absent),
 )

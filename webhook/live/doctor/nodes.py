@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from webhook.cluster.stack import Program, Role, SeenNode
-from webhook.live.doctor.finding import Check, Finding, in_namespace, listed, several
-from webhook.live.doctor.seen import Chosen, Seen, Template
+from webhook.cluster.trusted import Chosen, Stack
+from webhook.live.doctor.finding import Check, Finding, grouped, in_namespace, listed, of_nodes, several
+from webhook.live.doctor.seen import Seen, Template
 from webhook.live.remedy import Advice, Remedy
-from webhook.live.words import reference
+from webhook.live.sharing import CLOSED, cards_of, closed
+from webhook.live.words import named, reference
+from webhook.policy.commands import Command
 from webhook.policy.placement.cluster_objects import PluginConfig
-from webhook.policy.placement.node_classes import CARD_COUNT, CONFIG_LABEL, PRODUCT
+from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD, MIG
 
@@ -36,76 +38,99 @@ def expected(node: SeenNode, config: PluginConfig) -> dict[str, int] | None:
     return wanted or None
 
 
-def _differs(seen: Seen) -> Iterator[Finding]:
-    groups: dict[tuple[str, str, str], tuple[SeenNode, Chosen, Mapping[str, int], list[str]]] = {}
-    for node in seen.nodes:
-        chosen = seen.chosen(node)
-        if chosen is None or chosen.config is None:
-            continue
-        wanted = expected(node, chosen.config)
-        if wanted is None or all(node.offered.get(name, 0) == units for name, units in wanted.items()):
-            continue
-        if not any(node.offered.values()) and _is_explained(seen, node):
-            continue
-        key = chosen.key, str(sorted(wanted.items())), str(sorted(node.offered.items()))
-        groups.setdefault(key, (node, chosen, wanted, []))[3].append(node.name)
-    for first, its, units, names in groups.values():
-        yield _difference(seen, first, its, units, names)
-
-
-def _is_explained(seen: Seen, node: SeenNode) -> bool:
-    """Whether another finding says why the node offers nothing: its plugin or its daemon is not ready, or missing."""
-    plugin = seen.plugin_of(node)
-    if plugin is None or plugin.ready < plugin.desired or not plugin.covers(node):
-        return True
+def _differs(seen: Stack) -> Iterator[Finding]:
     daemons = seen.of(Role.DAEMON)
-    if not seen.is_mps(node):
-        return False
-    return (
-        not daemons or any(one.ready < one.desired for one in daemons) or not any(one.covers(node) for one in daemons)
-    )
+    is_unready = any(one.ready < one.desired for one in daemons)
+    found = []
+    for node, plugin, chosen in seen.chosen_by:
+        wanted = None if chosen is None or chosen.config is None else expected(node, chosen.config)
+        if chosen is None or plugin is None or wanted is None:
+            continue
+        differs = any(node.offered.get(name, 0) != units for name, units in wanted.items())
+        # Other findings say why the node offers nothing: its plugin or its daemon is not ready, or missing.
+        waits = (
+            plugin.ready < plugin.desired
+            or not plugin.covers(node)
+            or (seen.is_mps(node) and (is_unready or not any(one.covers(node) for one in daemons)))
+        )
+        if differs and (any(node.offered.values()) or not waits):
+            key = chosen.key, str(sorted(wanted.items())), str(sorted(node.offered.items()))
+            found.append((key, (node, plugin, chosen, wanted)))
+    for nodes in grouped(found).values():
+        yield _difference(seen, *nodes[0], [node.name for node, *_ in nodes])
 
 
-def _difference(seen: Seen, node: SeenNode, chosen: Chosen, wanted: Mapping[str, int], names: list[str]) -> Finding:
+def _difference(
+    seen: Stack, node: SeenNode, plugin: Program, chosen: Chosen, wanted: Mapping[str, int], names: list[str]
+) -> Finding:
     shared = ", ".join(f"{units} {name}" for name, units in wanted.items())
     offered = {name: units for name, units in node.offered.items() if units or name in wanted}
     amounts = ", ".join(f"{units} {name}" for name, units in offered.items()) or "no GPU"
     label = f"config {chosen.key}" if chosen.key else "no config"
     total = sum(node.offered.get(name, 0) for name in wanted) or sum(offered.values())
-    plugin = seen.plugin_of(node)
-    restart = "restart the device plugin" if plugin is None else _restart(seen, plugin)
-    remedy: Advice
     evidence = (
         f"ConfigMap {chosen.where}, key {chosen.key}: {shared}" if chosen.key else f"without sharing: {shared}",
         f"allocatable: {amounts}",
         *((f"nodes: {listed(names)}",) if len(names) > 1 else ()),
     )
+    # All programs that read the configuration.
+    same = [one for one in seen.programs if one.maps == plugin.maps or one is plugin]
+    programs = sorted(same, key=lambda one: one is not plugin)[:_MOST]
+    words = [reference("DaemonSet", one.name) for one in programs]
+    ends = any(one.role is Role.DAEMON for one in programs)
+    lost = ", which ends each program that uses MPS on its nodes" if ends else ""
+    remedy: Advice = Remedy(in_namespace(plugin.namespace, "rollout", "restart", *words), lost)
     if all(node.capacity.get(name, 0) == units for name, units in wanted.items()):
         cause = f"{label}, allocatable {total}: the device plugin reports GPUs as unhealthy"
-        remedy = Remedy("look for Xid errors in the kernel log of the node; then ", restart)
+        remedy = Remedy("look for Xid errors in the kernel log of the node; then ", remedy)
     elif not any(node.offered.values()):
         cause = f"{label}, allocatable 0: the plugin and the daemon run, and the plugin registered nothing"
-        logs = None if plugin is None else in_namespace(plugin.namespace, "logs", reference("DaemonSet", plugin.name))
-        remedy = logs or "start the plugin"
+        remedy = in_namespace(plugin.namespace, "logs", reference("DaemonSet", plugin.name))
     else:
         cause = f"{label}, allocatable {total}: the plugin was not restarted since the edit"
-        remedy = restart
-    namespaces = () if plugin is None else (plugin.namespace,)
-    return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy, namespaces)
-
-
-def _restart(seen: Seen, plugin: Program) -> Remedy:
-    """The command that restarts all programs which read the configuration."""
-    same = [one for one in seen.programs if one.maps == plugin.maps or one is plugin]
-    ordered = sorted(same, key=lambda one: one is not plugin)[:_MOST]
-    names = [reference("DaemonSet", one.name) for one in ordered]
-    ends = any(one.role is Role.DAEMON for one in ordered)
-    lost = ", which ends each program that uses MPS on its nodes" if ends else ""
-    return Remedy(in_namespace(plugin.namespace, "rollout", "restart", *names), lost)
+    return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy, (plugin.namespace,))
 
 
 _MOST = 8
 """Programs that a command restarts: a release of the chart has three."""
+
+
+def _labels(seen: Stack) -> Iterator[Finding]:
+    """Nodes that offer what their configuration says, and whose label of the strategy says something else."""
+    found = grouped(
+        ((plugin, node.labels[STRATEGY], chosen.config.strategy), node)
+        for node, plugin, chosen in seen.chosen_by
+        if plugin is not None and chosen is not None and chosen.config is not None
+        if node.labels.get(STRATEGY, chosen.config.strategy) != chosen.config.strategy
+        if all(node.offered.get(name) == units for name, units in (expected(node, chosen.config) or {}).items())
+    )
+    for (plugin, said, strategy), nodes in found.items():
+        names = [node.name for node in nodes]
+        cause = f"the label {STRATEGY}={said} is wrong: by its configuration the strategy is {strategy}"
+        evidence = (f"nodes: {listed(names)}", "pods and the webhook tell shares by this label")
+        discoveries = [one for one in seen.of(Role.DISCOVERY) if one.covers(nodes[0])]
+        words = (f"{STRATEGY}-", f"{CAPABLE}-", f"{REPLICAS}-")
+        remedy: Advice = Command("kubectl", "label", "node", named("node", names[0]), *words)
+        if discoveries:
+            first = discoveries[0]
+            remedy = in_namespace(first.namespace, "rollout", "restart", reference("DaemonSet", first.name))
+        remedy = of_nodes(seen.trust, plugin, remedy)
+        yield Finding("labels-differ", "warning", several(names), cause, evidence, remedy, (plugin.namespace,))
+
+
+def _closed(seen: Stack) -> Iterator[Finding]:
+    """Nodes that take no new pods: their other findings may follow from it."""
+    for key, names in grouped((key, node.name) for node in seen.nodes if (key := closed(node.taints))).items():
+        one, evidence = named("node", names[0]), (f"nodes: {listed(names)}",)
+        cause, subject = f"{CLOSED[key]}, and takes no new pods", several(names)
+        if key == "node.kubernetes.io/unschedulable":
+            uncordon = Command("kubectl", "uncordon", one)
+            yield Finding(
+                "node-cordoned", "warning", subject, cause, evidence, Remedy("after its maintenance: ", uncordon)
+            )
+        else:
+            remedy = Remedy(Command("kubectl", "describe", "node", one), ", and look at the machine and its kubelet")
+            yield Finding("node-not-ready", "error", subject, cause, evidence, remedy)
 
 
 # Autoscaler templates.
@@ -113,7 +138,13 @@ _MOST = 8
 
 def _templates(seen: Seen) -> Iterator[Finding]:
     found: dict[str, tuple[Template, str, int, SeenNode]] = {}
-    for template in (*seen.templates, *_of_settings(seen)):
+    templates = list(seen.templates)
+    for one in seen.installations:
+        for group in () if one.settings is None else one.settings.placement.node_groups:
+            where = f"node group {group.name} in the settings of {one}"
+            edit = f"placement.nodeGroups, {group.name}, resources"
+            templates.append(Template(one.namespace, where, group.resources, group.labels, edit))
+    for template in templates:
         for resource, units in template.resources.items():
             node = _example(seen, template, resource, units)
             if node is not None:
@@ -126,43 +157,32 @@ def _templates(seen: Seen) -> Iterator[Finding]:
         yield Finding("template-counts-cards", "warning", template.where, cause, evidence, remedy, namespaces)
 
 
-def _of_settings(seen: Seen) -> Iterator[Template]:
-    for one in seen.installations:
-        for group in () if one.settings is None else one.settings.placement.node_groups:
-            where = f"node group {group.name} in the settings of {one}"
-            edit = f"placement.nodeGroups, {group.name}, resources"
-            yield Template(one.namespace, where, group.resources, group.labels, edit)
-
-
 def _example(seen: Seen, template: Template, resource: str, units: int) -> SeenNode | None:
     """A node that offers more of the resource than it has cards, of which the template gives the cards.
 
     None if some node of its kind offers what the template says.
     """
-    by_config: dict[bool, list[SeenNode]] = defaultdict(list)
-    for node in seen.nodes:
-        if CONFIG_LABEL not in template.labels or node.labels.get(CONFIG_LABEL) == template.labels[CONFIG_LABEL]:
-            by_config[node.offered.get(resource, 0) == units].append(node)
-    if by_config[True] or not units:
+    config = template.labels.get(CONFIG_LABEL)
+    alike = [one for one in seen.chosen_by if config is None or one[0].labels.get(CONFIG_LABEL) == config]
+    if not units or any(node.offered.get(resource, 0) == units for node, *_ in alike):
         return None
-    return next((node for node in by_config[False] if _cards(seen, node) == units and any(node.offered.values())), None)
+    sharing = (node for node, _, chosen in alike if _cards(node, chosen) == units)
+    return next((node for node in sharing if any(node.offered.values())), None)
 
 
-def _cards(seen: Seen, node: SeenNode) -> int | None:
-    """The cards of a node that shares them, by its label, or by its configuration; None for another node."""
-    chosen = seen.chosen(node)
-    shares = chosen is not None and chosen.config is not None and chosen.config.strategy != "none"
-    if not (shares or node.is_labelled_mps or (integer(node.labels.get("nvidia.com/gpu.replicas", "")) or 0) > 1):
+def _cards(node: SeenNode, chosen: Chosen | None) -> int | None:
+    """The cards of a node that shares them; None for another node."""
+    config = None if chosen is None else chosen.config
+    shares = config is not None and config.strategy != "none"
+    if not (shares or node.is_labelled_mps or (integer(node.labels.get(REPLICAS, "")) or 0) > 1):
         return None
-    counted = integer(node.labels.get(CARD_COUNT, ""))
-    if counted is not None or chosen is None or chosen.config is None:
-        return counted
-    shared = next((one for one in chosen.config.resources if node.offered.get(one.name)), None)
-    return None if shared is None else node.offered[shared.name] // shared.replicas
+    return cards_of(node.labels, node.offered, CARD, config)
 
 
+STATES = (Check("states of nodes", ("nodes",), _closed),)
 AMOUNTS = (Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),)
 CHECKS = (
     *AMOUNTS,
+    Check("labels against configurations", ("nodes", "daemonsets", "configurations"), _labels),
     Check("templates of an autoscaler", ("nodes", "templates"), _templates),
 )

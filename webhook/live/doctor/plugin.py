@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
+from webhook.cluster.reading import word
 from webhook.cluster.stack import Configurations, Program, Role, SeenNode, Text
+from webhook.cluster.trusted import Stack
 from webhook.diagnostics import dotted
-from webhook.live.doctor.finding import Check, Finding, Severity, edit_map, in_namespace, listed, several
-from webhook.live.doctor.seen import Seen, naming
+from webhook.live.doctor.finding import (
+    Check,
+    Finding,
+    Severity,
+    edit_map,
+    grouped,
+    in_namespace,
+    listed,
+    naming,
+    of_nodes,
+    several,
+)
+from webhook.live.doctor.seen import Seen
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.words import label, named, namespace, reference
 from webhook.policy.checks import gps030_refused, gps031_without_effect, gps033_config_names
@@ -20,7 +32,7 @@ from webhook.policy.sharing.objects import VALUES, ConfigNames, SharingConfig
 from webhook.report.lines import counted
 
 
-def _missing(seen: Seen) -> Iterator[Finding]:
+def _missing(seen: Stack) -> Iterator[Finding]:
     """Nodes that say that they have GPUs, and on which no plugin runs.
 
     A plugin may be a program of the host, which offers GPUs. The MPS control daemon comes with a DaemonSet of a plugin.
@@ -36,14 +48,14 @@ def _missing(seen: Seen) -> Iterator[Finding]:
         remedy = Remedy(mark, ", or change nodeSelector and affinity of the DaemonSet")
     elif presumed := seen.of(Role.PLUGIN):
         cause = "the labels show GPUs, the node offers none, and nothing shows that administrators run a device plugin"
-        remedy = seen.of_nodes(presumed[0], "")
+        remedy = of_nodes(seen.trust, presumed[0], "")
     else:
         cause = "the labels show GPUs, and the cluster has no device plugin"
     evidence = (f"nodes without a pod of the device plugin: {listed(names)}",)
     yield Finding("plugin-missing", "error", several(names), cause, evidence, remedy)
 
 
-def _is_bare(seen: Seen, node: SeenNode) -> bool:
+def _is_bare(seen: Stack, node: SeenNode) -> bool:
     """Whether a node lacks a plugin. One that tenants may have written counts where GPUs show that it works."""
     offers = any(node.offered.values())
     namespaces = {namespace for namespace, _ in seen.plugins.get(node.name, ())}
@@ -55,14 +67,14 @@ def _is_bare(seen: Seen, node: SeenNode) -> bool:
     return not offers or bool(seen.administered(Role.DAEMON))
 
 
-def not_ready(seen: Seen, role: Role, finding: str) -> Iterator[Finding]:
+def not_ready(seen: Stack, role: Role, finding: str) -> Iterator[Finding]:
     """A finding for each DaemonSet with pods that are not ready, with the words of the kubelet about the first ones."""
     for one in seen.of(role):
         if one.ready >= one.desired:
             continue
         unready = [
             pod
-            for pod in seen.pods.programs
+            for pod in seen.program_pods
             if (pod.namespace, pod.owner, pod.role) == (one.namespace, one.name, role) and not pod.is_ready
         ]
         evidence = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in unready[:3]]
@@ -75,15 +87,11 @@ def not_ready(seen: Seen, role: Role, finding: str) -> Iterator[Finding]:
 
 def _two(seen: Seen) -> Iterator[Finding]:
     """Nodes on which two plugins run, each of which registers the resource (NVIDIA/k8s-device-plugin#647)."""
-    found: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
-    beside: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for one in seen.unconfirmed:
-        for name in one.nodes if one.registers else ():
-            beside[name].add((one.namespace, one.where.partition("/")[2]))
-    for name, running in sorted(seen.plugins.items()):
-        if len(both := running | beside[name]) > 1:
-            found[tuple(sorted(both))].append(name)
-    for owners, nodes in found.items():
+    names = {node.name for node in seen.nodes}
+    registering = (one for one in seen.other_pods if one.role is Role.PLUGIN and one.mounts_kubelet)
+    beside = grouped((one.node, (one.namespace, one.owner or one.name)) for one in registering if one.node in names)
+    running = ((name, {*owners, *beside.get(name, ())}) for name, owners in sorted(seen.plugins.items()))
+    for owners, nodes in grouped((tuple(sorted(owners)), name) for name, owners in running if len(owners) > 1).items():
         cause = f"{len(owners)} device plugins run there, and each registers the same resource with the kubelet"
         evidence = (f"plugins: {listed(list(map('/'.join, owners)))}", f"nodes: {listed(nodes)}")
         # Which of them is the right one is not known here: any pod may name its container as the plugin's is named.
@@ -97,16 +105,17 @@ def _two(seen: Seen) -> Iterator[Finding]:
 
 def _unconfirmed(seen: Seen) -> Iterator[Finding]:
     """Programs that look like the GPU stack, in namespaces of which nothing shows that tenants cannot use them."""
-    for one in seen.unconfirmed:
-        cause = f"it looks like the {one.role.value}, and does not count: tenants may use its namespace"
-        evidence = (f"GPU nodes on which it runs: {listed(one.nodes)}",) if one.nodes else ()
-        exempt = (
-            "if you installed it, add ",
-            namespace(one.namespace),
-            " to exempt.namespaces of the settings",
-        )
-        remedy = Remedy(*exempt, *((", or name it: ", naming(one.where)) if one.is_daemon_set else ()))
-        yield Finding("stack-unconfirmed", "warning", one.where, cause, evidence, remedy, (one.namespace,))
+    names, daemon_sets = {node.name for node in seen.nodes}, {str(one) for one in seen.others}
+    nodes: dict[tuple[str, str, Role], set[str]] = {(one.namespace, str(one), one.role): set() for one in seen.others}
+    for pod in seen.other_pods:
+        key = pod.namespace, f"{pod.namespace}/{pod.owner or pod.name}", pod.role
+        nodes.setdefault(key, set()).update({pod.node} & names)
+    for (space, where, role), on in sorted(nodes.items(), key=lambda one: one[0][:2]):
+        cause = f"it looks like the {role.value}, and does not count: tenants may use its namespace"
+        evidence = (f"GPU nodes on which it runs: {listed(sorted(on))}",) if on else ()
+        exempt = ("if you installed it, add ", namespace(space), " to exempt.namespaces of the settings")
+        remedy = Remedy(*exempt, *((", or name it: ", naming(where)) if where in daemon_sets else ()))
+        yield Finding("stack-unconfirmed", "warning", where, cause, evidence, remedy, (space,))
 
 
 def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Iterator[Finding]:
@@ -115,17 +124,16 @@ def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Ite
     found: dict[tuple[str, str, str], tuple[Program, Taint, list[str]]] = {}
     for node in nodes:
         selecting = [one for one in programs if one.selects(node)]
-        if not selecting or any(one.repelled(node) is None for one in selecting):
-            continue
-        first, taint = selecting[0], selecting[0].repelled(node)
-        if taint is not None:
-            found.setdefault((str(first), taint.key, taint.effect), (first, taint, []))[2].append(node.name)
+        taints = [one.repelled(node) for one in selecting]
+        if taints and (taint := taints[0]) is not None and None not in taints:
+            key = str(selecting[0]), taint.key, taint.effect
+            found.setdefault(key, (selecting[0], taint, []))[2].append(node.name)
     for one, taint, names in found.values():
         written = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
         cause = f"DaemonSet {one} does not tolerate the taint {written}, so that no {one.role.value} starts there"
         evidence = (f"nodes with the taint: {listed(names)}",)
-        key, effect = named("taint", taint.key, LABEL_KEY), named("taint effect", taint.effect, KIND)
-        toleration = ("add {key: ", key, ", operator: Exists, effect: ", effect, "} to tolerations")
+        words = named("taint", taint.key, LABEL_KEY), named("taint effect", taint.effect, KIND)
+        toleration = ("add {key: ", words[0], ", operator: Exists, effect: ", words[1], "} to tolerations")
         edit = in_namespace(one.namespace, "edit", reference("DaemonSet", one.name))
         remedy = Remedy(*toleration, " in the values of its chart, or: ", edit)
         yield Finding("taint-not-tolerated", "error", several(names), cause, evidence, remedy, (one.namespace,))
@@ -134,9 +142,8 @@ def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Ite
 # Configurations.
 
 
-def _refused(seen: Seen) -> Iterator[Finding]:
-    chosen = (seen.chosen(node) for node in seen.nodes)
-    used = {(one.where, one.key) for one in chosen if one is not None}
+def _refused(seen: Stack) -> Iterator[Finding]:
+    used = {(chosen.where, chosen.key) for _, _, chosen in seen.chosen_by if chosen is not None}
     for found, key, text, program in _texts(seen):
         where, edit = f"ConfigMap {found.where}, key {key}", _edit(found.where)
         severity: Severity = "warning"
@@ -170,7 +177,7 @@ def _without_effect(seen: Seen) -> Iterator[Finding]:
 _MOST = 5
 
 
-def _texts(seen: Seen) -> Iterator[tuple[Configurations, str, Text, Program]]:
+def _texts(seen: Stack) -> Iterator[tuple[Configurations, str, Text, Program]]:
     """The configurations, each with the DaemonSet that reads it."""
     programs = {one.maps: one for one in reversed(seen.of(Role.PLUGIN)) if one.config_map}
     for where, program in programs.items():
@@ -184,7 +191,7 @@ def _edit(where: str) -> Command:
     return edit_map(namespace, name)
 
 
-def _names(seen: Seen) -> Iterator[Finding]:
+def _names(seen: Stack) -> Iterator[Finding]:
     """Defaults that name no configuration, and ConfigMaps that do not exist."""
     for one in seen.of(Role.PLUGIN):
         found = seen.configurations.get(one.maps) if one.config_map else None
@@ -207,17 +214,17 @@ def _names(seen: Seen) -> Iterator[Finding]:
             Remedy("set config.default in the values of its chart, or: ", _edit(found.where)),
             (one.namespace,),
         )
-    for policy in seen.policies:
-        yield from _of_policy(seen, policy)
 
 
-def _of_policy(seen: Seen, policy: Mapping[str, object]) -> Iterator[Finding]:
+def _policies(seen: Seen) -> Iterator[Finding]:
+    """Policies of the GPU operator that name no configuration."""
     maps = [seen.configurations[one.maps] for one in seen.of(Role.PLUGIN) if one.maps in seen.configurations]
     known = next((one.texts.keys() for one in maps if one.texts is not None), None)
-    name = (policy.get("metadata") or {}).get("name", "")  # type: ignore[attr-defined]
-    names = ConfigNames(policy, "nvidia.com", "ClusterPolicy", known)
-    edit = Command("kubectl", "edit", "clusterpolicy", named("clusterpolicy", name))
-    yield from _violations(f"ClusterPolicy {name}", names, edit)
+    for policy in seen.policies:
+        name = word(policy, "metadata", "name")
+        names = ConfigNames(policy, "nvidia.com", "ClusterPolicy", known)
+        edit = Command("kubectl", "edit", "clusterpolicy", named("clusterpolicy", name))
+        yield from _violations(f"ClusterPolicy {name}", names, edit)
 
 
 def _violations(
@@ -230,24 +237,24 @@ def _violations(
         yield Finding("GPS033", "error", subject, cause, evidence, advice, namespaces)
 
 
-def _labels(seen: Seen) -> Iterator[Finding]:
+def _labels(seen: Stack) -> Iterator[Finding]:
     """Labels of nodes that name no configuration: the plugin keeps the old one, and does not start again with it."""
-    wrong: dict[tuple[str, str], tuple[Program, list[str]]] = {}
-    for node in seen.nodes:
-        chosen, plugin = seen.chosen(node), seen.plugin_of(node)
-        if plugin is not None and chosen is not None and node.labels.get(CONFIG_LABEL) and not chosen.is_known:
-            wrong.setdefault((chosen.where, chosen.key), (plugin, []))[1].append(node.name)
-    for (where, key), (plugin, names) in sorted(wrong.items(), key=lambda one: one[0]):
+    wrong = grouped(
+        ((chosen.where, chosen.key, plugin), node.name)
+        for node, plugin, chosen in seen.chosen_by
+        if plugin is not None and chosen is not None and node.labels.get(CONFIG_LABEL) and not chosen.is_known
+    )
+    for (where, key, plugin), names in sorted(wrong.items(), key=lambda one: one[0][:2]):
         texts = seen.configurations[where].texts or {}
         cause = f"the label {CONFIG_LABEL}={key} names no configuration, and the plugin does not start with it"
         evidence = (f"nodes: {listed(names)}", f"ConfigMap {where} has: {listed(sorted(texts)) or 'no configuration'}")
         right = label(CONFIG_LABEL, next(iter(sorted(texts)), "NAME"))
         choose = Command("kubectl", "label", "node", named("node", names[0]), right, "--overwrite")
-        remedy = seen.of_nodes(plugin, Remedy(choose, ", or add the key to the ConfigMap"))
+        remedy = of_nodes(seen.trust, plugin, Remedy(choose, ", or add the key to the ConfigMap"))
         yield Finding("config-label-unknown", "error", several(names), cause, evidence, remedy, (plugin.namespace,))
 
 
-def _unread(seen: Seen) -> Iterator[Finding]:
+def _unread(seen: Stack) -> Iterator[Finding]:
     """Configurations that a plugin gets and does not read: it reads a file alone (NVIDIA/k8s-device-plugin#615)."""
     for one in seen.of(Role.PLUGIN):
         for name in one.unread:
@@ -265,19 +272,19 @@ def _unread(seen: Seen) -> Iterator[Finding]:
             yield Finding("config-unread", "warning", f"DaemonSet {one}", cause, evidence, remedy, (one.namespace,))
 
 
-def _label_unread(seen: Seen) -> Iterator[Finding]:
+def _label_unread(seen: Stack) -> Iterator[Finding]:
     """Labels that choose a configuration where no config-manager reads them."""
-    names: dict[str, tuple[Program, list[str]]] = {}
-    for node in seen.nodes:
-        plugin = seen.plugin_of(node) if node.labels.get(CONFIG_LABEL) else None
-        if plugin is not None and (plugin.is_unconfigured or plugin.key is not None):
-            names.setdefault(str(plugin), (plugin, []))[1].append(node.name)
-    for plugin, labelled in names.values():
+    unread = grouped(
+        (plugin, node.name)
+        for node, plugin, _ in seen.chosen_by
+        if plugin is not None and node.labels.get(CONFIG_LABEL) and (plugin.is_unconfigured or plugin.key is not None)
+    )
+    for plugin, names in unread.items():
         cause = f"nothing reads the label {CONFIG_LABEL}: DaemonSet {plugin} has no config-manager"
-        clear = Command("kubectl", "label", "node", named("node", labelled[0]), f"{CONFIG_LABEL}-")
+        clear = Command("kubectl", "label", "node", named("node", names[0]), f"{CONFIG_LABEL}-")
         remedy = Remedy("set config.name in the values of the plugin's chart to the ConfigMap; or remove it: ", clear)
-        evidence = (f"nodes: {listed(labelled)}",)
-        yield Finding("label-unread", "warning", several(labelled), cause, evidence, remedy, (plugin.namespace,))
+        evidence = (f"nodes: {listed(names)}",)
+        yield Finding("label-unread", "warning", several(names), cause, evidence, remedy, (plugin.namespace,))
 
 
 PODS = (
@@ -303,10 +310,11 @@ CONFIGURATION = (
     Check("labels that nothing reads", ("nodes", "daemonsets"), _label_unread),
 )
 CHECKS = (
-    *PODS,
-    *WHERE,
-    Check("two device plugins", ("pods",), _two),
-    Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),
     *CONFIGURATION,
+    Check("names of configurations in policies", ("daemonsets", "configurations"), _policies),
+    Check("two device plugins", ("pods",), _two),
+    *WHERE,
+    *PODS,
     Check("parts of configurations without effect", ("daemonsets", "configurations"), _without_effect),
+    Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),
 )

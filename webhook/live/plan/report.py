@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
+from webhook.cluster.objects import POD, Objects, all_of
+from webhook.cluster.served import Served
+from webhook.diagnostics import Diagnostic
 from webhook.live.answer import code, lines_of_unread
+from webhook.live.audit.census import take
+from webhook.live.audit.outcome import Auditor
 from webhook.live.audit.report import outcome_data, row_data
-from webhook.live.plan.fit import Fit
-from webhook.live.plan.nodes import NodeChange
-from webhook.live.plan.pods import Capacity, Unfit
-from webhook.live.plan.verdicts import VerdictChange
-from webhook.live.pods import LivePod
-from webhook.live.sharing import Offer
+from webhook.live.plan.effects import (
+    Capacity,
+    GpuPods,
+    NodeChange,
+    Unfit,
+    VerdictChange,
+    capacities,
+    node_changes,
+    unfit,
+    verdict_changes,
+)
+from webhook.live.plan.fit import Fit, Fitter
+from webhook.live.plan.worlds import Worlds
+from webhook.live.pods import held_by_node
+from webhook.live.sharing import Offer, offers
 from webhook.live.top import MOST_HOLDERS
+from webhook.manifests import Manifest
 from webhook.patch import pointer
 from webhook.policy.messages import printable
+from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.verdict import Finding
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted, hanging, table
 
 _SHOWN = 10
 """Names in one line of text."""
+
+_AMOUNTS = {False: ("held", "total"), True: ("wantedMiB", "shareMiB")}
+"""The names of the amounts of pods that no longer fit, and of those that count on more memory."""
 
 
 class Restart(NamedTuple):
@@ -64,14 +83,45 @@ class Plan:
         return {
             "worse": self.is_worse,
             "nodes": [
-                {**one._asdict(), "before": _offer_data(one.before), "after": _offer_data(one.after)}
+                {
+                    **one._asdict(),
+                    "before": one.before and one.before.as_data(),
+                    "after": one.after and one.after.as_data(),
+                }
                 for one in self.nodes
             ],
             "capacity": [{**one._asdict(), "short": one.is_short} for one in self.capacity],
-            "verdicts": [_verdict_data(one) for one in self.verdicts],
-            "unfit": [_unfit_data(one) for one in self.unfit],
+            "verdicts": [
+                {
+                    "change": one.turn.name.lower(),
+                    **row_data(one.row, one.row.outcomes[1]),
+                    "before": outcome_data(one.row.outcomes[0]),
+                    "new": _finding_data(one.new),
+                    "gone": _finding_data(one.gone),
+                }
+                for one in self.verdicts
+            ],
+            "unfit": [
+                {
+                    "node": one.node,
+                    "resource": one.resource,
+                    **dict(zip(_AMOUNTS[one.is_memory], (one.wanted, one.left), strict=True)),
+                    "pods": [{"namespace": pod.namespace, "name": pod.name} for pod in one.pods[:MOST_HOLDERS]],
+                    "podCount": len(one.pods),
+                }
+                for one in self.unfit
+            ],
             "restarts": [one._asdict() for one in self.restarts],
-            "fits": [_fit_data(one) for one in self.fits],
+            "fits": [
+                {
+                    "object": one.subject.as_data(),
+                    "wanted": one.wanted,
+                    "fitting": one.fitting,
+                    "denied": one.is_denied,
+                    "nodes": [{"node": node, "count": count} for node, count in one.nodes],
+                }
+                for one in self.fits
+            ],
             "notes": list(self.notes),
         }
 
@@ -99,7 +149,12 @@ class Plan:
     def _of_nodes(self, width: int | None) -> Iterator[str]:
         if self.nodes:
             head = ("  NODE", "RESOURCE", "STRATEGY", "REPLICAS", "SHARE", "HELD")
-            yield from table(head, [_cells(one) for one in self.nodes], width)
+            rows = []
+            for node in self.nodes:
+                pairs = zip(_shown(node.before), _shown(node.after), strict=True)
+                changes = (was if was == becomes else f"{was} -> {becomes}" for was, becomes in pairs)
+                rows.append((f"  {node.node}", node.resource, *changes, node.held))
+            yield from table(head, rows, width)
         for one in self.capacity:
             short = "; they no longer fit" if one.is_short else ""
             said = f"{one.before} -> {one.after} in all; pods ask for {one.asked}{short}"
@@ -107,7 +162,9 @@ class Plan:
 
     def _of_pods(self, width: int | None) -> Iterator[str]:
         for one in self.unfit:
-            head, names = f"  {printable(one.node)}:", _names(one.pods)
+            shown = ", ".join(map(str, one.pods[:_SHOWN]))
+            more = f" and {len(one.pods) - _SHOWN} more" if len(one.pods) > _SHOWN else ""
+            head, names = f"  {printable(one.node)}:", printable(f"{shown}{more}", 4096)
             if one.is_memory:
                 said = f"count on {one.wanted} MiB of {printable(one.resource)}, and a replica has {one.left}: {names}"
             else:
@@ -125,7 +182,7 @@ class Plan:
 
     def _of_fits(self, width: int | None) -> Iterator[str]:
         for one in self.fits:
-            there = ", ".join(f"{printable(node)} ({count})" for node, count in islice(one.nodes, _SHOWN))
+            there = ", ".join(f"{printable(node)} ({count})" for node, count in one.nodes[:_SHOWN])
             more = f" and {len(one.nodes) - _SHOWN} more nodes" if len(one.nodes) > _SHOWN else ""
             said = "the webhook denies it" if one.is_denied else f"{one.fitting} of {one.wanted} fit"
             where = f": {there}{more}" if there else ""
@@ -137,70 +194,60 @@ class Plan:
             yield from hanging(f"  {number}. {printable(one.node)}:", held, width, "    ")
 
 
-def _cells(change: NodeChange) -> Sequence[str]:
-    before, after = change.before, change.after
-    return (
-        f"  {change.node}",
-        change.resource,
-        _arrow(_of(before, "strategy") or "?", _of(after, "strategy") or "?"),
-        _arrow(_of(before, "total") or "0", _of(after, "total") or "0"),
-        _arrow(_share(before), _share(after)),
-        str(change.held),
-    )
-
-
-def _of(offer: Offer | None, field: str) -> str:
-    return "" if offer is None else str(getattr(offer, field))
-
-
-def _share(offer: Offer | None) -> str:
-    return "-" if offer is None or offer.share is None or not offer.total else f"{offer.share} MiB"
-
-
-def _arrow(before: str, after: str) -> str:
-    return before if before == after else f"{before} -> {after}"
-
-
-def _names(pods: Sequence[LivePod]) -> str:
-    shown = ", ".join(f"{one.namespace}/{one.name}" for one in islice(pods, _SHOWN))
-    more = f" and {len(pods) - _SHOWN} more" if len(pods) > _SHOWN else ""
-    return printable(f"{shown}{more}", 4096)
-
-
-def _offer_data(offer: Offer | None) -> dict[str, Any] | None:
+def _shown(offer: Offer | None) -> Sequence[str]:
+    """The strategy, the replicas and the share of a resource in a table."""
     if offer is None:
-        return None
-    return {"strategy": offer.strategy or None, "total": offer.total, "shareMiB": offer.share}
+        return "?", "0", "-"
+    share = "-" if offer.share is None or not offer.total else f"{offer.share} MiB"
+    return offer.strategy or "?", str(offer.total), share
 
 
-def _verdict_data(change: VerdictChange) -> dict[str, Any]:
-    before, after = change.row.outcomes
-    return {
-        "change": change.turn.name.lower(),
-        **row_data(change.row, after),
-        "before": outcome_data(before),
-        "new": [_finding_data(one) for one in change.new],
-        "gone": [_finding_data(one) for one in change.gone],
-    }
+def _finding_data(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    return [{"code": one.code, "severity": one.severity.label, "path": pointer(one.path)} for one in findings]
 
 
-def _finding_data(finding: Finding) -> dict[str, str]:
-    return {"code": finding.code, "severity": finding.severity.label, "path": pointer(finding.path)}
+async def plan(
+    objects: Objects,
+    two: Worlds,
+    kinds: Sequence[Served],
+    namespace: str | None,
+    query: Mapping[str, str],
+    manifests: Sequence[Manifest | Diagnostic] = (),
+) -> Plan:
+    """Read what lives in a namespace, None for all, and say what the change does to it.
 
-
-def _unfit_data(one: Unfit) -> dict[str, Any]:
-    amounts = (
-        {"wantedMiB": one.wanted, "shareMiB": one.left} if one.is_memory else {"held": one.wanted, "total": one.left}
+    Raises InputError for the manifests, of which the plan says where they fit.
+    """
+    settings, facts = two.before.snapshot.settings, two.before.snapshot.facts
+    resources = {one.name: one for each in (settings, two.after.snapshot.settings) for one in each.resources}
+    found = GpuPods(GpuResources(tuple(resources.values())).find)
+    is_whole = namespace is None and not query
+    rows = []
+    if two.differ:
+        auditor = Auditor([two.before, two.after])
+        each_pod = found.add if is_whole else lambda _pod: None
+        rows = (await take(objects, auditor, kinds, namespace, query, each_pod)).rows()
+    if (two.restarts is not None or manifests) and not (two.differ and is_whole):
+        # Pods of all namespaces hold replicas; those of one are read where no more is allowed.
+        for place in dict.fromkeys((None, namespace)):
+            if place is None or objects.lacks(POD):
+                async for one in all_of(objects, POD, place):
+                    found.add(one)
+    holders = held_by_node(found.pods)
+    held = {key: sum(one.amount for one in each) for key, each in holders.items()}
+    changes: tuple[NodeChange, ...] = ()
+    if two.restarts is not None:
+        changes = tuple(node_changes(settings, facts, two.after.snapshot.facts, held))
+    on_node: Counter[str] = Counter()
+    for (node, _), amount in held.items():
+        on_node[node] += amount
+    restarts = (Restart(name, on_node[name]) for name in two.restarts or ())
+    return Plan(
+        changes,
+        tuple(capacities(changes, offers(settings, facts), found.pods)),
+        tuple(verdict_changes(rows)),
+        tuple(unfit(changes, holders, found.limits)),
+        tuple(sorted(restarts, key=lambda one: (one.held, one.node))),  # free ones first
+        tuple(Fitter(two.after, held, namespace or "").fits(manifests)),
+        two.notes,
     )
-    pods = [{"namespace": pod.namespace, "name": pod.name} for pod in one.pods[:MOST_HOLDERS]]
-    return {"node": one.node, "resource": one.resource, **amounts, "pods": pods, "podCount": len(one.pods)}
-
-
-def _fit_data(one: Fit) -> dict[str, Any]:
-    return {
-        "object": one.subject.as_data(),
-        "wanted": one.wanted,
-        "fitting": one.fitting,
-        "denied": one.is_denied,
-        "nodes": [{"node": node, "count": count} for node, count in one.nodes],
-    }

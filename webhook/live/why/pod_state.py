@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
-from webhook.live.pods import FINISHED
+from webhook.cluster.reading import FINISHED, Object, condition, entries, is_true, number, part, word
 
 
 class ContainerState(NamedTuple):

@@ -22,7 +22,7 @@ from tests.live.doctor.healthy import (
 )
 from tests.live.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
-from webhook.live.doctor.workloads import DEFAULT_PIPE
+from webhook.live.doctor.seen import DEFAULT_PIPE
 
 # Runtime classes.
 
@@ -181,6 +181,8 @@ def test_pod_security_against_the_mount(cluster: FakeCluster, level: str, expect
     put(cluster, kinds.NAMESPACE, {"metadata": {"name": "strict", "labels": labels}})
     assert found(cluster) == []
     put(cluster, kinds.POD, pod("train", "strict", containers=asking()))
-    assert found(cluster) == expected
+    findings = examined(cluster).findings
+    assert [one.finding for one in findings] == expected
+    assert all("become root on the nodes" in str(one.remedy) for one in findings)
     put_settings(cluster, "injections: {pipeMount: {enabled: false}}\n")
     assert found(cluster) == []
