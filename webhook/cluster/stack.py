@@ -20,7 +20,7 @@ from msgspec import Raw, Struct
 from webhook.cluster import plugin_config
 from webhook.cluster.api_server import Metadata
 from webhook.cluster.device_plugin import MOST_CONFIGS, PluginDaemonSet, parse_config_map, version_of
-from webhook.cluster.nodes import names_gpu, whole
+from webhook.cluster.nodes import NodeObject, whole
 from webhook.cluster.reading import Object, condition, controller, entries, number, part, word
 from webhook.diagnostics import dotted
 from webhook.policy.messages import cut
@@ -28,7 +28,7 @@ from webhook.policy.placement.cluster_objects import PluginConfig, Taint
 from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, STRATEGY, shows_gpus
 from webhook.policy.placement.selector import NAME_FIELD, Requirement, requirement
 from webhook.policy.placement.taints import Tolerations, is_lifecycle
-from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.sharing import config
@@ -177,23 +177,22 @@ cluster-autoscaler/cloudprovider/clusterapi/README.md)."""
 
 def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
     """Read a node; None for one without GPUs and without labels that say that it has some."""
-    labels = {key: value for key, value in part(found, "metadata", "labels").items() if isinstance(value, str)}
-    status = part(found, "status")
+    try:
+        one = msgspec.convert(found, NodeObject)
+    except msgspec.ValidationError:  # of a file
+        return None
+    labels, status = one.metadata.labels or {}, one.status
     offered, capacity = (
-        {name: whole(amount) for name, amount in part(status, key).items() if names_gpu(name, gpus)}
-        for key in ("allocatable", "capacity")
+        {name: whole(amount) for name, amount in (listed or {}).items() if names_gpu(name, gpus)}
+        for listed in (status.allocatable, status.capacity)
     )
-    image = word(status, "nodeInfo", "osImage")
+    image = word(found, "status", "nodeInfo", "osImage")
     is_variant = image.startswith("Bottlerocket") and "-nvidia" in image
     if not (offered or capacity or is_variant or shows_gpus(labels)):
         return None
-    taints = (
-        Taint(word(one, "key"), word(one, "effect"), word(one, "value"))  # type: ignore[arg-type]
-        for one in entries(found, "spec", "taints")
-    )
     annotations = part(found, "metadata", "annotations")
     kept = {key: text for key, text in annotations.items() if key.startswith(CAPACITY)}
-    return SeenNode(word(found, "metadata", "name"), labels, tuple(taints), offered, capacity, kept, image)
+    return SeenNode(one.metadata.name, labels, one.taints, offered, capacity, kept, image)
 
 
 def is_discovered(node: SeenNode) -> bool:

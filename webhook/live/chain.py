@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Final, NamedTuple
 
-from webhook.cluster.nodes import names_gpu
 from webhook.cluster.objects import DAEMON_SET, NAMESPACE, NODE, POD, Objects
 from webhook.cluster.reading import part, word
 from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
@@ -21,7 +20,7 @@ from webhook.live.pods import FINISHED, UNFINISHED
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import shows_gpus
-from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.settings.settings import Settings
 
 _LINKS: Final[Sequence[tuple[str, tuple[Check, ...]]]] = (

@@ -36,11 +36,10 @@ from webhook.policy.placement.nearest import (
     Untolerated,
     WrongNodeName,
     described,
-    is_gpu,
     offered_instead,
 )
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.pods.gpu_resources import KnownNames
+from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.formats import LABEL_KEY
 
@@ -128,9 +127,10 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
 def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
     """The cause if no node offers a GPU resource of this name; None for another resource."""
     cluster, chains = placement.cluster, case.around.chains
-    if name in cluster.dynamic or cluster.index.offers(name) or not is_gpu(cluster, name):
+    if name in cluster.dynamic or cluster.index.offers(name) or not names_gpu(name, cluster.classes.gpus):
         return None
-    offered = sorted(one for one in cluster.index.offered if is_gpu(cluster, one) and cluster.index.offering(one, 1))
+    gpus = [one for one in cluster.index.offered if names_gpu(one, cluster.classes.gpus)]
+    offered = sorted(one for one in gpus if cluster.index.offering(one, 1))
     begins = f"no node offers {name}"
     evidence = [f"nodes offer {', '.join(offered[:_SHOWN])}" if offered else "no node offers a GPU"]
     meant = KnownNames({*(one.name for one in case.settings.resources), *offered}).meant_by(name)
@@ -210,7 +210,9 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
             uncordon = Command("kubectl", "uncordon", named("node", node.name))
             is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
             return Cause(cause, summary, (), uncordon if is_cordoned else describe_node(node.name))
-        case Bare(node) if any(units and is_gpu(placement.cluster, name) for name, units in node.resources.items()):
+        case Bare(node) if any(
+            units and names_gpu(name, placement.cluster.classes.gpus) for name, units in node.resources.items()
+        ):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
             chain = next((one for one in case.around.chains if one.node.name == node.name), None)
