@@ -44,6 +44,7 @@ class Role(Enum):
     PLUGIN = "device plugin"
     DAEMON = "MPS control daemon"
     DISCOVERY = "GPU feature discovery"
+    FEATURES = "node feature discovery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +260,8 @@ def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = N
     main = next((one for one in containers if role_of({"containers": [one]}) is role), containers[0])
     manager = next((one for one in (*entries(pod, "initContainers"), *containers) if _is_manager(one)), None)
     environment = _variables(main, variables or {})
-    try:
-        needs, tolerations = requirement(Pod.of_template({"spec": pod})), Tolerations(_AllKeys())
-        tolerations.add(entries(pod, "tolerations"), ())
-    except MalformedError:  # the API server checks both
+    placed = _placed(pod)
+    if placed is None:
         return None
     file = _option(main) or environment.get("CONFIG_FILE", "")
     deciding = () if manager or _option(main) or variables is not None else _maps_of_environment(main)
@@ -278,8 +277,7 @@ def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = N
         word(found, "metadata", "name"),
         number(found, "status", "desiredNumberScheduled"),
         number(found, "status", "numberReady"),
-        needs,
-        tolerations,
+        *placed,
         version_of(word(main, "image")),
         word(pod, "runtimeClassName"),
         config_map,
@@ -291,6 +289,40 @@ def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = N
         tuple(name for name in given if name != config_map) if role is Role.PLUGIN and manager is None else (),
         deciding,
     )
+
+
+def program_of_pod(found: Object) -> Program | None:
+    """Read the DaemonSet of a pod, as far as the pod shows it; None for a pod that none made."""
+    metadata, owner = part(found, "metadata"), controller(found.get("metadata"))
+    if owner is None or owner.kind != "DaemonSet":
+        return None
+    return program({"metadata": {**metadata, "name": owner.name}, "spec": {"template": {"spec": part(found, "spec")}}})
+
+
+def feature_worker(found: Object) -> Program | None:
+    """Read a DaemonSet of node feature discovery that labels nodes; None for another one.
+
+    kubernetes-sigs/node-feature-discovery deployment/helm/node-feature-discovery/templates/worker.yaml.
+    """
+    pod = part(found, "spec", "template", "spec")
+    if not any(
+        "nfd-worker" in (word(one, "name"), *_words(one, "command", "args")) for one in entries(pod, "containers")
+    ):
+        return None
+    place, status = part(found, "metadata"), part(found, "status")
+    counts = number(status, "desiredNumberScheduled"), number(status, "numberReady")
+    placed = _placed(pod)
+    return placed and Program(Role.FEATURES, word(place, "namespace"), word(place, "name"), *counts, *placed)
+
+
+def _placed(pod: Object) -> tuple[Requirement | None, Tolerations] | None:
+    """What a pod requires of its node, and what it tolerates; None if it is malformed, as in a file."""
+    try:
+        needs, tolerations = requirement(Pod.of_template({"spec": pod})), Tolerations(_AllKeys())
+        tolerations.add(entries(pod, "tolerations"), ())
+    except MalformedError:
+        return None
+    return needs, tolerations
 
 
 def parse_daemon_set(found: Raw) -> tuple[str, PluginDaemonSet]:

@@ -21,9 +21,9 @@ from webhook.cluster.objects import (
     ObjectsWithLogs,
 )
 from webhook.cluster.reading import Object, condition, controller, entries, part, word
-from webhook.live.chain import chains
+from webhook.live.chain import Held, chains
 from webhook.live.pods import UNFINISHED, held_by_node, reachable_pods
-from webhook.live.why.case import UNKNOWN_HOLDERS, Around, Case, Held, Log, Neighbour, amounts, contexts_of
+from webhook.live.why.case import UNKNOWN_HOLDERS, Around, Case, Log, Neighbour, amounts, contexts_of
 from webhook.live.why.cause import Reference
 from webhook.live.why.event import Event, events_of, newest
 from webhook.live.why.pod_state import (
@@ -74,6 +74,7 @@ class Question:
 
     async def case(self, kind: str, namespace: str, found: Object) -> Case:
         """Gather what an object's state makes necessary."""
+        is_saved = not self.objects.has_all(POD)  # before any list is cut short
         of = Reference(kind, word(found, "metadata", "namespace") or namespace, word(found, "metadata", "name"))
         if kind == "Pod":
             pod: Object | None = found
@@ -85,7 +86,7 @@ class Question:
         for name, maker in makers if kind != "Pod" else ():
             of_makers += await events_of(self.objects, maker, name)
         around = Around() if pod is None else await self._around(of.namespace, pod)
-        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around)
+        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around, is_saved)
 
     async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
         """The objects that control a pod, the topmost first, as far as their kinds are known."""
@@ -169,7 +170,7 @@ class Question:
 
     async def _facts(self) -> Facts:
         """The facts about nodes, from saved nodes where no other source has them."""
-        facts = await self.more(("nodes", "deviceClasses"))
+        facts = await self.more(("nodes", "deviceClasses", "runtimeClasses"))
         if facts.nodes is None and not self.objects.lacks(NODE):
             found = nodes.of_objects(await self.objects.listed(NODE) or (), Decisive.of(self.settings), others=True)
             facts = replace(facts, nodes=tuple(found))
