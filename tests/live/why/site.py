@@ -11,6 +11,7 @@ from msgspec import Raw, json
 
 from tests.live.cluster_objects import GPU, Object, pod
 from tests.live.why.recorded import NAMESPACE, Recorded
+from tests.live.why.remedies import helps
 from webhook.cluster.classes import runtime_class
 from webhook.cluster.nodes import parser
 from webhook.cluster.objects import NODE, RUNTIME_CLASS
@@ -157,6 +158,7 @@ def _causes(objects: SavedObjects, kind: str, *, wants_log: bool = False) -> lis
         found = await objects.one(KINDS[kind], NAMESPACE, "main")
         assert found is not None
         question = Question(objects, Settings(), more, wants_log=wants_log)
-        return list(why(await question.case(kind, NAMESPACE, found)).causes)
+        case = await question.case(kind, NAMESPACE, found)
+        return list(helps(case, why(case)).causes)
 
     return asyncio.run(answered())

@@ -127,6 +127,17 @@ class Case:
         return Command("kubectl", *verb, "pod", *self.pod_words)
 
     @property
+    def of_daemon(self) -> Advice:
+        """What helps where the MPS control daemon may be down: what is broken on its node, or how to look at it."""
+        broken = next((one.broken for one in self.around.chains if one.broken is not None), None)
+        if broken is not None:
+            return broken.remedy
+        node = named("node", self.node_name)
+        selector = node._replace(text=f"spec.nodeName={node.text}")
+        listed = Command("kubectl", "get", "pods", "-A", "--field-selector", selector)
+        return Remedy(listed, " shows whether the MPS control daemon of the node runs")
+
+    @property
     def node_name(self) -> str:
         """The node that the pod is bound to; empty for none."""
         return word(self.pod, "spec", "nodeName")

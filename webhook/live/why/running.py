@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from webhook.cluster.reading import Object, controller, entries, is_true, part, word
 from webhook.live.remedy import Remedy
 from webhook.live.sharing import strategy_of
-from webhook.live.why.case import DOCTOR, Case
+from webhook.live.why.case import Case
 from webhook.live.why.cause import Cause
 from webhook.live.why.pod_state import has_started, is_finished
 from webhook.policy.checks import (
@@ -93,8 +93,7 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
         evidence = [f"{_name(one)} is not ready" for one in beside if _is_daemon(one)][:_SHOWN]
         evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
         summary = f"no ready MPS control daemon runs on node {node}"
-        broken = next((one.broken for one in case.around.chains), None)
-        yield Cause("no-daemon", summary, evidence, DOCTOR if broken is None else broken.remedy)
+        yield Cause("no-daemon", summary, evidence, case.of_daemon)
 
 
 def _wants_mps(context: PodContext) -> bool:

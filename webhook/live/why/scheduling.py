@@ -310,7 +310,8 @@ def _held(case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], lis
         if any(one.cause not in ("", "node-selector", "taint", "node-not-ready") for one in listed):
             return None
         now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
-        return Cause("replicas-held", now, (), "wait: the scheduler tries again")
+        again = Remedy("nothing to change: the scheduler tries again, which this shows: ", case.of_pod("get"))
+        return Cause("replicas-held", now, (), again)
     short = (name for name in wanted if all(held.link(node, {name: wanted[name]}).finding for node in candidates))
     resource = next(short, None) or next(iter(lacking or wanted))
     summary, remedy = _holding(case, candidates, resource, wanted[resource])
