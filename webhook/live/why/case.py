@@ -127,6 +127,12 @@ class Case:
         return Command("kubectl", *verb, "pod", *self.pod_words)
 
     @property
+    def again(self) -> Advice:
+        """How to start the pod anew: a failed pod never does so itself, and a controller makes another one."""
+        delete = self.of_pod("delete")
+        return delete if self.makers else Remedy(delete, ", then create it again")
+
+    @property
     def of_daemon(self) -> Advice:
         """What helps where the MPS control daemon may be down: what is broken on its node, or how to look at it."""
         broken = next((one.broken for one in self.around.chains if one.broken is not None), None)

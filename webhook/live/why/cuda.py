@@ -66,11 +66,7 @@ def _for_device(case: Case, container: str) -> Advice:
 def _for_lost(case: Case, _container: str) -> Advice:
     link = Command("nvidia-ctk", "system", "create-dev-char-symlinks", "--create-all")
     lasting = "; so that it stays away, let the container toolkit use CDI, or run on the node at each boot: "
-    return Remedy("start it anew: ", _again(case), lasting, link)
-
-
-def _again(case: Case) -> Remedy:
-    return Remedy(case.of_pod("delete"), "" if case.makers else ", and create it again")
+    return Remedy("start it anew: ", case.again, lasting, link)
 
 
 def _for_connection(case: Case, _container: str) -> Advice:
@@ -87,7 +83,7 @@ def _for_daemon(case: Case, _container: str) -> Advice:
     chain = next(iter(case.around.chains), None)
     if chain is None or chain.unseen or chain.broken is not None:
         return case.of_daemon
-    return Remedy("the daemon runs, so that the pod has to connect anew: ", _again(case))
+    return Remedy("the daemon runs, so that the pod has to connect anew: ", case.again)
 
 
 def _for_shared_memory(case: Case, _container: str) -> Advice:
