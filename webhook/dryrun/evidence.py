@@ -32,7 +32,7 @@ from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.fields import is_configuration, may_be_configuration
-from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, VALUES, DefaultRule, Section, sections
+from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, VALUES, ConfigSection, DefaultRule, sections
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.evidence import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused
 
@@ -114,7 +114,7 @@ class PluginEvidence:
                 chart = section.path[0] if section.path[0] in CHARTS else found.chart
                 self._add_section(section, chart, place)
 
-    def _add_section(self, section: Section, chart: object, place: Callable[[], Place]) -> None:
+    def _add_section(self, section: ConfigSection, chart: object, place: Callable[[], Place]) -> None:
         """Add the configurations of a section, and what it chooses; the operator knows no fallbacks.
 
         Charts other than the plugin's have a `config` with a `name`, too. Two choices that differ suffice for the

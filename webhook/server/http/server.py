@@ -26,7 +26,7 @@ from webhook.server.http.framing import Framing
 from webhook.server.http.slots import Slots, State
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
-from webhook.settings.process import ServerSettings
+from webhook.settings.configuration import ServerSettings
 
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would discard the answer."""
