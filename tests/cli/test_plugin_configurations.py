@@ -15,7 +15,7 @@ ONE = "version: v1\nsharing:\n  mps:\n    resources:\n    - name: nvidia.com/gpu
 """A configuration that every release refuses, in its last line."""
 
 FOUR = ONE.replace("replicas: 1", "replicas: 4")
-MAP = {"config": {"map": {"one": ONE}}}
+MAP = {"config": {"map": {"one": ONE}}, "gfd": {"enabled": True}}
 DATA = {"devicePlugin": {"config": {"create": True, "name": "x", "data": {"one": ONE}}}}
 
 
@@ -245,7 +245,7 @@ SECTION = {"devicePlugin": {"config": {"name": "x", "default": "b"}}}
         (POLICY, "/spec/devicePlugin/config/default"),
         (release(SECTION), "/devicePlugin/config/default"),
         (SECTION, "/devicePlugin/config/default"),
-        (release({"config": {"default": "b", "map": {"a": FOUR}}}), "/config/default"),
+        (release({"config": {"default": "b", "map": {"a": FOUR}}, "gfd": {"enabled": True}}), "/config/default"),
         (NODE, "/metadata/labels/nvidia.com~1device-plugin.config"),
     ],
 )
@@ -302,6 +302,18 @@ def test_data_in_place_of_map_is_found(here: Path, chart: str | None) -> None:
     values = {"config": {"data": {"one": ONE}}}
     assert codes_of(release(values, chart), here) == (["GPS030", "GPS033"], [])
     assert codes_of(values, here) == (["GPS030", "GPS033"], [])
+
+
+@pytest.mark.parametrize(
+    ("discovery", "codes"),
+    [({}, ["GPS033"]), ({"gfd": {"enabled": False}}, ["GPS033"]), ({"gfd": {"enabled": True}}, [])],
+)
+def test_mps_needs_feature_discovery_of_its_chart(here: Path, discovery: dict[str, Any], codes: list[str]) -> None:
+    values = {**discovery, "config": {"map": {"default": FOUR, "other": "version: v1"}}}
+    for holder in (values, release(values, "nvidia-device-plugin"), release({"nvidia-device-plugin": values})):
+        assert codes_of(holder, here) == (codes, [])
+    sliced = {**discovery, "config": {"map": {"default": FOUR.replace("mps", "timeSlicing"), "other": 1}}}
+    assert codes_of(sliced, here) == ([], [])
 
 
 def test_known_chart_needs_no_text_that_is_a_configuration(here: Path) -> None:

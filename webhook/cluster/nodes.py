@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from heapq import nsmallest
 from typing import Final
@@ -16,6 +17,7 @@ from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
 from webhook.policy.placement.node_classes import shows_gpus
+from webhook.policy.pods.gpu_resources import names_gpu
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
 RULE: Final = Rule("", "nodes", ("list", "watch"))
@@ -43,13 +45,21 @@ class _Status(Struct, frozen=True):
     allocatable: dict[str, str] | None = None
 
 
-class _Node(Struct):
+class NodeObject(Struct):
+    """A node as the API server sends it, in the fields that are read."""
+
     metadata: LabelledMetadata
     spec: _NodeSpec = _NodeSpec()
     status: _Status = _Status()
 
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Its taints, without those of effects that Kubernetes does not know."""
+        listed = (each for each in self.spec.taints or () if each.effect in _EFFECTS)
+        return tuple(Taint(each.key, each.effect, each.value) for each in listed)  # type: ignore[arg-type]
 
-_NODES: Final = msgspec.json.Decoder(_Node)
+
+_NODES: Final = msgspec.json.Decoder(NodeObject)
 
 
 MOST_OTHERS: Final = 256
@@ -61,20 +71,31 @@ def parser(decisive: Decisive, *, others: bool = False) -> Callable[[Raw], tuple
 
     Raises msgspec.MsgspecError.
     """
+    kept = _kept(decisive, others=others)
+    return lambda found: kept(_NODES.decode(found))
+
+
+def of_objects(found: Iterable[object], decisive: Decisive, *, others: bool = False) -> Iterator[Node]:
+    """Read nodes that are decoded already, without those that are malformed, as objects of files may be."""
+    kept = _kept(decisive, others=others)
+    for one in found:
+        with suppress(msgspec.ValidationError):
+            if (node := kept(msgspec.convert(one, NodeObject))[1]) is not None:
+                yield node
+
+
+def _kept(decisive: Decisive, *, others: bool) -> Callable[[NodeObject], tuple[str, Node | None]]:
     wanted, pool, left = decisive.resources, Pool(), MOST_OTHERS if others else 0
 
-    def node(found: Raw) -> tuple[str, Node | None]:
+    def node(one: NodeObject) -> tuple[str, Node | None]:
         nonlocal left
-        one = _NODES.decode(found)
         name, offered, gpus = one.metadata.name, *_names(one.status, wanted)
         if not gpus:
             if not left and not (others and shows_gpus(one.metadata.labels or {})):
                 return name, None
             left = max(0, left - 1)
         units = one.status.allocatable or {}
-        listed = (each for each in one.spec.taints or () if each.effect in _EFFECTS)
-        taints = tuple(Taint(each.key, each.effect, each.value) for each in listed)  # type: ignore[arg-type]
-        kept = bounded(Node(name, one.metadata.labels or {}, taints, dict.fromkeys(offered, 0)), decisive)
+        kept = bounded(Node(name, one.metadata.labels or {}, one.taints, dict.fromkeys(offered, 0)), decisive)
         return name, replace(
             kept,
             labels={pool.shared(key): pool.shared(value) for key, value in kept.labels.items()},
@@ -124,14 +145,6 @@ def _names(status: _Status, wanted: frozenset[str]) -> tuple[list[str], bool]:
 
 _MOST_BESIDE: Final = 16
 """Extended resources of a node beside GPUs that are kept: the first by name."""
-
-
-def names_gpu(name: str, wanted: Container[str]) -> bool:
-    """Whether a resource is a GPU: a wanted one, or one of `nvidia.com/`, since the device plugin names no other ones.
-
-    NVIDIA/k8s-device-plugin api/config/v1/resources.go.
-    """
-    return name in wanted or name.startswith("nvidia.com/")
 
 
 def whole(quantity: object) -> int:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from webhook.cluster.api_server import ApiServer, Metadata, ResponseTooLargeError, Rule
 from webhook.cluster.pages import ForbiddenError, NotFoundError, Unread, answer, latest_pages
+from webhook.cluster.reading import entries
 from webhook.cluster.watch import UNDECODABLE, ReadError
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
@@ -126,6 +127,8 @@ class Objects(Protocol):
         self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
     ) -> list[Object] | None:
         """Return the objects of a kind; None if they cannot be read. For kinds of which a cluster has few."""
+        found = [one async for page in self.pages(kind, namespace, query) for one in page]
+        return None if self.lacks(kind, namespace) else found
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         """Return one object; None if it does not exist or cannot be read."""
@@ -172,7 +175,7 @@ class ObjectsWithMetrics(Objects, Protocol):
         """Return the first of these kinds, versions of one mostly, that the cluster has; None if it has none."""
 
 
-class LiveObjects:
+class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
     """The objects of an API server. `progress` gets the kind and the number of objects read so far."""
 
     def __init__(self, api: ApiServer, progress: Callable[[Kind, int], object] = lambda _kind, _read: None) -> None:
@@ -203,12 +206,6 @@ class LiveObjects:
             self._incomplete.add(kind)
             self._leave_out(_listing(kind, namespace), str(error))
 
-    async def listed(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> list[Object] | None:
-        found = [one async for page in self.pages(kind, namespace, query) for one in page]
-        return None if self.lacks(kind, namespace) else found
-
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
 
@@ -229,15 +226,7 @@ class LiveObjects:
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
         for kind in kinds:
-            try:
-                body = await answer(self._api, kind.root, f"GET {kind.root}", _NO_RULE, "get")
-                names = {one.name for one in _RESOURCES.decode(body).resources}
-            except NotFoundError:
-                continue
-            except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-                self._leave_out(kind.root, _of_discovery(kind.root, error))
-                continue
-            if kind.plural in names:
+            if any(one.get("name") == kind.plural for one in entries(await self.document(kind.root), "resources")):
                 return kind
         return None
 
@@ -245,22 +234,27 @@ class LiveObjects:
         rule = Rule(kind.group, kind.plural, ("get",), namespace=namespace or "")
         try:
             path = kind.path(namespace, name)
-            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", rule, "get"))
         except NotFoundError:
             return None
-        except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            self._leave_out(_single(kind, namespace, name), str(error), matters=kind != SECRET)
-            return None
-        return found
+        return await self._decoded(path, rule, _single(kind, namespace, name), matters=kind != SECRET)
 
     async def document(self, path: str) -> Object | None:
         """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read."""
+        # A path that is no object has a rule of another form, which every user has by `system:discovery`.
+        return await self._decoded(path, None, path)
+
+    async def _decoded(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> Object | None:
+        """The object at a path; None where there is none, or it cannot be read."""
         try:
-            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", _NO_RULE, "get"))
+            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", rule or _NO_RULE, "get"))
         except NotFoundError:
             return None
         except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            self._leave_out(path, _of_discovery(path, error))
+            why = str(error)
+            if rule is None and isinstance(error, ForbiddenError):
+                of_path = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
+                why = f"403: not allowed to get {path}; add this rule to a ClusterRole: {of_path}"
+            self._leave_out(what, why, matters=matters)
             return None
         return found
 
@@ -293,16 +287,7 @@ class LiveObjects:
             self.left_out.append(LeftOut(what, why, matters))
 
 
-_NO_RULE = Rule("", "", ("get",))
-"""A path that is no object has a rule of another form, which every user has by `system:discovery`."""
-
-
-def _of_discovery(path: str, error: Exception) -> str:
-    """Why a path that is no object cannot be read."""
-    if isinstance(error, ForbiddenError):
-        rule = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
-        return f"403: not allowed to get {path}; add this rule to a ClusterRole: {rule}"
-    return str(error)
+_NO_RULE: Final = Rule("", "", ("get",))
 
 
 class _Metadata(Metadata):
@@ -314,19 +299,6 @@ class _Object(Struct):
 
 
 _METADATA: Final = msgspec.json.Decoder(_Object)
-
-
-class _Resource(Struct):
-    name: str
-
-
-class _Resources(Struct):
-    """The kinds of a version (metav1.APIResourceList)."""
-
-    resources: list[_Resource]
-
-
-_RESOURCES: Final = msgspec.json.Decoder(_Resources)
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:

@@ -20,7 +20,7 @@ from msgspec import Raw, Struct
 from webhook.cluster import plugin_config
 from webhook.cluster.api_server import Metadata
 from webhook.cluster.device_plugin import MOST_CONFIGS, PluginDaemonSet, parse_config_map, version_of
-from webhook.cluster.nodes import names_gpu, whole
+from webhook.cluster.nodes import NodeObject, whole
 from webhook.cluster.reading import Object, condition, controller, entries, number, part, word
 from webhook.diagnostics import dotted
 from webhook.policy.messages import cut
@@ -28,7 +28,7 @@ from webhook.policy.placement.cluster_objects import PluginConfig, Taint
 from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, STRATEGY, shows_gpus
 from webhook.policy.placement.selector import NAME_FIELD, Requirement, requirement
 from webhook.policy.placement.taints import Tolerations, is_lifecycle
-from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.sharing import config
@@ -44,6 +44,7 @@ class Role(Enum):
     PLUGIN = "device plugin"
     DAEMON = "MPS control daemon"
     DISCOVERY = "GPU feature discovery"
+    FEATURES = "node feature discovery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,21 +173,20 @@ class Configurations:
 
 def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
     """Read a node; None for one without GPUs and without labels that say that it has some."""
-    labels = {key: value for key, value in part(found, "metadata", "labels").items() if isinstance(value, str)}
-    status = part(found, "status")
+    try:
+        one = msgspec.convert(found, NodeObject)
+    except msgspec.ValidationError:  # of a file
+        return None
+    labels, status = one.metadata.labels or {}, one.status
     offered, capacity = (
-        {name: whole(amount) for name, amount in part(status, key).items() if names_gpu(name, gpus)}
-        for key in ("allocatable", "capacity")
+        {name: whole(amount) for name, amount in (listed or {}).items() if names_gpu(name, gpus)}
+        for listed in (status.allocatable, status.capacity)
     )
-    image = word(status, "nodeInfo", "osImage")
+    image = word(found, "status", "nodeInfo", "osImage")
     is_variant = image.startswith("Bottlerocket") and "-nvidia" in image
     if not (offered or capacity or is_variant or shows_gpus(labels)):
         return None
-    taints = (
-        Taint(word(one, "key"), word(one, "effect"), word(one, "value"))  # type: ignore[arg-type]
-        for one in entries(found, "spec", "taints")
-    )
-    return SeenNode(word(found, "metadata", "name"), labels, tuple(taints), offered, capacity, image)
+    return SeenNode(one.metadata.name, labels, one.taints, offered, capacity, image)
 
 
 def is_discovered(node: SeenNode) -> bool:
@@ -253,10 +253,8 @@ def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = N
     main = next((one for one in containers if role_of({"containers": [one]}) is role), containers[0])
     manager = next((one for one in (*entries(pod, "initContainers"), *containers) if _is_manager(one)), None)
     environment = _variables(main, variables or {})
-    try:
-        needs, tolerations = requirement(Pod.of_template({"spec": pod})), Tolerations(_AllKeys())
-        tolerations.add(entries(pod, "tolerations"), ())
-    except MalformedError:  # the API server checks both
+    placed = _placed(pod)
+    if placed is None:
         return None
     file = _option(main) or environment.get("CONFIG_FILE", "")
     deciding = () if manager or _option(main) or variables is not None else _maps_of_environment(main)
@@ -272,8 +270,7 @@ def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = N
         word(found, "metadata", "name"),
         number(found, "status", "desiredNumberScheduled"),
         number(found, "status", "numberReady"),
-        needs,
-        tolerations,
+        *placed,
         version_of(word(main, "image")),
         word(pod, "runtimeClassName"),
         config_map,
@@ -285,6 +282,40 @@ def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = N
         tuple(name for name in given if name != config_map) if role is Role.PLUGIN and manager is None else (),
         deciding,
     )
+
+
+def program_of_pod(found: Object) -> Program | None:
+    """Read the DaemonSet of a pod, as far as the pod shows it; None for a pod that none made."""
+    metadata, owner = part(found, "metadata"), controller(found.get("metadata"))
+    if owner is None or owner.kind != "DaemonSet":
+        return None
+    return program({"metadata": {**metadata, "name": owner.name}, "spec": {"template": {"spec": part(found, "spec")}}})
+
+
+def feature_worker(found: Object) -> Program | None:
+    """Read a DaemonSet of node feature discovery that labels nodes; None for another one.
+
+    kubernetes-sigs/node-feature-discovery deployment/helm/node-feature-discovery/templates/worker.yaml.
+    """
+    pod = part(found, "spec", "template", "spec")
+    if not any(
+        "nfd-worker" in (word(one, "name"), *_words(one, "command", "args")) for one in entries(pod, "containers")
+    ):
+        return None
+    place, status = part(found, "metadata"), part(found, "status")
+    counts = number(status, "desiredNumberScheduled"), number(status, "numberReady")
+    placed = _placed(pod)
+    return placed and Program(Role.FEATURES, word(place, "namespace"), word(place, "name"), *counts, *placed)
+
+
+def _placed(pod: Object) -> tuple[Requirement | None, Tolerations] | None:
+    """What a pod requires of its node, and what it tolerates; None if it is malformed, as in a file."""
+    try:
+        needs, tolerations = requirement(Pod.of_template({"spec": pod})), Tolerations(_AllKeys())
+        tolerations.add(entries(pod, "tolerations"), ())
+    except MalformedError:
+        return None
+    return needs, tolerations
 
 
 def parse_daemon_set(found: Raw) -> tuple[str, PluginDaemonSet]:

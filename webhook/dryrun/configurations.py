@@ -80,7 +80,9 @@ def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest |
         if section.is_of(values.chart, bool(found)):
             own.append(section)
     if own:
-        yield Manifest(held.file, held.within, held.path, as_object(values_with(own), namespace, name, VALUES[1]))
+        yield Manifest(
+            held.file, held.within, held.path, as_object(values_with(own, values.values), namespace, name, VALUES[1])
+        )
     yield from configured
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 
-from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object
+from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, ObjectsWithLogs
 from webhook.cluster.reading import word
 from webhook.policy.workloads.kinds import group_of
 
 
-class SavedObjects:
+class SavedObjects(ObjectsWithLogs):
     """The objects of files, an `Objects`. A kind of which the files hold nothing is unknown.
 
     Selectors of labels select nothing: each reader takes its part of a list.
@@ -40,14 +40,6 @@ class SavedObjects:
         ]
         for at in range(0, len(found), PAGE):
             yield found[at : at + PAGE]
-
-    async def listed(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> list[Object] | None:
-        if self.lacks(kind):
-            self._leave_out(kind)
-            return None
-        return [one async for page in self.pages(kind, namespace, query) for one in page]
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         for one in self.of(kind):

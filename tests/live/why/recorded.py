@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from tests.live.cluster_objects import GPU, Object, container, pod
+from tests.live.why.remedies import helps
 from webhook.cluster.objects import Kind
 from webhook.live.saved import SavedObjects
 from webhook.live.why.cause import Why
@@ -51,7 +52,8 @@ def ask(objects: Recorded, kind: str = "Pod", name: str = "main", nodes: Collect
     async def answered() -> Why:
         found = await objects.one(KINDS[kind], NAMESPACE, name)
         assert found is not None
-        return why(await Question(objects, Settings(), more, **asked).case(kind, NAMESPACE, found))
+        case = await Question(objects, Settings(), more, **asked).case(kind, NAMESPACE, found)
+        return helps(case, why(case))
 
     return asyncio.run(answered())
 

@@ -11,8 +11,10 @@ from msgspec import Raw, json
 
 from tests.live.cluster_objects import GPU, Object, pod
 from tests.live.why.recorded import NAMESPACE, Recorded
+from tests.live.why.remedies import helps
+from webhook.cluster.classes import runtime_class
 from webhook.cluster.nodes import parser
-from webhook.cluster.objects import NODE
+from webhook.cluster.objects import NODE, RUNTIME_CLASS
 from webhook.live.saved import SavedObjects
 from webhook.live.why.cause import Cause
 from webhook.live.why.decide import why
@@ -146,13 +148,17 @@ def _causes(objects: SavedObjects, kind: str, *, wants_log: bool = False) -> lis
     parse = parser(ALWAYS._replace(resources=frozenset({GPU})), others=True)
     nodes = [parse(Raw(json.encode(one)))[1] for one in objects.of(NODE)]
 
+    classes = tuple(runtime_class(Raw(json.encode(one)))[1] for one in objects.of(RUNTIME_CLASS))
+
     async def more(_parts: Collection[str]) -> Facts:
-        return Facts(nodes=tuple(one for one in nodes if one is not None), device_classes=(), namespaces=())
+        known = tuple(one for one in nodes if one is not None)
+        return Facts(nodes=known, device_classes=(), namespaces=(), runtime_classes=classes)
 
     async def answered() -> list[Cause]:
         found = await objects.one(KINDS[kind], NAMESPACE, "main")
         assert found is not None
         question = Question(objects, Settings(), more, wants_log=wants_log)
-        return list(why(await question.case(kind, NAMESPACE, found)).causes)
+        case = await question.case(kind, NAMESPACE, found)
+        return list(helps(case, why(case)).causes)
 
     return asyncio.run(answered())

@@ -97,7 +97,7 @@ def test_start_error_in_crash_loop_is_no_exit_code() -> None:
             "FailedMount",
             'MountVolume.SetUp failed for volume "p" : hostPath type check failed: /run/nvidia/mps is not a directory',
             "mount-failed",
-            "doctor",
+            "make the chart deploy the daemon",
         ),
         (
             "FailedMount",

@@ -415,6 +415,11 @@ def add_member(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path)[found[1]] = yaml.safe_load(found[2])
 
 
+def enable_discovery(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Deploy GPU feature discovery with the chart of a configuration."""
+    at(root, finding.path[:-3])["gfd"] = {"enabled": True}
+
+
 def add_beside(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path[:-1])[found[1]] = yaml.safe_load(found[2])
 
@@ -533,6 +538,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS033", r"remove it", (delete,)),
     ("GPS033", r"write (\w+)", (rename_member,)),
     ("GPS033", r"set (create): (true) beside it", (add_beside,)),
+    ("GPS033", r"set gfd.enabled: true in these values", (enable_discovery,)),
     ("GPS023", r"move it to (\S+)", (move_amount,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]

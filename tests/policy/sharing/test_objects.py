@@ -57,7 +57,14 @@ def test_texts_of_a_section_stand_under_both_keys() -> None:
 
 def test_values_with_sections_have_nothing_else() -> None:
     kept = {"config": NAMED, "gpu-operator": {"config": NAMED, "devicePlugin": {"config": NAMED}}}
-    assert values_with(sections({**kept, "image": {"tag": "1"}}, *VALUES)) == kept
+    given = {**kept, "image": {"tag": "1"}}
+    assert values_with(sections(given, *VALUES), given) == kept
+
+
+def test_values_say_whether_features_are_discovered() -> None:
+    kept = {"nvidia-device-plugin": {"config": NAMED, "gfd": {"enabled": True}}}
+    given = {"gfd": {"enabled": False}, "nvidia-device-plugin": {**kept["nvidia-device-plugin"], "nfd": {}}}
+    assert values_with(sections(given, *VALUES), given) == kept
 
 
 def test_object_holds_the_configuration_and_the_name_of_its_holder() -> None:

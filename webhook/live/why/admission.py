@@ -8,7 +8,6 @@ from typing import Final
 
 from webhook.cluster.reading import is_true, word
 from webhook.live.pods import UNEXPECTED
-from webhook.live.remedy import Advice, Remedy
 from webhook.live.why.case import Case
 from webhook.live.why.cause import Cause
 from webhook.live.why.event import first
@@ -40,19 +39,31 @@ def causes(case: Case) -> Iterator[Cause]:
             said, evidence = event.message, [str(event)]
         yield _unexpected(case, said, evidence)
     elif reason.startswith(_OUT_OF):
-        lacking = reason.removeprefix(_OUT_OF)
-        summary = (
-            f"node {node} lacks {lacking} for the pod: the scheduler did not choose the node, or the node changed since"
-        )
-        yield Cause("out-of-resources", summary, evidence, _again(case))
-    elif reason == "NodeAffinity":
-        summary = f"the labels of node {node} do not meet the pod's node selector or affinity"
-        yield Cause("node-affinity-changed", summary, evidence, _again(case))
-    elif reason in ("HostPorts", "NodePorts", "PodFitsHostPorts"):
-        yield Cause("host-port", f"another pod uses the host port on node {node}", evidence, _again(case))
-    elif reason.endswith("AffinityError"):
-        summary = f"the kubelet of node {node} cannot allocate CPUs or devices as its topology policy requires"
-        yield Cause("unexpected-admission", summary, evidence, _again(case))
+        why = "the scheduler did not choose the node, or the node changed since"
+        summary = f"node {node} lacks {reason.removeprefix(_OUT_OF)} for the pod: {why}"
+        yield Cause("out-of-resources", summary, evidence, case.again)
+    else:
+        for ending, cause, summary in _REJECTED:
+            if reason.endswith(ending):
+                yield Cause(cause, summary.format(node=node), evidence, case.again)
+                return
+
+
+_REJECTED: Final = (
+    (
+        "NodeAffinity",
+        "node-affinity-changed",
+        "the labels of node {node} do not meet the pod's node selector or affinity",
+    ),
+    ("HostPorts", "host-port", "another pod uses the host port on node {node}"),
+    ("NodePorts", "host-port", "another pod uses the host port on node {node}"),
+    (
+        "AffinityError",
+        "unexpected-admission",
+        "the kubelet of node {node} cannot allocate CPUs or devices as its topology policy requires",
+    ),
+)
+"""Other reasons of a rejected pod by their ends, with the cause and its summary."""
 
 
 def _unexpected(case: Case, said: str, evidence: list[str]) -> Cause:
@@ -64,16 +75,10 @@ def _unexpected(case: Case, said: str, evidence: list[str]) -> Cause:
         return Cause("devices-unavailable", summary, evidence, case.of_pod("delete"))
     if _UNAVAILABLE.search(said):
         summary = "the kubelet had fewer healthy devices than the pod asks for, as after a restart of the device plugin"
-        return Cause("devices-unavailable", summary, evidence, _again(case))
+        return Cause("devices-unavailable", summary, evidence, case.again)
     if _SEVERAL.search(said):
         summary = "a container asks for more than one replica, which the device plugin refuses"
         remedy = case.by_edit("ask for 1, or require nodes with whole cards")
         return Cause("more-than-one-replica", summary, evidence, remedy)
     summary = "the kubelet or a device plugin rejected the pod"
-    return Cause("unexpected-admission", summary, evidence, _again(case))
-
-
-def _again(case: Case) -> Advice:
-    """How to try again: a failed pod never does so itself, and a controller makes another one."""
-    delete = case.of_pod("delete")
-    return delete if case.makers else Remedy(delete, ", then create it again")
+    return Cause("unexpected-admission", summary, evidence, case.again)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from webhook.cluster.reading import Object, controller, entries, part, word
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.live.chain import Chain
-from webhook.live.pods import Holding
+from webhook.live.chain import Chain, Held
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.why.cause import Reference
 from webhook.live.why.event import Event
@@ -37,24 +36,6 @@ class Neighbour(NamedTuple):
 
     pod: Object
     context: PodContext | None
-
-
-class Held(NamedTuple):
-    """Who holds replicas, by node and resource. `is_complete`: all pods of these nodes could be read."""
-
-    by_node: Mapping[tuple[str, str], Sequence[Holding]]
-    is_complete: bool
-
-    def of(self, node: Node, resource: str) -> Sequence[Holding]:
-        """Who holds a resource of a node."""
-        return self.by_node.get((node.name, resource), ())
-
-    def has_room(self, node: Node, wanted: Mapping[str, int]) -> bool:
-        """Whether so many units of each resource are free on a node."""
-        return all(
-            node.resources.get(name, 0) - sum(one.amount for one in self.of(node, name)) >= units
-            for name, units in wanted.items()
-        )
 
 
 UNKNOWN_HOLDERS: Final = Held({}, is_complete=False)
@@ -94,6 +75,7 @@ class Case:
     `pod` is the object itself, or the pod of a workload that shows most of what is wrong; None for a workload without
     one. `makers` are the workload and the objects between it and its pods, by kind, the topmost first; for a pod, those
     that control it. `events` are those of the pod, `events_of_makers` those of the makers, the newest first.
+    `is_saved`: the objects are those of files, which may hold only some of a kind.
     """
 
     of: Reference
@@ -104,6 +86,7 @@ class Case:
     events: Sequence[Event] = ()
     events_of_makers: Sequence[Event] = ()
     around: Around = field(default_factory=Around)
+    is_saved: bool = False
 
     @property
     def top(self) -> tuple[str, Object]:
@@ -142,6 +125,23 @@ class Case:
     def of_pod(self, *verb: str) -> Command:
         """A command of kubectl about the pod."""
         return Command("kubectl", *verb, "pod", *self.pod_words)
+
+    @property
+    def again(self) -> Advice:
+        """How to start the pod anew: a failed pod never does so itself, and a controller makes another one."""
+        delete = self.of_pod("delete")
+        return delete if self.makers else Remedy(delete, ", then create it again")
+
+    @property
+    def of_daemon(self) -> Advice:
+        """What helps where the MPS control daemon may be down: what is broken on its node, or how to look at it."""
+        broken = next((one.broken for one in self.around.chains if one.broken is not None), None)
+        if broken is not None:
+            return broken.remedy
+        node = named("node", self.node_name)
+        selector = node._replace(text=f"spec.nodeName={node.text}")
+        listed = Command("kubectl", "get", "pods", "-A", "--field-selector", selector)
+        return Remedy(listed, " shows whether the MPS control daemon of the node runs")
 
     @property
     def node_name(self) -> str:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from webhook.cluster.objects import LOG_LINES
 from webhook.cluster.reading import entries, part, word
 from webhook.live.remedy import Advice, Remedy
-from webhook.live.why.case import DOCTOR, HOLDERS, Case, amounts
+from webhook.live.why.case import HOLDERS, Case, amounts
 from webhook.live.words import named
 from webhook.policy.commands import Command
 from webhook.policy.messages import cut
@@ -66,11 +66,7 @@ def _for_device(case: Case, container: str) -> Advice:
 def _for_lost(case: Case, _container: str) -> Advice:
     link = Command("nvidia-ctk", "system", "create-dev-char-symlinks", "--create-all")
     lasting = "; so that it stays away, let the container toolkit use CDI, or run on the node at each boot: "
-    return Remedy("start it anew: ", _again(case), lasting, link)
-
-
-def _again(case: Case) -> Remedy:
-    return Remedy(case.of_pod("delete"), "" if case.makers else ", and create it again")
+    return Remedy("start it anew: ", case.again, lasting, link)
 
 
 def _for_connection(case: Case, _container: str) -> Advice:
@@ -85,11 +81,9 @@ def _for_connection(case: Case, _container: str) -> Advice:
 def _for_daemon(case: Case, _container: str) -> Advice:
     """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
     chain = next(iter(case.around.chains), None)
-    if chain is not None and chain.broken is not None:
-        return chain.broken.remedy
-    if chain is None or chain.unseen:
-        return Remedy(DOCTOR, ": the daemon is down, or the pod does not see its pipe directory")
-    return Remedy("the daemon runs, so that the pod has to connect anew: ", _again(case))
+    if chain is None or chain.unseen or chain.broken is not None:
+        return case.of_daemon
+    return Remedy("the daemon runs, so that the pod has to connect anew: ", case.again)
 
 
 def _for_shared_memory(case: Case, _container: str) -> Advice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.cluster.reading import Object, condition, is_true, part, word
+from webhook.cluster.reading import Object, condition, controller, is_true, part, word
 from webhook.live.remedy import Advice, Remedy
 from webhook.live.why.case import Case, describe_node
 from webhook.live.why.cause import Cause
@@ -83,7 +83,10 @@ def _after_eviction(case: Case, by: str) -> Advice:
             node = named("node", case.node_name)
             return Remedy("tolerate the NoExecute taint, or remove it from node ", node, ": ", case.edit)
         case "EvictionByEvictionAPI":
-            return "if you drained the node, wait: the pod's controller makes another pod"
+            if case.makers or controller(part(case.pod, "metadata")) is not None:
+                another = "if you drained the node, its controller makes another pod, which this shows: "
+                return Remedy(another, case.kubectl("get", "pods"))
+            return case.by_edit("create the pod again")
     return case.by_edit("request what it uses, such as memory")
 
 

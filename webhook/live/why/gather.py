@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final
 
-import msgspec
-from msgspec import Raw
-
 from webhook.cluster import nodes
 from webhook.cluster.objects import (
     CRON_JOB,
@@ -24,9 +21,9 @@ from webhook.cluster.objects import (
     ObjectsWithLogs,
 )
 from webhook.cluster.reading import Object, condition, controller, entries, part, word
-from webhook.live.chain import chains
+from webhook.live.chain import Held, chains
 from webhook.live.pods import UNFINISHED, held_by_node, reachable_pods
-from webhook.live.why.case import UNKNOWN_HOLDERS, Around, Case, Held, Log, Neighbour, amounts, contexts_of
+from webhook.live.why.case import UNKNOWN_HOLDERS, Around, Case, Log, Neighbour, amounts, contexts_of
 from webhook.live.why.cause import Reference
 from webhook.live.why.event import Event, events_of, newest
 from webhook.live.why.pod_state import (
@@ -39,11 +36,10 @@ from webhook.live.why.pod_state import (
 from webhook.live.why.workload import has_all
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.nearest import is_gpu
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.pods.gpu_resources import is_listed_by_nodes
+from webhook.policy.pods.gpu_resources import names_gpu
 from webhook.policy.settings.settings import Settings
 
 More = Callable[[Collection[str]], Awaitable[Facts]]
@@ -78,6 +74,7 @@ class Question:
 
     async def case(self, kind: str, namespace: str, found: Object) -> Case:
         """Gather what an object's state makes necessary."""
+        is_saved = not self.objects.has_all(POD)  # before any list is cut short
         of = Reference(kind, word(found, "metadata", "namespace") or namespace, word(found, "metadata", "name"))
         if kind == "Pod":
             pod: Object | None = found
@@ -89,7 +86,7 @@ class Question:
         for name, maker in makers if kind != "Pod" else ():
             of_makers += await events_of(self.objects, maker, name)
         around = Around() if pod is None else await self._around(of.namespace, pod)
-        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around)
+        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around, is_saved)
 
     async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
         """The objects that control a pod, the topmost first, as far as their kinds are known."""
@@ -166,19 +163,17 @@ class Question:
         asks_for_gpus = bool(context.requests.positive)
         candidates = [one.name for one in index.nodes(placement.candidates)] if asks_for_gpus else []
         held = await self._held(namespace, candidates, names) if candidates else UNKNOWN_HOLDERS
-        if candidates or not any(name in placement.cluster.classes.gpus or is_listed_by_nodes(name) for name in names):
+        if candidates or not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
             return Around(facts=facts, context=context, held=held)
         found = await chains(self.objects, self.settings, facts, suspects(placement, names), namespace)
         return Around(facts=facts, context=context, chains=found)
 
     async def _facts(self) -> Facts:
         """The facts about nodes, from saved nodes where no other source has them."""
-        facts = await self.more(("nodes", "deviceClasses"))
+        facts = await self.more(("nodes", "deviceClasses", "runtimeClasses"))
         if facts.nodes is None and not self.objects.lacks(NODE):
-            parse = nodes.parser(Decisive.of(self.settings), others=True)
-            raw = await self.objects.listed(NODE) or ()
-            found = (parse(Raw(msgspec.json.encode(one)))[1] for one in raw)
-            facts = replace(facts, nodes=tuple(one for one in found if one is not None))
+            found = nodes.of_objects(await self.objects.listed(NODE) or (), Decisive.of(self.settings), others=True)
+            facts = replace(facts, nodes=tuple(found))
         return facts
 
     async def _held(self, namespace: str, candidates: Sequence[str], names: Collection[str]) -> Held:
@@ -196,7 +191,7 @@ class Question:
         node = await self.objects.one(NODE, None, name)
         is_gone = node is None and not self.objects.hides(NODE, None, name)
         asks = any(amounts(pod))
-        known = self._known(node) if node is not None else None
+        known = next(nodes.of_objects([node], Decisive.of(self.settings)), None) if node is not None else None
         if node is None and not is_gone and asks:
             every = (await self.more(("nodes",))).nodes
             known = next((one for one in every or () if one.name == name), None)
@@ -208,13 +203,6 @@ class Question:
         of_pods = {id(one): found for one, found in zip(asking, others, strict=True)}
         beside = None if neighbours is None else [Neighbour(one, of_pods.get(id(one))) for one in neighbours]
         return Around(facts, context, UNKNOWN_HOLDERS, node, known, is_gone, beside, log, found)
-
-    def _known(self, node: Object) -> Node | None:
-        """The node as facts hold it; None for one without GPUs, or that is malformed."""
-        try:
-            return nodes.parser(Decisive.of(self.settings))(Raw(msgspec.json.encode(node)))[1]
-        except (msgspec.MsgspecError, ValueError, TypeError):
-            return None
 
     async def _neighbours(self, node: str) -> list[Object] | None:
         """The pods of a node, without those that have ended; None if they cannot be read."""
@@ -246,7 +234,7 @@ def suspects(placement: Placement, names: Collection[str]) -> list[Node]:
     def rank(node: Node) -> int:
         if any(name in node.resources for name in names):
             return 0
-        if shows_gpus(node.labels) or any(is_gpu(placement.cluster, name) for name in node.resources):
+        if shows_gpus(node.labels) or any(names_gpu(name, placement.cluster.classes.gpus) for name in node.resources):
             return 1
         return 3 if node.taints else 2
 

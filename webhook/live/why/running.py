@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
-from webhook.cluster.reading import Object, controller, entries, is_true, part, word
+from webhook.cluster.reading import Object, controller, is_true, part, word
+from webhook.cluster.stack import Role, role_of
 from webhook.live.remedy import Remedy
 from webhook.live.sharing import strategy_of
-from webhook.live.why.case import DOCTOR, Case
+from webhook.live.why.case import Case
 from webhook.live.why.cause import Cause
 from webhook.live.why.pod_state import has_started, is_finished
 from webhook.policy.checks import (
@@ -22,14 +23,6 @@ from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.reading import MalformedError
-
-_DAEMON: Final = "mps-control-daemon"
-"""The container and the component of the daemon's pods (NVIDIA/k8s-device-plugin deployments/helm, NVIDIA/gpu-operator
-assets/state-mps-control-daemon)."""
-
-_COMPONENT: Final = "app.kubernetes.io/component"
-_HOST_DAEMON: Final = "Bottlerocket"
-"""The system whose nodes run the daemon outside of pods."""
 
 _SHOWN: Final = 5
 
@@ -93,8 +86,7 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
         evidence = [f"{_name(one)} is not ready" for one in beside if _is_daemon(one)][:_SHOWN]
         evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
         summary = f"no ready MPS control daemon runs on node {node}"
-        broken = next((one.broken for one in case.around.chains), None)
-        yield Cause("no-daemon", summary, evidence, DOCTOR if broken is None else broken.remedy)
+        yield Cause("no-daemon", summary, evidence, case.of_daemon)
 
 
 def _wants_mps(context: PodContext) -> bool:
@@ -113,21 +105,15 @@ def _wants_mps(context: PodContext) -> bool:
 
 def _lacks_daemon(case: Case) -> bool:
     """Whether the node's daemon, which is a pod, does not run; False where that is not known."""
-    system = word(case.around.node, "status", "nodeInfo", "osImage")
-    are_discovered = NodeClasses(case.settings).are_discovered
-    if case.around.neighbours is None or not are_discovered or system.startswith(_HOST_DAEMON):
+    if case.around.neighbours is None or not NodeClasses(case.settings).are_discovered:
         return False
-    return not ready_daemon(case)
+    return not any(one.node.runs_stack_itself for one in case.around.chains) and not ready_daemon(case)
 
 
 def _is_daemon(pod: Object) -> bool:
-    """Whether a DaemonSet of the MPS control daemon made the pod: a tenant may write a label or a name, too."""
+    """Whether a DaemonSet of the MPS control daemon made the pod."""
     owner = controller(part(pod, "metadata"))
-    if owner is None or owner.kind != "DaemonSet":
-        return False
-    labels = (word(pod, "metadata", "labels", _COMPONENT), word(pod, "metadata", "labels", "app"))
-    names = [word(one, "name") for one in entries(pod, "spec", "containers")]
-    return any(_DAEMON in one for one in (*labels, *names))
+    return owner is not None and owner.kind == "DaemonSet" and role_of(part(pod, "spec")) is Role.DAEMON
 
 
 def ready_daemon(case: Case) -> str:

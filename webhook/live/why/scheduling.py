@@ -11,10 +11,12 @@ from dataclasses import replace
 from typing import Final
 
 from webhook.cluster.reading import condition, controller, entries, part, word
-from webhook.live.chain import Chain
+from webhook.cluster.stack import SeenNode, is_discovered
+from webhook.live.chain import SHOWN, Chain
 from webhook.live.doctor.finding import Finding
 from webhook.live.pods import Holding, counting, requests_of
 from webhook.live.remedy import Advice, Remedy
+from webhook.live.sharing import replicas_of, strategy_of
 from webhook.live.why.case import HOLDERS, Case, amounts, describe_node
 from webhook.live.why.cause import Cause
 from webhook.live.why.event import first
@@ -35,17 +37,14 @@ from webhook.policy.placement.nearest import (
     Untolerated,
     WrongNodeName,
     described,
-    is_gpu,
     nearest_failure,
     offered_instead,
 )
+from webhook.policy.placement.node_classes import RENAMED, REPLICAS, SHARING
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.pods.gpu_resources import KnownNames
+from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.formats import LABEL_KEY
-
-_SHOWN: Final = 5
-"""Nodes, and holders of a node, that the evidence names."""
 
 _FAILED: Final = ("FailedScheduling", "Unschedulable", "NotTriggerScaleUp")
 
@@ -87,7 +86,7 @@ def _unseen(case: Case) -> Cause:
         for one in entries(case.pod, "spec", "resourceClaims")
     ]
     if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
-        summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:_SHOWN])}"
+        summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:SHOWN])}"
         return Cause("resource-claim", summary, (), case.kubectl("get", "resourceclaims"))
     if name == "default-scheduler":
         remedy = Remedy(Command("kubectl", "-n", "kube-system", "get", "pods", "-l", "component=kube-scheduler"))
@@ -128,11 +127,12 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
 def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
     """The cause if no node offers a GPU resource of this name; None for another resource."""
     cluster, chains = placement.cluster, case.around.chains
-    if name in cluster.dynamic or cluster.index.offers(name) or not is_gpu(cluster, name):
+    if name in cluster.dynamic or cluster.index.offers(name) or not names_gpu(name, cluster.classes.gpus):
         return None
-    offered = sorted(one for one in cluster.index.offered if is_gpu(cluster, one) and cluster.index.offering(one, 1))
+    gpus = [one for one in cluster.index.offered if names_gpu(one, cluster.classes.gpus)]
+    offered = sorted(one for one in gpus if cluster.index.offering(one, 1))
     begins = f"no node offers {name}"
-    evidence = [f"nodes offer {', '.join(offered[:_SHOWN])}" if offered else "no node offers a GPU"]
+    evidence = [f"nodes offer {', '.join(offered[:SHOWN])}" if offered else "no node offers a GPU"]
     meant = KnownNames({*(one.name for one in case.settings.resources), *offered}).meant_by(name)
     for chain in chains if meant is None else ():
         if (broken := chain.broken) is not None:
@@ -141,20 +141,54 @@ def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
             return _of_chain(case, chain, broken, "resource-not-offered", begins, evidence)
     if offered:
         selected = offered_instead(cluster, name, placement.selected)
-        other = meant if meant in offered else selected or offered_instead(cluster, name)
-        remedy = Remedy("ask for ", named("resource", other or "", LABEL_KEY), ": ", case.edit)
+        other = (meant if meant in offered else selected or offered_instead(cluster, name)) or ""
+        remedy = Remedy("ask for ", named("resource", other, LABEL_KEY), ": ", case.edit)
+        if name == f"{other}{RENAMED}" and (whole := _whole(placement, other)) is not None:
+            begins += f": node {whole.name} offers {whole.resources[other]} of {other}, and no configuration that "
+            begins += "shares cards under a name of their own has reached its device plugin"
+            share = "let its device plugin read a configuration with renameByDefault: true, or take a whole card: "
+            again = Remedy("; ", _ask_again(case, whole.name)) if chains and chains[0].is_unclear else ""
+            remedy = Remedy(share, remedy, again)
     elif not chains:
         begins += ", and no label of a node that its selectors admit shows a GPU"
         remedy = case.by_edit("add nodes with GPUs and NVIDIA's device plugin, or correct the selectors")
     else:
-        node = chains[0].node
-        remedy = Remedy(describe_node(node.name))
-        if chains[0].unseen:
-            remedy = Remedy(remedy, " shows whether its device plugin runs")
-        else:
-            how = "is a program of the host" if node.runs_stack_itself else "runs"
-            begins += f": node {node.name} offers none, and its device plugin {how}"
+        node, remedy = chains[0].node, Remedy(describe_node(chains[0].node.name))
+        how = "is a program of the host" if node.runs_stack_itself else "runs"
+        if chains[0].is_unclear:
+            how, remedy = "does not run there, or not yet", _ask_again(case, node.name)
+            if name.endswith(RENAMED) and not is_discovered(node):
+                how = "does not run there, or waits for the MPS control daemon"
+                evidence.append(f"node {node.name} has no label of GPU feature discovery; if MPS shares it, {_WAITS}")
+                remedy = Remedy("set gfd.enabled: true in the values of the device plugin's chart; ", remedy)
+        begins += f": node {node.name} offers none, and its device plugin {how}"
+        evidence += _autoscaled(node)
     return Cause("resource-not-offered", begins, evidence, remedy)
+
+
+_WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
+
+
+def _whole(placement: Placement, name: str) -> Node | None:
+    """A node that offers whole cards; None where some node shares them under their own name."""
+    index, classes = placement.cluster.index, placement.cluster.classes
+    nodes = list(index.nodes(index.offering(name, 1) & placement.selected or index.offering(name, 1)))
+    shares = any(strategy_of(one, classes) in SHARING or replicas_of(one.labels.get(REPLICAS)) > 1 for one in nodes)
+    return None if shares else nodes[0]
+
+
+def _ask_again(case: Case, node: str) -> Remedy:
+    """How to see the device plugin of a node."""
+    if not case.is_saved:
+        return Remedy(describe_node(node), " shows whether its device plugin runs")
+    save = Command("kubectl", "get", "daemonsets,pods", "-A", "-o", "yaml")
+    return Remedy("save the device plugin too, and name its file by another -f: ", save)
+
+
+def _autoscaled(node: SeenNode) -> list[str]:
+    """A hint where the cluster autoscaler adds more nodes than are needed (kubernetes/autoscaler#1949)."""
+    hint = f"the cluster autoscaler waits for the GPUs of a new node only if its group sets the label {_ACCELERATOR}"
+    return [hint] if _NODE_GROUP in node.labels and _ACCELERATOR not in node.labels else []
 
 
 _OF_CONFIGURATION: Final = (
@@ -167,7 +201,7 @@ def _of_chain(
     case: Case, chain: Chain, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
 ) -> Cause:
     """The cause for the first broken link of a node."""
-    name, labels = chain.node.name, chain.node.labels
+    name = chain.node.name
     about = "" if name in begins else f"node {name}, "
     alike = sum(one.broken is not None and one.broken.finding == broken.finding for one in case.around.chains)
     more = f" (and {alike - 1} more nodes)" if alike > 1 and about else ""
@@ -177,10 +211,7 @@ def _of_chain(
     elif broken.finding == "daemon-not-ready":
         waits = "is not ready, and the device plugin waits for it"
         summary = f"{begins}: the MPS control daemon on node {name}{more} {waits}"
-    # kubernetes/autoscaler#1949
-    hint = f"the cluster autoscaler waits for the GPUs of a new node only if its group sets the label {_ACCELERATOR}"
-    is_autoscaled = _NODE_GROUP in labels and _ACCELERATOR not in labels
-    return Cause(cause, summary, [*broken.evidence, hint if is_autoscaled else "", *evidence], broken.remedy)
+    return Cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], broken.remedy)
 
 
 _ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
@@ -210,17 +241,20 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
             uncordon = Command("kubectl", "uncordon", named("node", node.name))
             is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
             return Cause(cause, summary, (), uncordon if is_cordoned else describe_node(node.name))
-        case Bare(node) if any(units and is_gpu(placement.cluster, name) for name, units in node.resources.items()):
+        case Bare(node) if any(
+            units and names_gpu(name, placement.cluster.classes.gpus) for name, units in node.resources.items()
+        ):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
             chain = next((one for one in case.around.chains if one.node.name == node.name), None)
             if chain is not None and chain.broken is not None:
                 return _of_chain(case, chain, chain.broken, cause, summary)
             summary += ": its device plugin does not run, or not yet"
-            if chain is not None and chain.unseen:
-                summary += f", as far as is seen without {chain.unseen}"
-            elif chain is not None and chain.shows_gpus:
+            if chain is not None and chain.runs_plugin:
                 summary = f"{words.message}, although its device plugin runs"
+            elif chain is not None and chain.unseen:
+                summary += f", as far as is seen without {chain.unseen}"
+                return Cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
             return Cause(cause, summary, (), describe_node(node.name))
         case Unmet(_, expression) if expression.is_selector and _is_added(case, expression.name):
             added = (
@@ -253,7 +287,7 @@ def _beside(
         node = max(candidates, key=lambda one: one.resources.get(name, 0))
         most = node.resources.get(name, 0)
         elsewhere = [one.name for one in nodes if one.resources.get(name, 0) >= units]
-        evidence = f"nodes that offer it: {', '.join(elsewhere[:_SHOWN])}" if elsewhere else ""
+        evidence = f"nodes that offer it: {', '.join(elsewhere[:SHOWN])}" if elsewhere else ""
         does_not = f" shows what it offers; its plugin for {name.partition('/')[0]} does not offer it"
         remedy = case.by_edit(f"ask for at most {most}") if most else Remedy(describe_node(node.name), does_not)
         offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
@@ -268,7 +302,7 @@ def _held(case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], lis
     """
     held = case.around.held
     lacking = [one.resource for one in listed if one.resource in wanted]
-    free = next((node for node in candidates if held.has_room(node, wanted)), None)
+    free = next((node for node in candidates if held.link(node, wanted).finding is None), None)
     if free is not None and not lacking:
         return None
     if free is not None and held.is_complete:
@@ -276,11 +310,13 @@ def _held(case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], lis
         if any(one.cause not in ("", "node-selector", "taint", "node-not-ready") for one in listed):
             return None
         now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
-        return Cause("replicas-held", now, (), "wait: the scheduler tries again")
-    short = (name for name in wanted if not any(held.has_room(node, {name: wanted[name]}) for node in candidates))
+        again = Remedy("nothing to change: the scheduler tries again, which this shows: ", case.of_pod("get"))
+        return Cause("replicas-held", now, (), again)
+    short = (name for name in wanted if all(held.link(node, {name: wanted[name]}).finding for node in candidates))
     resource = next(short, None) or next(iter(lacking or wanted))
     summary, remedy = _holding(case, candidates, resource, wanted[resource])
-    return Cause("replicas-held", summary, [_holders(case, one, resource) for one in candidates[:_SHOWN]], remedy)
+    names = [held.described(one, resource) for one in candidates[:SHOWN]]
+    return Cause("replicas-held", summary, names, remedy)
 
 
 def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> tuple[str, Remedy]:
@@ -335,21 +371,6 @@ def _kin(case: Case, one: Holding) -> str:
     return "old" if is_of_deployment else ""
 
 
-def _holders(case: Case, node: Node, resource: str) -> str:
-    total, holders = node.resources.get(resource, 0), case.around.held.of(node, resource)
-    if not holders:
-        return f"node {node.name} offers {total}; its holders are not known"
-    names = []
-    for one in holders[:_SHOWN]:
-        pending = ", not started" if one.pod.phase == "Pending" else ""
-        state = ", being deleted" if one.pod.is_ending else pending
-        names.append(f"{one.pod.namespace}/{one.pod.name} ({one.amount}{state})")
-    more = f" and {len(holders) - len(names)} more" if len(holders) > len(names) else ""
-    count = sum(one.amount for one in holders)
-    beyond = ", more than it offers now" if count > total else ""
-    return f"node {node.name}: {count} of {total} held{beyond} by {', '.join(names)}{more}"
-
-
 _BY_MESSAGE: Final[Mapping[str, tuple[str, Callable[[Case], Advice]]]] = {
     "volume": ("a volume of the pod is not available", lambda case: case.kubectl("get", "pvc")),
     "resource-claim": (
@@ -397,6 +418,6 @@ def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
         # Nodes without GPUs have the last causes as well.
         if texts and not (found and cause in ("node-not-ready", "node-selector", "taint")):
             found = True
-            yield Cause(cause, f"{meaning}: {'; '.join(texts[:_SHOWN])}", (), advice(case))
+            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice(case))
     if not found and not extended:
         yield Cause("other-resources", "the scheduler finds no node", (), case.of_pod("describe"))

@@ -8,7 +8,7 @@ from typing import Final
 
 from webhook.cluster.reading import Object, word
 from webhook.live.remedy import Advice, Remedy
-from webhook.live.why.case import DOCTOR, Case, describe_node
+from webhook.live.why.case import Case, describe_node
 from webhook.live.why.cause import Cause
 from webhook.live.why.cuda import to_get_gpu
 from webhook.live.why.event import Event, first
@@ -137,7 +137,7 @@ def _before_containers(case: Case, pod: Object) -> Iterator[Cause]:
     better = first(case.events, (event.reason,), "MountVolume.SetUp") or event
     if (typed := _TYPE.search(better.message)) is not None:
         summary = f"node {node} has no such folder or file as the volume requires: {typed[1]}"
-        advice = Remedy(DOCTOR, ": the node has no MPS daemon") if "/mps" in typed[1] else case.edit
+        advice = case.of_daemon if "/mps" in typed[1] else case.edit
         yield Cause("mount-failed", summary, [str(better)], advice)
         return
     yield Cause("mount-failed", "a volume cannot be mounted", [str(better)], _to_correct(case, better.message))

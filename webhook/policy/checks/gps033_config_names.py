@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.messages import message, printable
-from webhook.policy.placement.node_classes import CONFIG_LABEL
-from webhook.policy.sharing.objects import STRATEGIES, TEXTS, ConfigNames, ConfigSection, DefaultRule, sections
+from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL
+from webhook.policy.sharing.objects import (
+    DISCOVERY,
+    PLUGIN_CHART,
+    STRATEGIES,
+    TEXTS,
+    ConfigNames,
+    ConfigSection,
+    DefaultRule,
+    sections,
+)
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.workloads.paths import at
+
+_MPS: Final = re.compile(r"^ +mps:", re.ASCII | re.MULTILINE)
+"""The key of MPS in a configuration: the texts of values are no objects here."""
 
 _LABEL: Final = ("metadata", "labels", CONFIG_LABEL)
 _SHOWN: Final = 4
@@ -42,8 +55,24 @@ def run(context: ConfigNames) -> Iterator[Violation]:
         if section.shape.texts == "data" and section.value.get("data") and section.value.get("create") is not True:
             problem = message("the chart makes no ConfigMap of these configurations without create: true")
             yield Violation((*section.path, "data"), problem, "set create: true beside it")
+        if section.shape.chart == PLUGIN_CHART:
+            yield from _undiscovered(context.value, section)
         if "fallbackStrategies" in section.shape.keys:
             yield from _without_label(section, context.known)
+
+
+def _undiscovered(values: Mapping[str, Any], section: ConfigSection) -> Iterator[Violation]:
+    """The first configuration with MPS where the chart does not deploy what labels nodes for the MPS control daemon."""
+    enabled = at(values, (*section.path[:-1], DISCOVERY, "enabled"))
+    if enabled not in (None, False):
+        return
+    texts = section.value.get(section.shape.texts)
+    for name, text in texts.items() if isinstance(texts, dict) else ():
+        if isinstance(text, str) and _MPS.search(text) is not None:
+            problem = message("MPS starts on nodes with the label {} alone, which GPU feature discovery sets", CAPABLE)
+            path = (*section.path, section.shape.texts, name)
+            yield Violation(path, problem, "set gfd.enabled: true in these values")
+            return
 
 
 def _without_label(section: ConfigSection, known: Collection[str] | None) -> Iterator[Violation]:

@@ -24,7 +24,7 @@ from webhook.policy.placement.node_index import NodeBitset, NodeIndex
 from webhook.policy.placement.reachability import ClusterNodes, Placement
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Expression, Term, alternatives
 from webhook.policy.placement.taints import is_lifecycle
-from webhook.policy.pods.gpu_resources import CARD, is_listed_by_nodes
+from webhook.policy.pods.gpu_resources import CARD, names_gpu
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Path, Severity, Violation
@@ -132,15 +132,10 @@ def _failure(placement: Placement) -> Failure | None:
 
 def offered_instead(cluster: ClusterNodes, resource: str, among: NodeBitset | None = None) -> str | None:
     """The GPU resource that nodes offer in place of one that they do not: that of the other name of a share first."""
-    index, nodes = cluster.index, cluster.index.all if among is None else among
-    offered = [name for name in sorted(index.offered) if is_gpu(cluster, name) and index.offering(name, 1) & nodes]
+    index, nodes, gpus = cluster.index, cluster.index.all if among is None else among, cluster.classes.gpus
+    offered = [name for name in sorted(index.offered) if names_gpu(name, gpus) and index.offering(name, 1) & nodes]
     other_name = resource.removesuffix(RENAMED) if resource.endswith(RENAMED) else resource + RENAMED
     return next((name for name in (other_name, CARD) if name in offered), offered[0] if offered else None)
-
-
-def is_gpu(cluster: ClusterNodes, resource: str) -> bool:
-    """Whether nodes offer GPUs under this name."""
-    return resource in cluster.classes.gpus or is_listed_by_nodes(resource)
 
 
 def _ask_for_less(placement: Placement, shortfall: Shortfall) -> str:
@@ -194,7 +189,8 @@ def described(placement: Placement, failure: Failure, selector: Path) -> Violati
             return Violation(path, problem, "ask for it in another pod, or find out why the node does not offer it")
         case Bare(node, resource):
             problem = message("{} meets the selectors, and offers no {}", node.name, resource)
-            there = [name for name, units in node.resources.items() if units and is_gpu(placement.cluster, name)]
+            gpus = placement.cluster.classes.gpus
+            there = [name for name, units in node.resources.items() if units and names_gpu(name, gpus)]
             remedy = f"ask for {printable(there[0])}, which it offers" if there else _PLUGIN
             return Violation(_largest(placement, resource).path, problem, remedy, cap=Severity.WARN)
         case _:

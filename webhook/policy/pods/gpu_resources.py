@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from webhook.policy.messages import is_one_edit_away
 from webhook.policy.settings.settings import Resource
@@ -83,6 +83,14 @@ class KnownNames:
                 return meant
         near = self._by_length.get(len(name), ())
         return next((known for known in near if is_one_edit_away(folded, known.lower())), None)
+
+
+def names_gpu(name: str, configured: Container[str]) -> bool:
+    """Whether nodes offer GPUs under this name: one of the settings, or any that a device plugin of NVIDIA gives.
+
+    The plugin names nothing else (NVIDIA/k8s-device-plugin api/config/v1/resources.go).
+    """
+    return name in configured or is_listed_by_nodes(name)
 
 
 def is_listed_by_nodes(name: str) -> bool:

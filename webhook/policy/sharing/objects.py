@@ -144,14 +144,20 @@ def sections(value: Mapping[str, Any], group: str, kind: str) -> Iterator[Config
                 yield ConfigSection(path, section, shape)
 
 
-def values_with(kept: Iterable[ConfigSection]) -> dict[str, Any]:
-    """Values that hold these sections alone."""
+DISCOVERY: Final = "gfd"
+"""The key of GPU feature discovery beside the section of the plugin's chart."""
+
+
+def values_with(kept: Iterable[ConfigSection], of: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that hold these sections of others alone, and what they say about GPU feature discovery."""
     values: dict[str, Any] = {}
     for section in kept:
         holder = values
         for step in section.path[:-1]:
             holder = holder.setdefault(str(step), {})
         holder[str(section.path[-1])] = section.value
+        if (discovery := at(of, (*section.path[:-1], DISCOVERY))) is not None:
+            holder[DISCOVERY] = discovery
     return values
 
 
