@@ -83,9 +83,10 @@ async def test_changes_that_wait_are_built_once(live: LiveConfig, monkeypatch: p
         return evaluator
 
     monkeypatch.setattr(Evaluator, "building", counted)
-    await asyncio.gather(*(live.apply_cluster_facts({"nodes": NODES[:count]}) for count in range(1, 20)))
+    # The build of this many nodes pauses, so that the other changes come meanwhile.
+    await asyncio.gather(*(live.apply_cluster_facts({"nodes": NODES[: 1000 + count]}) for count in range(1, 20)))
     assert built == 2
-    assert len(facts(live).nodes or ()) == 19
+    assert len(facts(live).nodes or ()) == 1019
 
 
 async def test_failed_build_keeps_evaluator_and_next_one_succeeds(

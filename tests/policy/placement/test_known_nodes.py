@@ -23,9 +23,11 @@ from tests.strategies.selecting import (
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CAPABLE, STRATEGY
 from webhook.policy.placement.reachability import Reachability, WholeCards
 from webhook.policy.settings.settings import PlacementSettings, Settings
+from webhook.policy.verdict import Decision
 
 Json = dict[str, Any]
 
@@ -137,6 +139,32 @@ def test_without_time_slicing_labels_and_nodes_nothing_is_time_sliced() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
     assert placement(pod).lands(GPU, "time-slicing") is Reachability.UNKNOWN
     assert placement(pod, node_classes=labelled_classes(MPS_LABELS, {})).lands(GPU, "time-slicing") is Reachability.NO
+
+
+WHOLE = {"nvidia.com/gpu.product": "NVIDIA-A10", "nvidia.com/gpu.replicas": "1"}
+TWO = {"spec": {"containers": [{"name": "c", "resources": {"limits": {GPU.name: 2}}}]}}
+
+
+def decision(*nodes: Node) -> Decision:
+    return (
+        OfflineEvaluator.of(Settings(), Facts(nodes=nodes)).evaluate(TWO, "", "Pod", RequestContext("team-a")).decision
+    )
+
+
+def test_node_without_labels_lifts_no_limit() -> None:
+    whole, shared = Node("whole", WHOLE, (), {GPU.name: 4}), Node("shared", {STRATEGY: "mps"}, (), {GPU.name: 4})
+    assert decision(whole) is not Decision.DENIED
+    assert decision(whole, shared) is Decision.DENIED
+    assert decision(whole, Node("shared", {}, (), {GPU.name: 4})) is Decision.DENIED
+
+
+def test_label_of_an_mps_node_imposes_the_limit() -> None:
+    whole = Node("whole", WHOLE, (), {GPU.name: 4})
+    assert decision(whole, Node("other", {**WHOLE, CAPABLE: "true"}, (), {GPU.name: 4})) is Decision.DENIED
+    reserved = Settings(placement=PlacementSettings(mps_labels={"node-restriction.kubernetes.io/mps": "true"}))
+    facts = Facts(nodes=(whole, Node("other", {**WHOLE, CAPABLE: "true"}, (), {GPU.name: 4})))
+    verdict = OfflineEvaluator.of(reserved, facts).evaluate(TWO, "", "Pod", RequestContext("team-a"))
+    assert verdict.decision is not Decision.DENIED
 
 
 POOLS = (Node("a", {POOL: "a"}), Node("one", {POOL: "1"}), Node("three", {POOL: "3"}), Node("none"))
