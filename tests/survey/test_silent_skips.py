@@ -59,6 +59,7 @@ DATA = {"fixtures": fixtures, "reviews": reviews, "manifests": manifests, "pages
 ASK_FOR_NOTHING = {
     "GPS023/name-without-amount.json",
     "GPS023/cluster-policy.json",
+    "GPS023/policy-that-generates-quotas.json",
     "bench/peers/rules/kyverno.yaml",
 }
 """Objects that name a resource without an amount, or that compare amounts, so that a finding would be wrong."""

@@ -18,7 +18,7 @@ from webhook.dryrun.search.mentions import (
     find_mentions,
     find_pods,
 )
-from webhook.dryrun.search.without_pods import RENDERED, is_of_kubernetes, why_no_pods
+from webhook.dryrun.search.without_pods import RENDERED, active, is_of_kubernetes, why_no_pods
 from webhook.manifests.recognition import FRAGMENT
 from webhook.policy.checks import CONFIG_CHECKS, LIMIT_CHECKS, LIMITING, NAME_CHECKS, OBJECT_CHECKS
 from webhook.policy.checks.gps032_quota import NamespaceLimits
@@ -300,7 +300,7 @@ class OfflineEvaluator(Evaluator):
             return self.verdict(pods, origin) if pods else skipped(why_not_searched)
         known = self.kinds.get((group, kind))
         if known is None:
-            return self._of_unknown(held, origin)
+            return self._of_unknown(held._replace(manifest=active(manifest, group, kind)), origin)
         return self._of_known(held, known, pods, origin)
 
     def _of_limits(self, held: ManifestObject, origin: RequestContext, why_not_searched: str) -> Verdict:

@@ -1,13 +1,16 @@
 """Kinds that may name a GPU resource and run no pods: the search leaves them out, and the report says why.
 
-The sources of manifests run no pods either, but the objects that are rendered from them do.
+The sources of manifests run no pods either, but the objects that are rendered from them do. A rule of a Kyverno policy
+may ask for GPUs where it creates or changes objects, not where it matches and validates them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from webhook.manifests.recognition import FRAGMENT, KUSTOMIZATION
+from webhook.policy.pods.reading import Members
 
 _POLICY = "it is a policy about objects"
 
@@ -71,7 +74,7 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration
             """.split()
         ),
-        "kyverno.io": ("ClusterPolicy", "Policy", "PolicyException"),
+        "kyverno.io": ("PolicyException",),
         "policies.kyverno.io": ("ImageValidatingPolicy", "PolicyException", "ValidatingPolicy"),
         "templates.gatekeeper.sh": ("ConstraintTemplate",),
     },
@@ -124,3 +127,28 @@ RENDERED: Mapping[tuple[str, str], str] = {
     ("template.openshift.io", "Template"): "oc process",
 }
 """The command that renders the manifests of which an object is the source, by API group and kind."""
+
+
+_KYVERNO = (("kyverno.io", "ClusterPolicy"), ("kyverno.io", "Policy"))
+_PASSIVE = frozenset(("celPreconditions", "exclude", "match", "preconditions", "validate", "verifyImages"))
+"""Members of a rule that compare and select."""
+
+
+def active(manifest: Members, group: str, kind: str) -> Members:
+    """An object without the parts of a policy that ask for nothing. All of any other object."""
+    spec = manifest.get("spec")
+    if (group, kind) not in _KYVERNO or not isinstance(spec, dict) or not isinstance(spec.get("rules"), list):
+        return manifest
+    return {**manifest, "spec": {**spec, "rules": [_active(rule) for rule in spec["rules"]]}}
+
+
+def _active(rule: Any) -> Any:
+    """A rule without what compares and selects, and without an object that it generates and that runs no pods."""
+    if not isinstance(rule, dict):
+        return rule
+    left_out, generate = _PASSIVE, rule.get("generate")
+    if isinstance(generate, dict) and "foreach" not in generate:
+        version, kind = generate.get("apiVersion"), generate.get("kind")
+        if isinstance(version, str) and isinstance(kind, str) and why_no_pods(version.rpartition("/")[0], kind):
+            left_out = _PASSIVE | {"generate"}
+    return {key: value for key, value in rule.items() if key not in left_out}
