@@ -175,7 +175,8 @@ class Edits:
     def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
         if isinstance(checked, Diagnostic):
-            self._cut.add(checked.file)
+            if checked.errors:
+                self._cut.add(checked.file)
             self._refuse(checked)
         elif isinstance(checked, Unread):
             self._cut.add(checked.file)

@@ -108,9 +108,19 @@ def why_no_pods(group: str, kind: str) -> str | None:
     return RUNS_NO_PODS.get((group, kind)) or _GROUPS.get(group)
 
 
+_OF_KUBERNETES = frozenset(("", "apps", "autoscaling", "batch", "extensions", "policy")).union(
+    f"{name}.k8s.io"
+    for name in """
+    admissionregistration apiextensions apiregistration authentication authorization certificates coordination
+    discovery events flowcontrol.apiserver internal.apiserver networking node rbac.authorization resource scheduling
+    storage storagemigration
+    """.split()
+)
+
+
 def is_of_kubernetes(group: str) -> bool:
-    """Whether Kubernetes or a project of its API machinery defines the kinds of a group; others have a domain."""
-    return "." not in group or group.endswith(".k8s.io")
+    """Whether Kubernetes itself defines the kinds of a group, all of which are known. Others also end in `k8s.io`."""
+    return group in _OF_KUBERNETES
 
 
 RENDERED: Mapping[tuple[str, str], str] = {

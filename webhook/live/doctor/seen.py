@@ -249,11 +249,12 @@ async def _pods(
     """Read the pods of the GPU stack, also those in other namespaces `of_stack`, and the others that matter."""
     programs: list[ProgramPod] = []
     found: list[SeenPod] = []
+    messages: dict[str, str] = {}
     for place in [namespace, *(() if namespace is None else sorted(of_stack - {namespace}))]:
         async for one in all_of(objects, POD, place):
             role = role_of(part(one, "spec"))
             if role is None and place == namespace:
-                found += _seen_pod(one, gpus)
+                found += _seen_pod(one, gpus, messages)
             elif role is not None and word(one, "status", "phase") not in FINISHED:  # or else it runs nowhere
                 programs.append(program_pod(one, role))
     owned = [at for at, one in enumerate(found) if one.pod.was_rejected or one.joins]
@@ -264,14 +265,14 @@ async def _pods(
     return programs, found
 
 
-def _seen_pod(found: Object, gpus: GpuResources) -> Iterator[SeenPod]:
-    """Read a pod, if it matters."""
+def _seen_pod(found: Object, gpus: GpuResources, messages: dict[str, str]) -> Iterator[SeenPod]:
+    """Read a pod, if it matters. Thousands of rejected pods share a message."""
     pod, runtime_class = live_pod(found, gpus.find), word(found, "spec", "runtimeClassName")
     joins = pod.phase not in FINISHED and _mounts(part(found, "spec"), DEFAULT_PIPE)
     is_waiting = pod.phase == "Pending" and runtime_class
     if pod.was_rejected or joins or is_waiting or (pod.requests and pod.phase not in FINISHED):
         message = cut(word(found, "status", "message"), MOST_DETAIL) if pod.was_rejected else ""
-        yield SeenPod(pod, runtime_class, joins, message)
+        yield SeenPod(pod, runtime_class, joins, messages.setdefault(message, message))
 
 
 def _mounts(spec: Object, folder: str) -> bool:

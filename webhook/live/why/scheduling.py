@@ -172,9 +172,10 @@ _WAITS: Final = "the device plugin waits for the MPS control daemon, which start
 def _whole(placement: Placement, name: str) -> Node | None:
     """A node that offers whole cards; None where some node shares them under their own name."""
     index, classes = placement.cluster.index, placement.cluster.classes
-    nodes = list(index.nodes(index.offering(name, 1) & placement.selected or index.offering(name, 1)))
+    offering = index.nodes(index.offering(name, 1) & placement.selected or index.offering(name, 1))
+    nodes = [one for one in offering if name in one.resources]  # a node that is not known in full may offer any
     shares = any(strategy_of(one, classes) in SHARING or replicas_of(one.labels.get(REPLICAS)) > 1 for one in nodes)
-    return None if shares else nodes[0]
+    return nodes[0] if nodes and not shares else None
 
 
 def _ask_again(case: Case, node: str) -> Remedy:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import cached_property
 
+from webhook.policy.memo import Lazy
 from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import SHARING, STRATEGY, NodeClasses, SharingStrategy
@@ -207,7 +207,7 @@ class Placement:
         members = self.cluster.index.sharing(strategy, resource.name)
         return members and members & self._of_class()
 
-    @cached_property
+    @Lazy
     def possible(self) -> NodeBitset:
         """The known nodes and declared groups that could take the pod, now or after a passing state of theirs.
 
@@ -228,7 +228,7 @@ class Placement:
         selected = possible & self.cluster.selected_by(self.class_selector) if self.class_selector else 0
         return selected or possible
 
-    @cached_property
+    @Lazy
     def candidates(self) -> NodeBitset:
         """The known nodes and declared groups that can take the pod now: they offer all GPUs that it asks for."""
         nodes = self.possible and self.possible & self.offering[0]
@@ -245,7 +245,7 @@ class Placement:
         others = {name for name in names - self.cluster.dynamic if name not in gpus and name in index.offered}
         return GpuRequests(self.pod, lambda name: Resource(name) if name in others else None).peaks if others else {}
 
-    @cached_property
+    @Lazy
     def offering(self) -> tuple[NodeBitset, NodeBitset]:
         """The nodes that offer all GPUs that the pod asks for, and those together with the ones that are not ready."""
         index = self.cluster.index
@@ -256,7 +256,7 @@ class Placement:
             later &= offering | index.unready(name)
         return now, later
 
-    @cached_property
+    @Lazy
     def kept_off(self) -> tuple[NodeBitset, NodeBitset, NodeBitset]:
         """The nodes with taints that nothing tolerates: any that last, exactly one that lasts, and any that pass."""
         taints, tolerations, effects = self.cluster.index.taints, self.tolerations(), self.effects
@@ -264,7 +264,7 @@ class Placement:
         passing, _ = taints.untolerated(tolerations, effects, passing=True)
         return lasting, once, passing
 
-    @cached_property
+    @Lazy
     def selected(self) -> NodeBitset:
         """The nodes that satisfy the pod's selectors, whatever their taints. `nodeName` binds without the scheduler."""
         bound, index = self.pod.text("nodeName"), self.cluster.index
@@ -282,7 +282,7 @@ class Placement:
         tolerations.add(self.injected_tolerations, ())
         return tolerations
 
-    @cached_property
+    @Lazy
     def injected_tolerations(self) -> Sequence[dict[str, str]]:
         """The configured tolerations, and those for taints of nodes that could take the pod if it tolerated them."""
         if self.configured is None or not self.cluster.tolerable or not self.requests.positive:

@@ -40,7 +40,8 @@ class LoopWatchdog:
     def stop(self) -> None:
         self._stopped.set()
         self._tick_handle.cancel()
-        self._watcher.join()
+        if self._watcher.is_alive():  # not if it could not start
+            self._watcher.join()
 
     def lag(self, now: float) -> float:
         """How many seconds the loop is late at a time of the monotonic clock."""
