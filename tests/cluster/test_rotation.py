@@ -191,8 +191,8 @@ def test_foreign_changes_are_reverted(running: ControlPlaneOnly, kubeconfig: Pat
         until_trusted(made)
 
 
-@pytest.mark.parametrize("missing", ["patch", "get"])
-def test_missing_right_is_logged(running: ControlPlaneOnly, kubeconfig: Path, missing: str) -> None:
+@pytest.mark.parametrize(("missing", "first"), [("patch", "validating"), ("get", "mutating")])
+def test_missing_right_is_logged(running: ControlPlaneOnly, kubeconfig: Path, missing: str, first: str) -> None:
     role = running.api.get(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{NAME}")
     path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{NAME}"
     rules = [{**rule, "verbs": [verb for verb in rule["verbs"] if verb != missing]} for rule in role["rules"]]
@@ -202,7 +202,7 @@ def test_missing_right_is_logged(running: ControlPlaneOnly, kubeconfig: Path, mi
         wait_for("the missing right to be logged", lambda: "certificates cannot be reconciled" in one.events())
         (error,) = (fields["error"] for _, event, fields in one.said if event == "certificates cannot be reconciled")
         account = f"system:serviceaccount:{NAMESPACE}:{NAME}"
-        assert f'403 mutatingwebhookconfigurations.admissionregistration.k8s.io "{NAME}" is forbidden' in error
+        assert f'403 {first}webhookconfigurations.admissionregistration.k8s.io "{NAME}" is forbidden' in error
         assert f'User "{account}" cannot {missing}' in error
         assert not one.trusted
         running.api.patch(path, {"rules": role["rules"]})
