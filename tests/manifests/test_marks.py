@@ -1,4 +1,4 @@
-"""The marks of scalars: where they end, and which text other values may share."""
+"""The marks of scalars: where they end."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from tests.manifests.reading import read
 from webhook.manifests import Manifest
-from webhook.manifests.compose import compose
-from webhook.manifests.text import SourceText
 from webhook.report.data import json_text, yaml_text
 
 
@@ -58,28 +56,6 @@ def test_length_of_alias_and_of_missing_value() -> None:
     manifest = manifest_of("a: &a 1\nb: *a\nc: {d: 1}\n")
     assert [manifest.in_text((key,))[2] for key in "abc"] == [0, 0, 0]
     assert manifest.in_text(("c", "missing"))[2] == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "path", "found"),
-    [
-        ("a: {b: 1}", ("a", "b"), True),
-        ("a: [x, y]", ("a", 1), True),
-        ("a: &x {b: 1}", ("a", "b"), False),
-        ("a: !!map &x {b: 1}", ("a", "b"), False),
-        ("a: &x 1", ("a",), False),
-        ("a: &x 1\nb: *x", ("b",), False),
-        ("a: &x [1]\nb: *x", ("b", 0), False),
-        ("a: &x {b: 1}\nc: {<<: *x, d: 1}", ("c", "b"), False),
-        ("a: &x {b: 1}\nc: {<<: *x, d: 1}", ("c", "d"), False),
-        ("a: {b: 1}", ("a",), False),
-        ("a: {b: 1}", ("a", "c"), False),
-    ],
-)
-def test_text_that_other_values_may_share(text: str, path: tuple[str | int, ...], found: bool) -> None:
-    composed = compose(SourceText(text))
-    assert composed is not None
-    assert (composed.marks.only(path) is not None) is found
 
 
 SCALARS = st.text(max_size=12) | st.integers(-(10**9), 10**9) | st.booleans() | st.none() | st.floats(-1e6, 1e6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
@@ -176,18 +176,16 @@ class ObjectsWithMetrics(Objects, Protocol):
 
 
 class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
-    """The objects of an API server. `progress` gets the kind and the number of objects read so far."""
+    """The objects of an API server."""
 
-    def __init__(self, api: ApiServer, progress: Callable[[Kind, int], object] = lambda _kind, _read: None) -> None:
+    def __init__(self, api: ApiServer) -> None:
         self._api = api
-        self._progress = progress
         self.left_out: list[LeftOut] = []
         self._incomplete: set[Kind] = set()
 
     async def pages(
         self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
     ) -> AsyncGenerator[list[Object], None]:
-        count = 0
         try:
             path = kind.path(namespace)
             async with aclosing(latest_pages(self._api, path, kind.rule(namespace), PAGE, query)) as listed:
@@ -198,8 +196,6 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
                         self._leave_out(_single(kind, one.namespace, one.name), page.why)
                         continue
                     yield [msgspec.json.decode(item) for item in page.items or ()]
-                    count += len(page.items or ())
-                    self._progress(kind, count)
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:

@@ -200,8 +200,7 @@ class _Composer:
                 column -= 1  # a list that is not indented has no token of its own: the event ends after its first dash
             if outer.key is not _ITEM:
                 self.marks.indents.setdefault(inside.__class__, column - outer.mark.column)
-        is_shared = event.anchor is not None
-        return CollectionMark(inside, event.start_mark.index, column, is_flow=event.flow_style, is_shared=is_shared)
+        return CollectionMark(inside, event.start_mark.index, column, is_flow=event.flow_style)
 
     def _finish(self, inner: _Open, event: Any) -> _Open:
         self.stack.pop()
@@ -289,7 +288,6 @@ class _Composer:
             raise UnreadableError(f'"<<" replaces the key {quoted(first)} of line {line} {_MOVE}', keys[_MERGE])
         value.update(merged)
         outer.mark.inside.update(marks | outer.mark.inside)
-        outer.mark.is_shared = True
         outer.key = None
 
 

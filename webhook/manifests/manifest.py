@@ -249,15 +249,6 @@ class Manifest:
             return None
         return text.position(key), text.excerpt(key)
 
-    def only_scalar(self, path: Path) -> tuple[Position, str] | None:
-        """Return the position and the text of a scalar of one line; None if other values may share this text."""
-        text, marks = self.within.text, self.within.marks
-        mark = marks.only(self.within.path_in_text(self.path + path))
-        length = 0 if mark is None else marks.length(mark, self.at(path))
-        if mark is None or not length:
-            return None
-        return text.position(mark.start), text.content[mark.start : mark.start + length]
-
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""
         return Diagnostic(self.file, *self.locate(path), message)

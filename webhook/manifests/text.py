@@ -114,20 +114,18 @@ class CollectionMark:
     """A mapping or list: the marks of its values. Those that only a merge key brings in are not among its `keys`.
 
     `start` is that of its anchor, tag or first character, and `last` the last value. `column` is that of the entries in
-    block style, from 0. `keys` holds the offsets of the keys of a mapping. `is_shared`: its values have an anchor, or
-    a merge key brings in some.
+    block style, from 0. `keys` holds the offsets of the keys of a mapping.
     """
 
-    __slots__ = ("column", "end", "inside", "is_flow", "is_shared", "keys", "last", "start")
+    __slots__ = ("column", "end", "inside", "is_flow", "keys", "last", "start")
 
-    def __init__(self, inside: Any, start: int, column: int = -1, *, is_flow: bool, is_shared: bool = False) -> None:
+    def __init__(self, inside: Any, start: int, column: int = -1, *, is_flow: bool) -> None:
         self.inside: Any = inside
         self.keys: dict[Any, int] = {} if inside.__class__ is dict else _NO_KEYS
         self.start = start
         self.end = start
         self.column = column
         self.is_flow = is_flow
-        self.is_shared = is_shared
         self.last: Mark | None = None
 
     def at(self, step: str | int) -> Mark | None:
@@ -165,33 +163,20 @@ class Marks:
 
     def nearest(self, path: Path) -> Mark:
         """Return the mark of the value at a path, or of its nearest ancestor."""
-        return self._find(path)[0]
+        mark: Mark = self.top.inside[0]
+        for step in path:
+            held = mark.held if isinstance(mark, AliasMark) else mark
+            below = held.at(step) if isinstance(held, CollectionMark) else None
+            if below is None:
+                return mark
+            mark = below
+        return mark
 
     def key(self, path: Path) -> int | None:
         """Return the offset of the last key of a path; None for an index, and for a key that a merge brings in."""
         holder = self.nearest(path[:-1])
         held = holder.held if isinstance(holder, AliasMark) else holder
         return held.keys.get(path[-1]) if path and isinstance(held, CollectionMark) else None
-
-    def only(self, path: Path) -> ScalarMark | None:
-        """Return the mark of a scalar; None if anchors, aliases or merge keys may share its text."""
-        mark, is_only = self._find(path)
-        if not is_only or not isinstance(mark, ScalarMark) or self.content.startswith("&", mark.start):
-            return None
-        return mark
-
-    def _find(self, path: Path) -> tuple[Mark, bool]:
-        """Return the mark of the value at a path and whether its text is its own; or the nearest ancestor and False."""
-        mark: Mark = self.top.inside[0]
-        is_only = True
-        for step in path:
-            held: Any = mark.held if isinstance(mark, AliasMark) else mark
-            below = held.at(step) if isinstance(held, CollectionMark) else None
-            if below is None:
-                return mark, False
-            is_only = is_only and not held.is_shared
-            mark = below
-        return mark, is_only
 
     def length(self, mark: Mark, value: object) -> int:
         """Return the characters of a scalar that stands on one line as it is; 0 for any other value, and a long one."""

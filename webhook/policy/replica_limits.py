@@ -11,10 +11,9 @@ from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.pods.quantity import NANO, is_whole
-from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import ResourceRequest, peak
 from webhook.policy.settings.settings import Resource
-from webhook.policy.verdict import Replacement, Severity
+from webhook.policy.verdict import Severity
 
 
 class Excess(NamedTuple):
@@ -145,33 +144,6 @@ def most(context: PodContext, limit: int) -> int:
     """The most replicas for which a container may ask, by its own limit and the pod's."""
     per_pod = context.policy.limits.per_pod
     return limit if per_pod is None else min(limit, per_pod)
-
-
-def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> tuple[Replacement, ...]:
-    """The fix that asks for as many replicas as the limits allow, under `limits`, `requests` or both.
-
-    Empty for a pod that launches processes for a number of GPUs, which would have to change too, and in a review, whose
-    answer has no place for it.
-    """
-    if not context.origin.is_offline or counts_gpus(context):
-        return ()
-    container, name, allowed = request.container, request.resource.name, most(context, limit)
-    fix = []
-    for field, amounts in (("limits", container.limits), ("requests", container.requests)):
-        if name in amounts:
-            path = container.amount_path(field, name)
-            # An amount in a field of another name keeps its type, which the field may demand.
-            is_text = path[-1] != name and isinstance(amounts[name], str)
-            fix.append(Replacement(path, str(allowed) if is_text else allowed))
-    return tuple(fix)
-
-
-def counts_gpus(context: PodContext) -> bool:
-    """Whether the number of GPUs may matter to a program that the pod, or another pod of its group, launches."""
-    try:
-        return context.extracted.group is not None or bool(context.launches)
-    except MalformedError:
-        return True
 
 
 def whole_cards(context: PodContext, request: ResourceRequest) -> str:

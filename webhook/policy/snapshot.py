@@ -32,7 +32,6 @@ from webhook.policy.settings.settings import (
 from webhook.policy.verdict import Severity
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import PluginConfig
     from webhook.policy.settings.elements import NamespaceRule
 
 
@@ -239,12 +238,6 @@ class ContainerLimits:
         self._everywhere = {strategy: configs.accept_several_everywhere(strategy) for strategy in self.static}
         in_force = [limit for limit in self.static.values() if limit is not None]
         self.least: float = NANO if self.depend_on_nodes else min(in_force, default=inf) * NANO
-
-    def of_config(self, config: PluginConfig) -> int | None:
-        """The limit of nodes with a configuration that shares cards."""
-        if config.strategy == "none":
-            return None
-        return self.limit(config.strategy, self._configs.accept_several(config) if self.depend_on_nodes else None)
 
     def allow_several(self, placement: Placement, strategy: SharingStrategy, resource: Resource) -> bool | None:
         """Whether the plugin accepts several replicas on the nodes that could take a pod, else on every node.

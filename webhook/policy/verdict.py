@@ -50,26 +50,17 @@ DECISIONS: Mapping[Severity, Decision] = {
 """The outcome for an object by its most severe finding."""
 
 
-class Replacement(NamedTuple):
-    """A part of a fix: the scalar at `path`, which exists, becomes `value`."""
-
-    path: Path
-    value: str | int
-
-
 class Violation(NamedTuple):
     """The report of a check about one value, before the settings give it a severity.
 
     `path` leads to a node that exists in the object. `str` turns `message` into text. `cap` is the highest severity of
-    this violation: a check that cannot be certain only warns. `fix` resolves the violation; empty where the
-    remedy is no definite value of an existing field.
+    this violation: a check that cannot be certain only warns.
     """
 
     path: Path
     message: object
     remedy: str
     cap: Severity = Severity.DENY
-    fix: tuple[Replacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +72,6 @@ class Finding:
     path: Path
     message: str
     remedy: str
-    fix: tuple[Replacement, ...] = ()
 
 
 class Append(NamedTuple):
@@ -197,7 +187,7 @@ class VerdictBuilder:
                 return
             del kept[weaker[-1]]
         message = str(violation.message)
-        kept.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
+        kept.append(Finding(code, severity, violation.path, message, violation.remedy))
 
     def build(self) -> Verdict:
         parts = (

@@ -126,12 +126,3 @@ def test_remedy_names_scheduler_of_marker_only_where_nothing_describes_the_clust
     fraction = pod({"annotations": {"gpu-fraction": "0.5"}}, 2)
     assert "KAI" not in found(fraction, trusts=False)["GPS001"][2]
     assert "KAI" in found(fraction, trusts=True)["GPS001"][2]
-
-
-def test_finding_of_marked_pod_has_no_fix() -> None:
-    evaluator = OfflineEvaluator.of(Settings()).trusting_markers()
-    for amounts in ((2,), (1, 1)):
-        for finding in evaluator.evaluate(
-            pod({"schedulerName": "kai-scheduler"}, *amounts), "", "Pod", RequestContext("")
-        ).findings:
-            assert finding.fix == ()

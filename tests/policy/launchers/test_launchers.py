@@ -259,7 +259,7 @@ def test_malformed_arguments(field: str, value: object) -> None:
 
 
 def test_malformed_arguments_of_container_with_two_replicas_are_reported() -> None:
-    """The fix of GPS001 depends on what the container launches."""
+    """GPS020 and GPS021 read what the container launches."""
     train = {"name": "train", "args": [5], "resources": {"limits": {"nvidia.com/gpu": 2}}}
     with pytest.raises(MalformedError) as raised:
         OfflineEvaluator.of(Settings()).evaluate(

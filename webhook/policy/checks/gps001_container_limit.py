@@ -38,7 +38,6 @@ def run(context: PodContext) -> Violations:
             + replica_limits.unknown_node(context, request)
             + of_manager,
             cap,
-            replica_limits.lower_amount(context, request, limit) if manager is None else (),
         )
 
 

@@ -39,8 +39,7 @@ def run(context: PodContext) -> Violations:
     if manager is not None:
         yield Violation(last.path, problem, remedy + other_schedulers.remedy(context), Severity.WARN)
     else:
-        fix = replica_limits.lower_amount(context, last, limit) if len(requests) == 1 else ()
-        yield Violation(last.path, problem, remedy, cap, fix)
+        yield Violation(last.path, problem, remedy, cap)
 
 
 CHECK = Check("GPS002", Severity.DENY, Scope.MPS, run, "The pod as a whole requests more replicas than its limit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations, about, variable
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
-from webhook.policy.verdict import Replacement, Severity, Violation
+from webhook.policy.verdict import Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -21,8 +21,7 @@ def run(context: PodContext) -> Violations:
             yield Violation(path, problem, remedy, Severity.WARN)
         elif not value.startswith("/") or clean_path(value) != pipe.clean:
             problem = about(container, f"sets {PIPE_DIRECTORY} to {{}}, where no MPS daemon listens", value)
-            fix = (Replacement(path, pipe.path),) if path[-1] == "value" else ()
-            yield Violation(path, problem, remedy, fix=fix)
+            yield Violation(path, problem, remedy)
 
 
 CHECK = Check("GPS004", Severity.DENY, Scope.MPS, run, "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon")

@@ -19,8 +19,7 @@ from webhook.policy.pods.pod import CUDA_VISIBLE, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import is_placeholder, members
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.replica_limits import counts_gpus
-from webhook.policy.verdict import Replacement, Severity, Violation
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.workloads.kinds import group_of
 from webhook.policy.workloads.operators import may_get_gpus
 from webhook.policy.workloads.paths import Assembly
@@ -60,10 +59,10 @@ def run(context: PodContext) -> Iterator[Violation]:
             yield from _hidden(context, container, list(own))
     for container in chain(context.requests.containers if added is None else (), ephemeral):
         if container.is_privileged and not _takes_all(context, container):
-            yield _privileged(context, container)
+            yield _privileged(container)
 
 
-def _privileged(context: PodContext, container: Container) -> Violation:
+def _privileged(container: Container) -> Violation:
     path = (*container.path, "securityContext", "privileged")
     problem = about(container, "is privileged and sees every GPU of its node")
     names = (*container.limits, *container.requests)
@@ -71,8 +70,7 @@ def _privileged(context: PodContext, container: Container) -> Violation:
         # Many containers are privileged for RDMA: they request a device for it, or mount all of them.
         remedy = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
         return Violation(path, problem, remedy)
-    fix = () if counts_gpus(context) else (Replacement(path, False),)
-    return Violation(path, problem, "remove privileged; using a GPU requires no privileges", fix=fix)
+    return Violation(path, problem, "remove privileged; using a GPU requires no privileges")
 
 
 def _mounted(container: Container) -> Iterator[Violation]:
@@ -104,7 +102,7 @@ def _visible(context: PodContext, container: Container) -> Iterator[Violation]:
         if _asks(container) or is_claiming or annotated is not None:
             yield Violation(path, problem, _PLUGIN_SETS_IT)  # void would override the allocation too
         else:
-            yield Violation(path, problem, "omit it, or set it to void", fix=(Replacement(path, "void"),))
+            yield Violation(path, problem, "omit it, or set it to void")
 
 
 def _asks(container: Container) -> bool:

@@ -6,7 +6,7 @@ from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import INIT, Container
 from webhook.policy.pods.reading import members
-from webhook.policy.verdict import Path, Replacement, Severity, Violation
+from webhook.policy.verdict import Path, Severity, Violation
 
 
 def mps_users(context: PodContext) -> list[tuple[Container, int, Path]]:
@@ -36,9 +36,7 @@ def run(context: PodContext) -> Violations:
     for container, user, path in mps_users(context):
         if wanted is not None and user != wanted:
             problem = about(container, f"uses MPS as user {user}; the daemon serves user {wanted}")
-            # The pod's own setting is that of other containers too, and root is a choice for people.
-            fix = (Replacement(path, wanted),) if wanted and path[: len(container.path)] == container.path else ()
-            yield Violation(path, problem, f"set runAsUser: {wanted}", fix=fix)
+            yield Violation(path, problem, f"set runAsUser: {wanted}")
         elif other is not None and user != other:
             problem = about(container, f"uses MPS as user {user}, another container as user {other}")
             yield Violation(path, problem, "set the same runAsUser in all of them")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Pod
-from webhook.policy.verdict import Replacement, Severity, Violation
+from webhook.policy.verdict import Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -17,8 +17,7 @@ def run(context: PodContext) -> Violations:
         )
     if wanted == "required" and pod.holds_spec and pod.spec.get("hostIPC") is not True:
         problem = "hostIPC: true is missing, which MPS clients need in this cluster"
-        fix = (Replacement(pod.path_of("hostIPC"), True),) if "hostIPC" in pod.spec else ()
-        yield Violation(pod.place_of("hostIPC"), problem, "set hostIPC: true", fix=fix)
+        yield Violation(pod.place_of("hostIPC"), problem, "set hostIPC: true")
     if wanted is False and pod.spec.get("hostIPC") is True:
         yield _omit(pod, "hostIPC", "hostIPC: true is not needed for MPS and exposes the host's shared memory")
     if pod.spec.get("hostPID") is True:
@@ -26,8 +25,7 @@ def run(context: PodContext) -> Violations:
 
 
 def _omit(pod: Pod, field: str, problem: str) -> Violation:
-    path = pod.path_of(field)
-    return Violation(path, problem, f"omit {field}", fix=(Replacement(path, not pod.spec[field]),))
+    return Violation(pod.path_of(field), problem, f"omit {field}")
 
 
 CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, "The pod's use of host namespaces does not suit MPS")

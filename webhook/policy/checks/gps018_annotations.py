@@ -8,7 +8,7 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.client_limits import ANNOTATIONS, INJECTED, PREFIX
-from webhook.policy.verdict import Replacement, Severity, Violation
+from webhook.policy.verdict import Severity, Violation
 
 _KNOWN: dict[str, Callable[[str], object]] = {annotation.key: annotation.write for annotation in ANNOTATIONS}
 
@@ -23,11 +23,8 @@ def run(context: PodContext) -> Violations:
         if check is not None:
             wanted = _wanted(check, value)
             if wanted:
-                # An annotation holds text: a number may be right in quotes.
-                is_number = isinstance(value, int) and not isinstance(value, bool)
-                fix = (Replacement(path, str(value)),) if is_number and not _wanted(check, str(value)) else ()
                 problem = message("annotation {} cannot be {}", key, value)
-                yield Violation(path, problem, f"use {wanted}, in quotes", fix=fix)
+                yield Violation(path, problem, f"use {wanted}, in quotes")
         elif key not in own:
             problem = message("annotation {} is not a gpushare-webhook annotation", key)
             yield Violation(path, problem, f"use one of {', '.join(sorted(_KNOWN))}", Severity.WARN)
