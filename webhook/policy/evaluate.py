@@ -119,7 +119,10 @@ class Evaluator:
 
     def check_pod(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
-        run_checks(self._checks_for(context), context, context.policy, verdict, cap)
+        severities = context.policy.severities
+        for check in self._checks_for(context):
+            for violation in check.run(context):
+                verdict.add(check.code, min(severities[check.code], violation.cap, cap), violation)
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
@@ -148,14 +151,13 @@ def run_checks(
     context: Context,
     policy: NamespacePolicy,
     verdict: VerdictBuilder,
-    cap: Severity = Severity.DENY,
 ) -> None:
-    """Run the checks that are active, and collect their findings up to the cap. Raises MalformedError."""
+    """Run the checks that are active, and collect their findings. Raises MalformedError."""
     active, severities = policy.active, policy.severities
     for check in checks:
         if check.code in active:
             for violation in check.run(context):
-                verdict.add(check.code, min(severities[check.code], violation.cap, cap), violation)
+                verdict.add(check.code, min(severities[check.code], violation.cap), violation)
 
 
 def inject(received: PodContext, verdict: VerdictBuilder) -> PodContext:

@@ -302,6 +302,8 @@ class Pod:
     def mounting(self, folder: str) -> Iterator[Container]:
         """The containers, ephemeral ones included, with a mount path that contains the text."""
         for field in ("initContainers", "containers", "ephemeralContainers"):
+            if not self.spec.get(field):
+                continue
             for index, raw in enumerate(self.elements(field)):
                 if raw.get("volumeMounts") and mounts_below(raw, folder):
                     yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
