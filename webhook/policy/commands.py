@@ -1,7 +1,7 @@
 """Commands in text for people: words that a shell reads back as they are, with names that the API server accepts.
 
-A tenant chooses names that nothing validates, such as those of owner references, volumes and Events. Whoever copies a
-command runs it with their own rights, so a text that is no legal name is shown as data, and never in a command.
+A tenant chooses names that nothing validates, such as those of owner references, volumes and Events. A copied command
+runs with the rights of its reader, so a text that is no legal name is shown as data, and never in a command.
 """
 
 from __future__ import annotations

@@ -78,16 +78,16 @@ class Prometheus:
         """The instances of an alert that fire, each with its labels and annotations."""
         return [one for one in self._alerts() if one["labels"]["alertname"] == alert and one["state"] == "firing"]
 
-    def wait_firing(self, alert: str, *, seconds: float = 180) -> list[Object]:
+    def wait_firing(self, alert: str) -> list[Object]:
         """The instances of an alert as soon as one fires."""
         try:
-            return wait_for(f"{alert} to fire", lambda: self.firing(alert), seconds=seconds)
+            return wait_for(f"{alert} to fire", lambda: self.firing(alert))
         except TimeoutError as late:
             raise TimeoutError(f"{late}; {self._alerts()}") from None
 
-    def wait_resolved(self, alert: str, *, seconds: float = 180) -> None:
+    def wait_resolved(self, alert: str) -> None:
         """Wait until no instance of an alert fires."""
-        wait_for(f"{alert} to resolve", lambda: not self.firing(alert), seconds=seconds)
+        wait_for(f"{alert} to resolve", lambda: not self.firing(alert))
 
     def _alerts(self) -> list[Object]:
         return list(self.get("alerts")["alerts"])

@@ -128,7 +128,7 @@ class Case:
 
     @property
     def again(self) -> Advice:
-        """How to start the pod anew: a failed pod never does so itself, and a controller makes another one."""
+        """How to start the pod again. A failed pod does not restart, and a controller replaces a deleted one."""
         delete = self.of_pod("delete")
         return delete if self.makers else Remedy(delete, ", then create it again")
 

@@ -300,7 +300,7 @@ class NodeIndex:
     def offers(self, resource: str) -> bool:
         """Whether a node offers a resource, or may do so again.
 
-        A kubelet goes on listing a name that its device plugin left for another one, with 0 (bottlerocket-os/
+        After its device plugin changes a resource's name, a kubelet still lists the old name, with 0 (bottlerocket-os/
         bottlerocket#4418). So a name that only such nodes list is not offered.
         """
         return resource in self.offered and bool(self.offering(resource, 1) or self.unready(resource))

@@ -3,7 +3,7 @@
 The rules are those of NVIDIA/k8s-device-plugin from v0.15.0 to v0.20.0: `api/config/v1/config.go` (`NewConfig`) for the
 file, and `cmd/nvidia-device-plugin/main.go` (`validateFlags`) for its flags. They cover the version, what shares cards,
 and two flags: the MIG strategy, which decides about sharing, and how pods get their devices. Other values are not
-judged, unknown fields are ignored, and only the first document counts. The variable MPS_ROOT is set, as in NVIDIA's
+checked, unknown fields are ignored, and only the first document counts. The variable MPS_ROOT is set, as in NVIDIA's
 charts.
 
 The structs are those of api/config/v1 (config.go, flags.go, sharing.go, imex.go), whose fields Go matches in any case.
