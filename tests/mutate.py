@@ -37,7 +37,7 @@ FITTING: dict[str, tuple[str, ...]] = {
     "cluster": ("facts", "pki"),
     "dryrun": ("cli",),
     "guard": ("cli",),
-    "live": ("live", "cli"),
+    "diagnose": ("diagnose", "cli"),
     "manifests": ("manifests",),
     "patch": ("patch", "fixtures"),
     "pki": ("pki",),

@@ -16,7 +16,7 @@ from tests.chart.render import (
     pod_spec,
     rendered,
 )
-from webhook.live.rights import READ
+from webhook.diagnose.rights import READ
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.cluster import INSTALLED_AS, SETTINGS, FakeCluster, mixed
 from tests.cli.run import Ended, run
-from tests.live.objects import pod, workload
+from tests.diagnose.objects import pod, workload
 
 ON_MPS: dict[str, Any] = {"nodeSelector": {"nvidia.com/mps.capable": "true"}}
 

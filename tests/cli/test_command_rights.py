@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.cluster import running
 from tests.cli.run import run
-from tests.live.doctor.healthy import TEAM, healthy
-from webhook.live.rights import READ, rules
+from tests.diagnose.doctor.healthy import TEAM, healthy
+from webhook.diagnose.rights import READ, rules
 
 _PATH = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/v[^/]+(?:/namespaces/[^/]+(?=/))?/(?P<plural>[^/]+)"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.cluster import FakeCluster
 from tests.cli.run import Ended, run
-from tests.live.doctor.healthy import TEAM, healthy
-from tests.live.objects import pod
+from tests.diagnose.doctor.healthy import TEAM, healthy
+from tests.diagnose.objects import pod
 from webhook.cluster import client
 from webhook.cluster.client import ResponseLimits
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.cluster import NODES, FakeCluster, mixed
 from tests.cli.run import run
-from tests.live.cluster_objects import pod
+from tests.diagnose.cluster_objects import pod
 
 PODS = "/api/v1/pods"
 IN_NAMESPACE = "/api/v1/namespaces/team-a/pods"

@@ -11,8 +11,8 @@ import yaml
 
 from tests.cli.cluster import NODES, FakeCluster, mixed
 from tests.cli.run import run
-from tests.live.cluster_objects import GPU, Object, container, pod
-from tests.live.why.recorded import bound, event, state, unscheduled
+from tests.diagnose.cluster_objects import GPU, Object, container, pod
+from tests.diagnose.why.recorded import bound, event, state, unscheduled
 from webhook.cli import extras
 
 TEAM = "/api/v1/namespaces/team-a"

@@ -15,7 +15,7 @@ from tests.cluster.harness.rights import RBAC, create_caller
 from tests.cluster.harness.selection import parameters
 from tests.cluster.harness.waiting import wait_for
 from webhook.cluster.objects import NODE, POD, Kind
-from webhook.live.rights import READ, rules
+from webhook.diagnose.rights import READ, rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

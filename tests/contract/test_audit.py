@@ -13,8 +13,8 @@ from tests.contract.offline import MIRROR, review_of
 from tests.fixture import Fixture, Json, evaluator_of, load_all
 from webhook.admission import Hook
 from webhook.admission.respond import Outcome, respond
-from webhook.live.audit.created import OwnEdits
-from webhook.live.audit.outcome import Auditor, outcome
+from webhook.diagnose.audit.created import OwnEdits
+from webhook.diagnose.audit.outcome import Auditor, outcome
 from webhook.policy.pods.client_limits import INJECTED
 
 HELD = [fixture for fixture in load_all() if (fixture.group, fixture.object["kind"]) in evaluator_of(fixture).kinds]

@@ -57,7 +57,7 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str, bool]]:
 
 
 def built(tree: ast.AST, *, is_live: bool) -> list[str]:
-    """The texts that build a command; in `webhook.live`, whose text is for people, also those that name a program."""
+    """The texts that build a command; in `webhook.diagnose`, whose text is for people, also program names."""
     return [
         f"{line}: {text}"
         for line, text, is_filled in texts(tree)
@@ -68,7 +68,7 @@ def built(tree: ast.AST, *, is_live: bool) -> list[str]:
 def test_no_text_builds_a_command() -> None:
     found = modules("webhook")
     assert len(found) > 100
-    wrong = {path: built(tree, is_live=path.startswith("webhook/live/")) for path, tree in found.items()}
+    wrong = {path: built(tree, is_live=path.startswith("webhook/diagnose/")) for path, tree in found.items()}
     assert {path: lines for path, lines in wrong.items() if lines} == {}
 
 

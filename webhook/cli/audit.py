@@ -8,10 +8,10 @@ from webhook.cli.options import format_option
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, require_some
 from webhook.cluster.objects import POD
 from webhook.cluster.served import served
+from webhook.diagnose.audit.census import take
+from webhook.diagnose.audit.outcome import Auditor, enforcing
+from webhook.diagnose.audit.report import Audit
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.live.audit.census import take
-from webhook.live.audit.outcome import Auditor, enforcing
-from webhook.live.audit.report import Audit
 
 
 @click.command(name="audit")

@@ -7,8 +7,8 @@ from click.core import ParameterSource
 
 from webhook.cli.options import format_option, formatted
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options
-from webhook.live.doctor.answer import Doctor, examine
-from webhook.live.doctor.seen import gather
+from webhook.diagnose.doctor.answer import Doctor, examine
+from webhook.diagnose.doctor.seen import gather
 from webhook.policy.settings.formats import NAMESPACED_NAME
 
 

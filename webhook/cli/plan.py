@@ -8,11 +8,11 @@ from webhook.cli.options import file_option, format_option, read_standard_input_
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, require_some
 from webhook.cluster.objects import POD
 from webhook.cluster.served import served
+from webhook.diagnose.audit.outcome import enforcing
+from webhook.diagnose.plan.report import Plan, plan
+from webhook.diagnose.plan.worlds import worlds
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.files import configuration, standard_input
-from webhook.live.audit.outcome import enforcing
-from webhook.live.plan.report import Plan, plan
-from webhook.live.plan.worlds import worlds
 from webhook.manifests import Source, objects, source
 
 

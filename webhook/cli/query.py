@@ -16,8 +16,8 @@ from webhook.cli.output import show, tell, width
 from webhook.cluster.kubeconfig import location
 from webhook.cluster.kubeconfig import namespace as namespace_of_context
 from webhook.cluster.objects import Kind, LeftOut, LiveObjects
+from webhook.diagnose.answer import Answer, lines_of_left_out, report, unread
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.live.answer import Answer, lines_of_left_out, report, unread
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.report.data import json_text

@@ -7,9 +7,9 @@ import click
 from webhook.cli.options import format_option
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options
 from webhook.cluster.objects import POD
-from webhook.live.owners import Owners
-from webhook.live.pods import gpu_pods, reachable_pods
-from webhook.live.top import By, Top, by_namespace, by_node, by_owner
+from webhook.diagnose.owners import Owners
+from webhook.diagnose.pods import gpu_pods, reachable_pods
+from webhook.diagnose.top import By, Top, by_namespace, by_node, by_owner
 
 
 @click.command(name="top")

@@ -15,15 +15,15 @@ from webhook.cli.output import notify
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, write
 from webhook.cluster.objects import Objects
 from webhook.cluster.reading import Object
+from webhook.diagnose.answer import unread
+from webhook.diagnose.saved import SavedObjects
+from webhook.diagnose.why.cause import Why
+from webhook.diagnose.why.decide import why
+from webhook.diagnose.why.gather import KINDS, Question
+from webhook.diagnose.why.names import KindError, kind_of, lookup, nearest, topmost
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import chosen_settings, read_facts, settings_file
 from webhook.dryrun.inputs import Inputs, applied
-from webhook.live.answer import unread
-from webhook.live.saved import SavedObjects
-from webhook.live.why.cause import Why
-from webhook.live.why.decide import why
-from webhook.live.why.gather import KINDS, Question
-from webhook.live.why.names import KindError, kind_of, lookup, nearest, topmost
 from webhook.manifests import Manifest
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts

@@ -1,0 +1,258 @@
+"""Live objects are checked once, by their topmost owner's template, and counted in its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from tests.diagnose.objects import StoredObjects, metadata, pod, spec, workload
+from webhook.cluster.objects import Kind as Listed
+from webhook.cluster.objects import Object
+from webhook.cluster.served import Served, served
+from webhook.diagnose.audit.census import Audited, take
+from webhook.diagnose.audit.outcome import Auditor
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.settings.settings import Settings
+
+PODS, DEPLOYMENTS, REPLICA_SETS = "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
+JOBS, CRON_JOBS = "/apis/batch/v1/jobs", "/apis/batch/v1/cronjobs"
+ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
+
+OF_DEPLOYMENT, OF_REPLICA_SET = ("apps/v1", "Deployment", "llm"), ("apps/v1", "ReplicaSet", "llm-1")
+
+
+class Discovery:
+    """A STAND-IN for the documents of an API server."""
+
+    def __init__(self, documents: Mapping[str, Object]) -> None:
+        self._documents = documents
+
+    async def document(self, path: str) -> Object | None:
+        return self._documents.get(path)
+
+
+async def rows(
+    objects: Mapping[str, Iterable[Object]],
+    forbidden: Iterable[str] = (),
+    namespace: str | None = None,
+    extra: Iterable[Served] = (),
+) -> list[Audited]:
+    evaluator = OfflineEvaluator.of(Settings())
+    kinds = [*extra, *await served(Discovery({}), evaluator.kinds)]
+    stored = StoredObjects(objects, forbidden)
+    return (await take(stored, Auditor([evaluator]), kinds, namespace, {})).rows()
+
+
+def shown(found: Iterable[Audited]) -> list[tuple[str, int, str, str]]:
+    return [(row.where, row.pods, row.by_pod, row.outcomes[0].label) for row in found]
+
+
+async def test_pods_count_in_line_of_deployment() -> None:
+    pods = [pod(f"llm-1-{number}", 2, OF_REPLICA_SET) for number in range(5)]
+    former = workload("llm-0", 4, OF_DEPLOYMENT)
+    former["spec"]["replicas"] = 0
+    found = await rows(
+        {
+            DEPLOYMENTS: [workload("llm", 2)],
+            REPLICA_SETS: [workload("llm-1", 2, OF_DEPLOYMENT), former],
+            PODS: pods,
+        }
+    )
+    assert shown(found) == [("team-a/Deployment/llm", 5, "", "denied")]
+    assert found[0].outcomes[0].findings[0].path[:3] == ("spec", "template", "spec")
+
+
+async def test_child_with_other_amount_than_its_owner_is_checked() -> None:
+    found = await rows(
+        {
+            DEPLOYMENTS: [workload("llm", 1)],
+            REPLICA_SETS: [workload("llm-1", 2, OF_DEPLOYMENT)],
+            PODS: [pod("llm-1-a", 2, OF_REPLICA_SET), pod("llm-1-b", 3, OF_REPLICA_SET)],
+        }
+    )
+    assert shown(found) == [
+        ("team-a/Deployment/llm", 0, "", "allowed"),
+        ("team-a/ReplicaSet/llm-1", 1, "", "denied"),
+        ("team-a/ReplicaSet/llm-1", 1, "llm-1-b", "denied"),
+    ]
+
+
+@pytest.mark.parametrize("owner", [OF_DEPLOYMENT, ("batch/v1", "CronJob", "llm"), ("v1", "PodTemplate", "llm")])
+async def test_owner_of_kind_that_makes_no_pods_hides_no_pod(owner: tuple[str, str, str]) -> None:
+    template = {"metadata": metadata("llm"), "template": {"spec": spec(2)}}
+    cron = {"metadata": metadata("llm"), "spec": {"jobTemplate": {"spec": workload("j", 2)["spec"]}}}
+    objects = {DEPLOYMENTS: [workload("llm", 2)], CRON_JOBS: [cron], "/api/v1/podtemplates": [template]}
+    found = await rows({**objects, PODS: [pod("bare", 2, owner)]})
+    assert ("team-a/Pod/bare", 1, "", "denied") in shown(found)
+
+
+async def test_job_that_names_deployment_as_owner_is_checked() -> None:
+    found = await rows({DEPLOYMENTS: [workload("llm", 0)], JOBS: [workload("j", 2, OF_DEPLOYMENT)]})
+    assert shown(found) == [("team-a/Deployment/llm", 0, "", "allowed"), ("team-a/Job/j", 0, "", "denied")]
+
+
+HARMLESS: dict[str, dict[str, Any]] = {
+    "scheduler and admission plugins": {
+        "nodeName": "gpu-1",
+        "serviceAccountName": "default",
+        "priority": 0,
+        "preemptionPolicy": "PreemptLowerPriority",
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    },
+    "affinity of a DaemonSet's controller": {
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [
+                        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gpu-1"]}]}
+                    ]
+                }
+            }
+        }
+    },
+    "host name": {"hostname": "llm-0", "subdomain": "llm"},
+}
+
+
+@pytest.mark.parametrize("gpus", [0, 1, 2])
+@pytest.mark.parametrize("edits", HARMLESS.values(), ids=HARMLESS)
+async def test_pod_with_what_a_cluster_adds_counts_in_line_of_owner(edits: dict[str, Any], gpus: int) -> None:
+    made = pod("llm-1-a", gpus, OF_REPLICA_SET)
+    made["spec"] |= edits
+    made["spec"]["containers"].append({"name": "sidecar", "image": "proxy"})
+    (row,) = await rows({REPLICA_SETS: [workload("llm-1", gpus)], PODS: [made]})
+    assert (row.where, row.pods, row.by_pod) == ("team-a/ReplicaSet/llm-1", 1, "")
+
+
+HIDING: dict[str, dict[str, Any]] = {
+    "another container asks": {"containers": [*spec(0)["containers"], *spec(2, "more")["containers"]]},
+    "an init container asks": {"initContainers": spec(2, "init")["containers"]},
+    "a variable reaches all GPUs": {
+        "containers": [{"name": "train", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]
+    },
+}
+
+
+@pytest.mark.parametrize("edits", HIDING.values(), ids=HIDING)
+async def test_pod_that_differs_from_template_of_owner_is_checked(edits: dict[str, Any]) -> None:
+    made = pod("llm-1-a", 0, OF_REPLICA_SET)
+    made["spec"] |= edits
+    found = await rows({REPLICA_SETS: [workload("llm-1", 0)], PODS: [made, pod("llm-1-b", 0, OF_REPLICA_SET)]})
+    own = [one for one in shown(found) if one[2] == "llm-1-a"]
+    assert [(where, pods) for where, pods, *_ in own] == [("team-a/ReplicaSet/llm-1", 1)]
+    assert own[0][3] != "allowed"
+    assert ("team-a/ReplicaSet/llm-1", 1, "", "allowed") in shown(found)
+
+
+async def test_pods_of_one_template_are_evaluated_once() -> None:
+    evaluator = OfflineEvaluator.of(Settings())
+    auditor, checked = Auditor([evaluator]), []
+    outcomes = auditor.outcomes
+
+    def counted(found: Object, *rest: str) -> Any:
+        checked.append(found["metadata"]["name"])
+        return outcomes(found, *rest)
+
+    auditor.outcomes = counted  # type: ignore[method-assign,assignment]
+    pods = [pod(f"llm-1-{number}", 2, OF_REPLICA_SET, node=f"gpu-{number}") for number in range(50)]
+    for number, one in enumerate(pods):
+        volume = f"kube-api-access-{number:05}"
+        one["spec"]["volumes"] = [{"name": volume, "projected": {"sources": []}}]
+    stored = StoredObjects({REPLICA_SETS: [workload("llm-1", 2)], PODS: pods})
+    kinds = await served(Discovery({}), evaluator.kinds)
+    (row,) = (await take(stored, auditor, kinds, None, {})).rows()
+    assert (row.pods, checked) == (50, ["llm-1", "llm-1-0"])
+
+
+async def test_replica_set_is_checked_where_deployments_cannot_be_read() -> None:
+    objects = {REPLICA_SETS: [workload("llm-1", 2, OF_DEPLOYMENT)], PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)]}
+    found = await rows(objects, forbidden=["deployments"])
+    assert shown(found) == [("team-a/ReplicaSet/llm-1", 1, "", "denied")]
+
+
+async def test_job_of_cron_job_belongs_to_it() -> None:
+    cron = {"metadata": metadata("nightly"), "spec": {"jobTemplate": {"spec": workload("j", 2)["spec"]}}}
+    found = await rows(
+        {
+            CRON_JOBS: [cron],
+            JOBS: [workload("nightly-1", 2, ("batch/v1", "CronJob", "nightly"))],
+            PODS: [pod("nightly-1-x", 2, ("batch/v1", "Job", "nightly-1"), phase="Succeeded")],
+        }
+    )
+    assert shown(found) == [("team-a/CronJob/nightly", 1, "", "denied")]
+
+
+async def test_pods_of_unknown_owner_share_line_while_their_outcomes_are_equal() -> None:
+    owner = ("example.com/v1", "Trainer", "bert")
+    pods = [*(pod(f"bert-{number}", 2, owner) for number in range(3)), pod("bert-9", 1, owner)]
+    assert shown(await rows({PODS: pods})) == [
+        ("team-a/Trainer/bert", 3, "bert-0", "denied"),
+        ("team-a/Trainer/bert", 1, "bert-9", "allowed"),
+    ]
+
+
+async def test_namespace_limits_what_is_read() -> None:
+    pods = [pod("a", 2), pod("b", 2, namespace="team-b")]
+    assert shown(await rows({PODS: pods}, namespace="team-b")) == [("team-b/Pod/b", 1, "", "denied")]
+
+
+async def test_exempt_namespace_is_said() -> None:
+    (row,) = await rows({PODS: [pod("a", 2, namespace="kube-system")]})
+    assert row.outcomes[0].label == "allowed"
+    assert row.outcomes[0].reason == "exempt: the namespace is listed in exempt.namespaces"
+
+
+async def test_mirror_pod_is_exempt_only_with_its_node_as_owner() -> None:
+    marked = {"annotations": {"kubernetes.io/config.mirror": "x"}}
+    mirrored, forged = pod("static", 2, ("v1", "Node", "gpu-1"), metadata=marked), pod("forged", 2, metadata=marked)
+    assert shown(await rows({PODS: [mirrored, forged]})) == [
+        ("team-a/Pod/forged", 1, "", "denied"),
+        ("team-a/Pod/static", 1, "", "allowed"),
+    ]
+
+
+async def test_custom_kind_owns_replica_set() -> None:
+    rollout = Served("argoproj.io", "Rollout", Listed("rollout", "rollouts", "argoproj.io", "v1alpha1"))
+    objects: dict[str, list[Any]] = {
+        ROLLOUTS: [workload("llm", 2)],
+        REPLICA_SETS: [workload("llm-1", 2, ("argoproj.io/v1alpha1", "Rollout", "llm"))],
+        PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)],
+    }
+    (row,) = await rows(objects, extra=[rollout])
+    assert (row.where, row.pods, row.subject.api_version) == ("team-a/Rollout/llm", 1, "argoproj.io/v1alpha1")
+
+
+async def test_owners_in_a_circle_end() -> None:
+    objects = {REPLICA_SETS: [workload("llm-1", 2, ("apps/v1", "ReplicaSet", "llm-1"))]}
+    assert shown(await rows(objects)) == [("team-a/ReplicaSet/llm-1", 0, "", "denied")]
+
+
+async def test_served_kinds_have_version_and_plural_of_server() -> None:
+    documents: dict[str, Object] = {
+        "/apis": {
+            "groups": [
+                {
+                    "name": "argoproj.io",
+                    "versions": [{"version": "v1beta1"}, {"version": "v1alpha1"}],
+                    "preferredVersion": {"version": "v1beta1"},
+                },
+                {"name": "example.com", "versions": [{"version": "v1"}]},
+            ]
+        },
+        "/apis/argoproj.io/v1beta1": {"resources": [{"name": "rollouts/status", "kind": "Rollout"}]},
+        "/apis/argoproj.io/v1alpha1": {
+            "resources": [
+                {"name": "rollouts", "kind": "Rollout", "namespaced": True, "verbs": ["get", "list"]},
+                {"name": "cronworkflows", "kind": "CronWorkflow", "namespaced": True, "verbs": ["get"]},
+            ]
+        },
+    }
+    found = await served(Discovery(documents), OfflineEvaluator.of(Settings()).kinds)
+    custom = [one for one in found if one.group not in ("", "apps", "batch")]
+    assert [(one.api_version, one.kind, one.listed.path("a")) for one in custom] == [
+        ("argoproj.io/v1alpha1", "Rollout", "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts")
+    ]
+    assert next(one.kind for one in found if one not in custom) == "CronJob"
+    assert "Pod" not in [one.kind for one in found]

@@ -1,0 +1,336 @@
+"""Findings about the installation of this webhook."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from tests.cli.cluster import FakeCluster
+from tests.diagnose.doctor.healthy import (
+    CERTIFICATE,
+    OURS,
+    TEAM,
+    asking,
+    bundle,
+    hook,
+    pod,
+    put,
+    put_settings,
+    remove,
+    replica,
+    report,
+    serve,
+)
+from tests.diagnose.doctor.saved import examined, found, only
+from webhook.cluster import objects as kinds
+from webhook.diagnose.doctor import seen
+
+
+def entries(cluster: FakeCluster) -> list[dict[str, Any]]:
+    """The webhooks of both configurations."""
+    paths = [kind.path(None, OURS) for kind in (kinds.MUTATING, kinds.VALIDATING)]
+    return [one for path in paths for one in cluster.objects[path]["webhooks"]]
+
+
+def deployment(cluster: FakeCluster) -> dict[str, Any]:
+    found: dict[str, Any] = cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]
+    return found
+
+
+BOTH, INSTALLATION = [(kinds.MUTATING, OURS), (kinds.VALIDATING, OURS)], f"{OURS}/{OURS}"
+
+
+@pytest.mark.parametrize(
+    ("gone", "finding", "severity", "subject"),
+    [
+        ([*BOTH, (kinds.DEPLOYMENT, OURS)], "webhook-not-installed", "warning", "gpushare-webhook"),
+        (BOTH[:1], "configuration-missing", "error", INSTALLATION),
+        (BOTH[1:], "configuration-missing", "error", INSTALLATION),
+        ([(kinds.SERVICE_ACCOUNT, f"{OURS}-mode")], "mode-account-missing", "warning", INSTALLATION),
+        ([(kinds.POLICY, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
+        ([(kinds.POLICY_BINDING, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
+    ],
+)
+def test_object_of_the_installation_is_missing(
+    cluster: FakeCluster, gone: list[tuple[kinds.Kind, str]], finding: str, severity: str, subject: str
+) -> None:
+    for kind, name in gone:
+        remove(cluster, kind, name, OURS if kind.is_namespaced else None)
+    one = only(cluster)
+    assert (one.finding, one.severity, one.subject) == (finding, severity, subject)
+    if finding in ("guard-missing", "mode-account-missing"):
+        assert [each.lower() for each in one.evidence] == [f"not found: {kind.name} {name}" for kind, name in gone]
+
+
+def test_configurations_of_others_do_not_count(cluster: FakeCluster) -> None:
+    other = {"name": "costs.example.com", "clientConfig": {"service": {"namespace": "a", "name": "b"}}}
+    put(cluster, kinds.MUTATING, {"metadata": {"name": "costs"}, "webhooks": [other]})
+    assert found(cluster) == []
+
+
+def test_bundle_is_empty(cluster: FakeCluster) -> None:
+    del entries(cluster)[0]["clientConfig"]["caBundle"]
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("ca-bundle-empty", "error")
+    assert finding.evidence == ("entries: pods.gpushare-webhook.io",)
+
+
+def test_webhook_at_an_address_needs_no_bundle(cluster: FakeCluster) -> None:
+    for one in entries(cluster):
+        one["clientConfig"] = {"url": "https://gpu.example.com/mutate"}
+    assert found(cluster) == []
+
+
+@pytest.mark.parametrize(("days", "severities"), [(1, ["error"]), (2, ["warning"]), (21, []), (400, [])])
+def test_end_of_the_authority(cluster: FakeCluster, days: int, severities: list[str]) -> None:
+    """The authority began a day ago."""
+    for one in entries(cluster):
+        one["clientConfig"]["caBundle"] = bundle(days)
+    answer = examined(cluster)
+    assert [(one.finding, one.severity) for one in answer.findings] == [("certificate", one) for one in severities]
+
+
+def test_end_of_the_serving_certificate(cluster: FakeCluster) -> None:
+    pod_spec = deployment(cluster)["spec"]["template"]["spec"]
+    pod_spec["volumes"] = [{"name": "tls", "secret": {"secretName": "serving"}}]
+    pod_spec["containers"] = [{"args": ["serve", "--tls-cert=/etc/gpushare-webhook/tls/chain.pem"]}]
+    assert found(cluster) == []
+    cluster.texts.clear()
+    metadata = {"name": "serving", "namespace": OURS}
+    put(cluster, kinds.SECRET, {"metadata": metadata, "data": {"chain.pem": bundle(1)}})
+    finding = only(cluster)
+    assert (finding.finding, finding.subject) == ("certificate", f"Secret {OURS}/serving")
+
+
+@pytest.mark.parametrize(("seconds", "severity"), [(-1, "error"), (3600, "warning")])
+def test_end_of_the_certificate_that_a_replica_serves(cluster: FakeCluster, seconds: int, severity: str) -> None:
+    report(cluster, "webhook-2", seconds)
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("certificate", severity)
+    assert finding.subject == f"certificate that {OURS}/{OURS} serves"
+
+
+def test_replicas_run_different_settings(cluster: FakeCluster) -> None:
+    report(cluster, "webhook-2", 10**6, "3.0")
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("version-skew", "warning")
+    assert finding.evidence == ("1 x 000000000003", "1 x aaaaaaaaaaaa")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not metrics",
+        'gpushare_webhook_certificate_expiry_seconds{kind="leaf"} 9e999',
+        'gpushare_webhook_digest{of="settings"} 9e999',
+        'gpushare_webhook_digest{of="settings"} ...',
+    ],
+)
+def test_unknown_metrics_are_no_finding(cluster: FakeCluster, text: str) -> None:
+    cluster.texts = dict.fromkeys(cluster.texts, text)
+    assert found(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"), [("2020-02-01T00:00:00Z", ["certificate"]), ("2999-01-01T00:00:00Z", [])]
+)
+def test_end_of_the_certificate_of_cert_manager(cluster: FakeCluster, ends: str, expected: list[str]) -> None:
+    serve(cluster, CERTIFICATE)
+    status = {"notBefore": "2020-01-01T00:00:00Z", "notAfter": ends}
+    put(cluster, CERTIFICATE, {"metadata": {"name": OURS, "namespace": OURS}, "status": status})
+    assert found(cluster) == expected
+
+
+def test_certificate_that_cannot_be_read_is_not_found_well(cluster: FakeCluster) -> None:
+    cluster.texts.clear()
+    answer = examined(cluster)
+    assert answer.findings == ()
+    assert [what for what, _ in answer.unchecked] == ["certificates"]
+    assert "certificate authorities" in answer.sound
+
+
+def test_certificates_are_not_checked_without_the_library(cluster: FakeCluster) -> None:
+    cluster.texts.clear()
+    with mock.patch.object(seen, "find_spec", return_value=None):
+        answer = examined(cluster)
+    assert [what for what, _ in answer.unchecked] == ["certificate authorities", "certificates"]
+    assert "install gpushare-webhook[server]" in answer.unchecked[0][1]
+
+
+@pytest.mark.parametrize("endpoints", [[], [{"conditions": {"ready": False}}], None])
+def test_service_has_no_endpoints(cluster: FakeCluster, endpoints: Any) -> None:
+    cluster.lists[kinds.ENDPOINT_SLICE.path(OURS)][0]["endpoints"] = endpoints
+    deployment(cluster)["status"] = {}
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("no-endpoints", "error")
+    assert finding.evidence[0] == "0 of 2 replicas are ready"
+
+
+def test_service_selects_no_replica(cluster: FakeCluster) -> None:
+    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    assert str(only(cluster).remedy).endswith(f"kubectl -n {OURS} describe service/{OURS}")
+
+
+def test_configurations_outlive_the_deployment(cluster: FakeCluster) -> None:
+    remove(cluster, kinds.DEPLOYMENT, OURS, OURS)
+    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    finding = only(cluster)
+    assert (finding.finding, finding.evidence[0]) == ("no-endpoints", "no Deployment")
+
+
+def test_deployment_is_scaled_to_zero(cluster: FakeCluster) -> None:
+    deployment(cluster)["spec"]["replicas"] = 0
+    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    assert str(only(cluster).remedy) == f"kubectl -n {OURS} scale deployment/{OURS} --replicas=2"
+
+
+def test_replica_is_not_ready(cluster: FakeCluster) -> None:
+    deployment(cluster)["status"]["readyReplicas"] = 1
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
+    status = {"phase": "Pending", "containerStatuses": [{"name": "webhook", "state": waiting}]}
+    cluster.objects[kinds.POD.path(OURS, "webhook-2")]["status"] = status
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("replicas-not-ready", "warning")
+    assert finding.evidence == ("pod webhook-2: container webhook: ImagePullBackOff not found",)
+
+
+def test_replicas_run_different_images(cluster: FakeCluster) -> None:
+    put(cluster, kinds.POD, replica("webhook-3", "registry.test/gpushare-webhook:2"))
+    finding = only(cluster)
+    assert (finding.finding, len(finding.evidence)) == ("version-skew", 2)
+    cluster.objects[kinds.POD.path(OURS, "webhook-3")]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert found(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("facts: {nodes: true}", "there is none, because facts.nodes is set"),
+        ("mode: audit", "there is none, because mode is audit"),
+        ("severities: {}", "there is none, because its settings have no guard.enabled"),
+    ],
+)
+def test_why_there_is_no_guard(cluster: FakeCluster, text: str, why: str) -> None:
+    put_settings(cluster, text)
+    assert dict(examined(cluster).unchecked)["guard in the API server"] == why
+
+
+@pytest.mark.parametrize(
+    ("mode", "cause"),
+    [("audit", "an annotation caps its mode to audit, whatever"), ("of", 'its mode to "of", which is no mode')],
+)
+def test_mode_is_capped(cluster: FakeCluster, mode: str, cause: str) -> None:
+    annotations = cluster.objects[kinds.SERVICE_ACCOUNT.path(OURS, f"{OURS}-mode")]["metadata"]["annotations"]
+    annotations["gpushare-webhook/mode"] = mode
+    finding = only(cluster)
+    assert finding.finding == "mode-capped"
+    assert cause in finding.cause
+    annotations["gpushare-webhook/mode"] = "enforce"
+    assert found(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [("skipped", {"gpushare-webhook/ignore": "true"}, ["selector-skips"]), ("seen", {}, []), ("gpu-operator", {}, [])],
+)
+def test_namespaces_that_the_webhook_skips(
+    cluster: FakeCluster, name: str, labels: dict[str, str], expected: list[str]
+) -> None:
+    put(cluster, kinds.NAMESPACE, {"metadata": {"name": name, "labels": labels}})
+    put(cluster, kinds.POD, pod("train", name, containers=asking()))
+    assert found(cluster) == expected
+
+
+def test_selector_by_labels(cluster: FakeCluster) -> None:
+    for one in entries(cluster):
+        one["namespaceSelector"] = {"matchLabels": {"gpu": "yes"}}
+    finding = only(cluster)
+    assert (finding.finding, finding.subject) == ("selector-skips", f"namespace {TEAM}")
+    both = "MutatingWebhookConfiguration and ValidatingWebhookConfiguration"
+    assert finding.evidence == (f"{both}: 1 GPU pod such as {TEAM}/train",)
+    cluster.objects[kinds.NAMESPACE.path(None, TEAM)]["metadata"]["labels"]["gpu"] = "yes"
+    assert found(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("namespaces: [{names: [taem], mode: audit}]", "namespaces[0].names: no namespace is called taem"),
+        ("namespaces: [{names: ['te*'], mode: audit}]", None),
+        (
+            "{facts: {namespaces: true}, namespaces: [{selector: {matchLabels: {a: b}}, mode: audit}]}",
+            "namespaces[0].selector: no namespace has the labels a=b",
+        ),
+        (
+            "namespaces: [{selector: {matchLabels: {a: b}}, mode: audit}]",
+            "namespaces[0].selector: facts.namespaces is false, and the webhook knows no labels of namespaces",
+        ),
+        ("exempt: {namespaces: [kube-system, gone]}", "exempt.namespaces: there is no namespace gone"),
+        (
+            "facts: {devicePlugin: {configMaps: [a/b]}}",
+            "facts.devicePlugin.configMaps: there is no ConfigMap a/b",
+        ),
+        ("facts: {devicePlugin: {daemonSet: a/b}}", "facts.devicePlugin.daemonSet: there is no DaemonSet a/b"),
+        ("resources: [{name: example.com/gpu}]", "resources: no node offers example.com/gpu"),
+        ("placement: {mpsLabels: {mps: yours}}", "placement.mpsLabels: no node has one of the labels mps=yours"),
+        (
+            "injections: {tolerations: {fromNodes: ['team*']}}",
+            "injections.tolerations.fromNodes: no GPU node has a taint team*",
+        ),
+        ("mode: audit", None),
+    ],
+)
+def test_settings_without_effect(cluster: FakeCluster, text: str, expected: str | None) -> None:
+    put_settings(cluster, text)
+    findings = [one for one in examined(cluster).findings if one.finding == "setting-without-effect"]
+    assert [one.evidence for one in findings] == ([] if expected is None else [(expected,)])
+
+
+def test_node_groups_of_the_settings_count_replicas(cluster: FakeCluster) -> None:
+    put_settings(cluster, "placement: {nodeGroups: [{name: spot, resources: {nvidia.com/gpu: 1}}]}")
+    finding = only(cluster)
+    assert finding.finding == "template-counts-cards"
+    assert finding.subject == f"node group spot in the settings of {OURS}/{OURS}"
+
+
+def test_settings_that_are_refused(cluster: FakeCluster) -> None:
+    """The cap works without them."""
+    put_settings(cluster, "modes: audit")
+    account = cluster.objects[kinds.SERVICE_ACCOUNT.path(OURS, f"{OURS}-mode")]
+    account["metadata"]["annotations"]["gpushare-webhook/mode"] = "off"
+    answer = examined(cluster)
+    assert [(one.finding, one.severity) for one in answer.findings] == [
+        ("settings-invalid", "error"),
+        ("mode-capped", "warning"),
+    ]
+    assert "modes" in answer.findings[0].evidence[0]
+    assert [what for what, _ in answer.unchecked] == [
+        "guard in the API server",
+        "guard of former settings",
+        "settings of the webhook",
+    ]
+
+
+def test_guard_of_former_settings(cluster: FakeCluster) -> None:
+    former = dict(cluster.objects)
+    put_settings(cluster, "mode: audit")
+    assert found(cluster) == []
+    cluster.objects |= former
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("guard-left-over", "warning")
+    assert str(finding.remedy) == (
+        f"kubectl delete validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
+    )
+
+
+def test_second_installation_is_examined_too(cluster: FakeCluster) -> None:
+    second = hook(kinds.MUTATING)
+    second["metadata"] = {"name": "second"}
+    for one in second["webhooks"]:
+        one["clientConfig"]["service"] = {"namespace": "two", "name": "second"}
+    put(cluster, kinds.MUTATING, second)
+    findings = [(one.finding, one.subject) for one in examined(cluster).findings]
+    assert findings == [("no-endpoints", "two/second"), ("mode-account-missing", "two/second")]

@@ -1,0 +1,188 @@
+"""Findings about runtime classes, quotas, pods that were rejected, and mounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.cluster import FakeCluster
+from tests.diagnose.doctor.healthy import (
+    MUTATING_POLICY,
+    PLUGIN,
+    STACK,
+    TEAM,
+    asking,
+    pod,
+    put,
+    put_event,
+    put_settings,
+    remove,
+    serve,
+)
+from tests.diagnose.doctor.saved import examined, found, only
+from webhook.cluster import objects as kinds
+from webhook.diagnose.doctor.seen import DEFAULT_PIPE
+
+# Runtime classes.
+
+
+def test_runtime_class_that_pods_name_is_missing(cluster: FakeCluster) -> None:
+    remove(cluster, kinds.RUNTIME_CLASS, "nvidia")
+    finding = only(cluster)
+    assert (finding.finding, finding.severity, finding.subject) == (
+        "runtime-class-missing",
+        "error",
+        "RuntimeClass nvidia",
+    )
+    assert finding.evidence == (f"named by: pod {TEAM}/train", "RuntimeClasses: none")
+
+
+def test_runtime_class_of_the_plugin_is_missing(cluster: FakeCluster) -> None:
+    cluster.objects[kinds.DAEMON_SET.path(STACK, PLUGIN)]["spec"]["template"]["spec"]["runtimeClassName"] = "gpu"
+    finding = only(cluster)
+    assert (finding.subject, finding.evidence[0]) == ("RuntimeClass gpu", f"named by: DaemonSet {STACK}/{PLUGIN}")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'Error creating: pods "web-" is forbidden: pod rejected: RuntimeClass "gpu" not found',
+        'Error creating: runtimeclasses.node.k8s.io "gpu" not found',
+    ],
+)
+def test_runtime_class_of_rejected_pods_is_missing(cluster: FakeCluster, message: str) -> None:
+    put_event(cluster, "FailedCreate", message, "web", "ReplicaSet")
+    finding = only(cluster)
+    assert finding.evidence[0] == f"named by: ReplicaSet {TEAM}/web, whose pods are rejected"
+    put(cluster, kinds.RUNTIME_CLASS, {"metadata": {"name": "gpu"}, "handler": "gpu"})
+    assert found(cluster) == []
+
+
+def test_injected_class_may_be_missing_where_plugin_needs_none(cluster: FakeCluster) -> None:
+    del cluster.objects[kinds.POD.path(TEAM, "train")]["spec"]["runtimeClassName"]
+    remove(cluster, kinds.RUNTIME_CLASS, "nvidia")
+    assert found(cluster) == []
+    put(cluster, kinds.RUNTIME_CLASS, {"metadata": {"name": "own"}, "handler": "own"})
+    cluster.objects[kinds.DAEMON_SET.path(STACK, PLUGIN)]["spec"]["template"]["spec"]["runtimeClassName"] = "own"
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("runtime-class-missing", "warning")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'failed to get sandbox runtime: no runtime for "nvidia" is configured',
+        "failed to find runtime handler nvidia from runtime list map[]",
+    ],
+)
+def test_handler_is_missing_while_a_pod_waits(cluster: FakeCluster, message: str) -> None:
+    put_event(cluster, "FailedCreatePodSandBox", message, "train")
+    assert found(cluster) == []
+    cluster.objects[kinds.POD.path(TEAM, "train")]["status"]["phase"] = "Pending"
+    finding = only(cluster)
+    assert (finding.finding, finding.severity, finding.subject) == ("runtime-handler-missing", "warning", "gpu-1")
+    assert finding.cause.startswith("the container runtime has no handler nvidia")
+
+
+def test_other_events_are_no_finding(cluster: FakeCluster) -> None:
+    put_event(cluster, "FailedCreatePodSandBox", "networkPlugin cni failed: runtime error", "train")
+    put_event(cluster, "FailedCreate", "exceeded quota", "web", "ReplicaSet")
+    assert found(cluster) == []
+
+
+# Quotas.
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "expected"),
+    [
+        (kinds.QUOTA, {"hard": {"limits.nvidia.com/gpu": "2"}}, ["quota-counts-nothing"]),
+        (kinds.QUOTA, {"hard": {"requests.nvidia.com/gpu": "2"}}, []),
+        (kinds.QUOTA, {"hard": {"pods": "2"}}, []),
+        (
+            kinds.LIMIT_RANGE,
+            {"limits": [{"type": "Container", "max": {"nvidia.com/gpu": "1"}}]},
+            ["quota-counts-nothing"],
+        ),
+        (kinds.LIMIT_RANGE, {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]}, []),
+    ],
+)
+def test_quotas_and_limit_ranges(cluster: FakeCluster, kind: kinds.Kind, spec: Any, expected: list[str]) -> None:
+    put(cluster, kind, {"metadata": {"name": "gpus", "namespace": TEAM}, "spec": spec})
+    answer = examined(cluster)
+    assert [one.finding for one in answer.findings] == expected
+    assert all(f"kubectl -n {TEAM} edit {kind.name} gpus" in str(one.remedy) for one in answer.findings)
+
+
+# Pods.
+
+
+def rejected(name: str, owner: tuple[str, str], message: str) -> dict[str, Any]:
+    """A pod that ended in UnexpectedAdmissionError."""
+    found = pod(name, TEAM, owner)
+    return {**found, "status": {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": message}}
+
+
+def test_rejected_pods_are_counted_by_topmost_owner(cluster: FakeCluster) -> None:
+    for replica_set in ("web-1", "web-2"):
+        owner = [{"kind": "Deployment", "name": "web", "controller": True}]
+        metadata = {"name": replica_set, "namespace": TEAM, "ownerReferences": owner}
+        put(cluster, kinds.REPLICA_SET, {"metadata": metadata})
+        for number in range(3):
+            message = "Allocate failed due to maximum request size for shared resources is 1"
+            put(cluster, kinds.POD, rejected(f"{replica_set}-{number}", ("ReplicaSet", replica_set), message))
+    put(cluster, kinds.POD, rejected("job-1", ("Job", "job"), "Available: 0"))
+    first, second = examined(cluster).findings
+    assert (first.subject, first.cause) == (f"{TEAM}/Deployment/web", "6 pods ended in UnexpectedAdmissionError")
+    assert str(first.remedy).startswith(
+        "ask for 1 replica per container in deployment/web, then kubectl -n team delete pods"
+    )
+    assert second.cause == "1 pod ended in UnexpectedAdmissionError"
+    assert str(second.remedy).startswith("the kubelet had no device to give")
+
+
+@pytest.mark.parametrize(
+    ("path", "at", "expected"),
+    [
+        (DEFAULT_PIPE, DEFAULT_PIPE, ["pipe-joins-all"]),
+        (f"{DEFAULT_PIPE}/", "/mps", ["pipe-joins-all"]),
+        ("/run/nvidia/mps", DEFAULT_PIPE, ["pipe-joins-all"]),
+        ("/var", "/var", []),
+        ("/run/nvidia/mps", "/mps", []),
+    ],
+)
+def test_mount_of_the_default_pipe_directory(cluster: FakeCluster, path: str, at: str, expected: list[str]) -> None:
+    containers = [{"name": "main", "volumeMounts": [{"name": "pipe", "mountPath": at}]}]
+    volumes = [{"name": "pipe", "hostPath": {"path": path}}]
+    put(cluster, kinds.POD, pod("joins", TEAM, containers=containers, volumes=volumes))
+    assert found(cluster) == expected
+
+
+def test_policy_that_mounts_the_default_pipe_directory(cluster: FakeCluster) -> None:
+    serve(cluster, MUTATING_POLICY)
+    mutations = [{"jsonPatch": {"expression": 'JSONPatch{path: "/spec", value: "/tmp/nvidia-mps"}'}}]
+    put(cluster, MUTATING_POLICY, {"metadata": {"name": "mps"}, "spec": {"mutations": mutations}})
+    put(cluster, MUTATING_POLICY, {"metadata": {"name": "other"}, "spec": {"mutations": []}})
+    assert only(cluster).subject == "mutatingadmissionpolicy mps"
+
+
+def test_daemon_of_the_host_may_be_joined(cluster: FakeCluster) -> None:
+    text = "injections: {pipeMount: {mpsRoot: /tmp/nvidia-mps}, pipeDirectory: {perResource: false}}\n"
+    put_settings(cluster, text)
+    volumes = [{"name": "pipe", "hostPath": {"path": DEFAULT_PIPE}}]
+    put(cluster, kinds.POD, pod("joins", TEAM, volumes=volumes, containers=[]))
+    assert found(cluster) == []
+
+
+@pytest.mark.parametrize(("level", "expected"), [("baseline", ["pod-security-mount"]), ("privileged", [])])
+def test_pod_security_against_the_mount(cluster: FakeCluster, level: str, expected: list[str]) -> None:
+    labels = {"pod-security.kubernetes.io/enforce": level}
+    put(cluster, kinds.NAMESPACE, {"metadata": {"name": "strict", "labels": labels}})
+    assert found(cluster) == []
+    put(cluster, kinds.POD, pod("train", "strict", containers=asking()))
+    findings = examined(cluster).findings
+    assert [one.finding for one in findings] == expected
+    assert all("become root on the nodes" in str(one.remedy) for one in findings)
+    put_settings(cluster, "injections: {pipeMount: {enabled: false}}\n")
+    assert found(cluster) == []

@@ -1,0 +1,116 @@
+"""A finding of `doctor`, a check that yields some, and the words that many findings have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from webhook.cluster.stack import Program
+from webhook.cluster.trusted import Part, Trust
+from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.words import named, namespace, qualified
+from webhook.policy.commands import Command, Word
+from webhook.policy.messages import printable
+
+Severity = Literal["error", "warning"]
+
+_SHOWN = 10
+"""Names that a list shows; all are counted."""
+
+_LONGEST = 512
+"""Characters of a line of evidence, which may quote a message of the kubelet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault: its subject, its cause in one line, what shows it, and the command or the edit that helps.
+
+    `namespaces` are those of the objects that show it; empty if objects of the whole cluster do. `is_of_tenants`:
+    tenants may use all of them, so that the finding may be forged. Names in the remedy that are not legal follow the
+    evidence.
+    """
+
+    finding: str
+    severity: Severity
+    subject: str
+    cause: str
+    evidence: tuple[str, ...]
+    remedy: Advice
+    namespaces: tuple[str, ...] = ()
+    is_of_tenants: bool = False
+
+    def marked(self, administered: Set[str]) -> Finding:
+        """The finding as it counts: one that tenants may have forged is a warning, and says where it comes from."""
+        if not self.namespaces or not administered.isdisjoint(self.namespaces):
+            return self
+        return replace(self, severity="warning", is_of_tenants=True)
+
+    def as_data(self) -> dict[str, Any]:
+        remedy = Remedy(self.remedy)
+        return {
+            "finding": self.finding,
+            "severity": self.severity,
+            "subject": printable(self.subject, _LONGEST),
+            "cause": printable(self.cause, _LONGEST),
+            "evidence": [printable(one, _LONGEST) for one in (*self.evidence, *remedy.doubts)],
+            **remedy.as_data(),
+            "inTenantNamespace": self.is_of_tenants,
+        }
+
+
+class Check(NamedTuple):
+    """A check of a cluster. `title` names its subject, and `needs` the parts that it cannot run without.
+
+    `run` gets what was read: a `Seen`, or a `Stack` alone if the check is one of the chain of a node.
+    """
+
+    title: str
+    needs: tuple[Part, ...]
+    run: Callable[[Any], Iterator[Finding]]
+
+
+Key = TypeVar("Key")
+Member = TypeVar("Member")
+
+
+def grouped(found: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+    """What has the same key, in the order in which it was found: a finding is about all of it."""
+    groups: dict[Key, list[Member]] = {}
+    for key, member in found:
+        groups.setdefault(key, []).append(member)
+    return groups
+
+
+def naming(where: str) -> Command:
+    """The command that names the DaemonSet of the device plugin, which is `namespace/name`."""
+    space, _, name = where.partition("/")
+    return Command("kubectl", "gpushare", "doctor", "--device-plugin-daemonset", qualified("daemonset", space, name))
+
+
+def of_nodes(trust: Trust, one: Program, remedy: Advice) -> Advice:
+    """A remedy that changes nodes as a DaemonSet wants it; how to confirm one that a tenant may have written."""
+    if one.namespace in trust.administered:
+        return remedy
+    return Remedy("if you installed the DaemonSet, name it: ", naming(str(one)))
+
+
+def in_namespace(name: str, *words: Word | str) -> Command:
+    """A command of kubectl in a namespace."""
+    return Command("kubectl", "-n", namespace(name), *words)
+
+
+def edit_map(place: str, name: str) -> Command:
+    """The command that edits a ConfigMap."""
+    return in_namespace(place, "edit", "configmap", named("configmap", name))
+
+
+def several(names: Sequence[str]) -> str:
+    """The first of some names, and how many others there are: the subject of a finding about all of them."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names of a list, and how many more it has."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

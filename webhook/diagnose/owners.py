@@ -1,0 +1,36 @@
+"""From a pod to the topmost object that controls it, such as from a pod over its ReplicaSet to the Deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.cluster.objects import JOB, REPLICA_SET, Kind, Objects
+from webhook.cluster.reading import Owner, controller
+from webhook.diagnose.pods import LivePod
+
+_BETWEEN: Mapping[str, Kind] = {"ReplicaSet": REPLICA_SET, "Job": JOB}
+"""The kinds that another object may control, and which the API server lists without a definition of their own."""
+
+
+class Owners:
+    """The controllers of ReplicaSets and Jobs, by namespace and name."""
+
+    def __init__(self, above: Mapping[tuple[str, Owner], Owner]) -> None:
+        self._above = above
+
+    @classmethod
+    async def read(cls, objects: Objects, namespace: str | None) -> Owners:
+        """Read the controllers, page by page. Where they cannot be read, a pod's own controller is the topmost."""
+        above = {}
+        for name, kind in _BETWEEN.items():
+            async for page in objects.pages(kind, namespace):
+                for one in page:
+                    metadata = one["metadata"]
+                    owner = controller(metadata)
+                    if owner is not None:
+                        above[metadata.get("namespace", ""), Owner(name, metadata["name"])] = owner
+        return cls(above)
+
+    def top(self, pod: LivePod) -> Owner:
+        """The topmost known owner of a pod."""
+        return self._above.get((pod.namespace, pod.owner), pod.owner)

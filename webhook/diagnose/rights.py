@@ -1,0 +1,85 @@
+"""The rights that each question needs: rules that allow `get` of what it reads, and `list` of what it lists.
+
+A right that a user lacks leaves a part of an answer out, and never fails the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from webhook.cluster.objects import (
+    CONFIG_MAP,
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    ENDPOINT_SLICE,
+    EVENT,
+    JOB,
+    LIMIT_RANGE,
+    MUTATING,
+    NAMESPACE,
+    NODE,
+    POD,
+    POLICY,
+    POLICY_BINDING,
+    QUOTA,
+    REPLICA_SET,
+    RUNTIME_CLASS,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+    VALIDATING,
+    Kind,
+)
+from webhook.cluster.served import BUILT_IN, of_presets
+from webhook.diagnose.doctor.seen import CERTIFICATE, OPTIONAL
+
+_DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
+_LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
+
+FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
+"""What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
+
+_WORKLOADS: Final = (POD, *BUILT_IN.values(), *of_presets())
+
+_LOG: Final = Kind("log", "pods/log")
+_OWNERS: Final = (REPLICA_SET, DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB)
+_INSTALLATION: Final = (
+    CONFIG_MAP,
+    ENDPOINT_SLICE,
+    MUTATING,
+    VALIDATING,
+    SERVICE_ACCOUNT,
+    POLICY,
+    POLICY_BINDING,
+)
+
+READ: Final[Mapping[str, tuple[Kind, ...]]] = {
+    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS),
+    "top": (*FACTS, POD, REPLICA_SET, JOB),
+    "audit": (*FACTS, *_WORKLOADS),
+    "plan": (*FACTS, *_WORKLOADS),
+    "doctor": (*FACTS, POD, EVENT, QUOTA, LIMIT_RANGE, *_OWNERS, *_INSTALLATION, *OPTIONAL),
+}
+"""What each question reads.
+
+`pods/proxy`, by which `doctor` reads metrics, and the Secrets of certificates are not among them: they reach too much.
+"""
+
+
+_BY_NAME: Final = (CONFIG_MAP, SERVICE_ACCOUNT, POLICY, POLICY_BINDING, CERTIFICATE, _LOG)
+"""Kinds of which the commands read single objects. Other objects name them, so that no role can list the names."""
+
+
+def rules(kinds: Iterable[Kind]) -> list[dict[str, Any]]:
+    """The rules of a ClusterRole that allow to read these kinds, one for each API group and its verbs."""
+    known = sorted({(kind.group, kind not in _BY_NAME, kind.plural) for kind in kinds})
+    return [
+        {
+            "apiGroups": [group],
+            "resources": [plural for *_, plural in found],
+            "verbs": ["get", "list"] if is_listed else ["get"],
+        }
+        for (group, is_listed), found in groupby(known, lambda one: one[:2])
+    ]

@@ -1,0 +1,271 @@
+"""Gathers what a question needs, and no more: each state of a pod makes other parts of a cluster matter."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Final
+
+from webhook.cluster import nodes
+from webhook.cluster.objects import (
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    NODE,
+    POD,
+    REPLICA_SET,
+    STATEFUL_SET,
+    Kind,
+    ObjectsWithLogs,
+)
+from webhook.cluster.reading import Object, condition, controller, entries, part, word
+from webhook.diagnose.chain import Held, chains
+from webhook.diagnose.pods import UNFINISHED, held_by_node, reachable_pods
+from webhook.diagnose.why.case import UNKNOWN_HOLDERS, Around, Case, Log, Neighbour, amounts, contexts_of
+from webhook.diagnose.why.cause import Reference
+from webhook.diagnose.why.event import Event, events_of, newest
+from webhook.diagnose.why.pod_state import (
+    containers,
+    is_finished,
+    is_unscheduled,
+    is_well,
+    node_name,
+)
+from webhook.diagnose.why.workload import has_all
+from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.node_bounds import Decisive
+from webhook.policy.placement.node_classes import shows_gpus
+from webhook.policy.placement.reachability import Placement
+from webhook.policy.pods.gpu_resources import names_gpu
+from webhook.policy.settings.settings import Settings
+
+More = Callable[[Collection[str]], Awaitable[Facts]]
+"""Reads parts of the facts, by their keys in the facts file."""
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "Pod": POD,
+    "Deployment": DEPLOYMENT,
+    "ReplicaSet": REPLICA_SET,
+    "StatefulSet": STATEFUL_SET,
+    "DaemonSet": DAEMON_SET,
+    "Job": JOB,
+    "CronJob": CRON_JOB,
+}
+"""The kinds of which a question may be."""
+
+_MADE_BY: Final = {"Deployment": "ReplicaSet", "CronJob": "Job"}
+"""The kind of the objects between a workload and its pods."""
+
+_FEW: Final = 8
+"""Nodes whose pods are read one node at a time, for which the API server has an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about one object. `wants_log`: the log of the container that fails matters."""
+
+    objects: ObjectsWithLogs
+    settings: Settings
+    more: More
+    wants_log: bool = False
+
+    async def case(self, kind: str, namespace: str, found: Object) -> Case:
+        """Gather what an object's state makes necessary."""
+        is_saved = not self.objects.has_all(POD)  # before any list is cut short
+        of = Reference(kind, word(found, "metadata", "namespace") or namespace, word(found, "metadata", "name"))
+        if kind == "Pod":
+            pod: Object | None = found
+            makers = await self._controllers(of.namespace, found)
+        else:
+            makers, pod = await self._made_by(kind, of.namespace, found)
+        events = [] if pod is None else await events_of(self.objects, pod, "Pod")
+        of_makers: list[Event] = []
+        for name, maker in makers if kind != "Pod" else ():
+            of_makers += await events_of(self.objects, maker, name)
+        around = Around() if pod is None else await self._around(of.namespace, pod)
+        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around, is_saved)
+
+    async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
+        """The objects that control a pod, the topmost first, as far as their kinds are known."""
+        makers: list[tuple[str, Object]] = []
+        below = pod
+        while (owner := controller(part(below, "metadata"))) is not None and owner.kind in KINDS and len(makers) < 2:
+            found = await self.objects.one(KINDS[owner.kind], namespace, owner.name)
+            below = found or {}
+            makers.insert(0, (owner.kind, found or {"metadata": {"name": owner.name, "namespace": namespace}}))
+        return makers
+
+    async def _made_by(
+        self, kind: str, namespace: str, found: Object
+    ) -> tuple[list[tuple[str, Object]], Object | None]:
+        """The makers of a workload's pods, and the pod that shows most."""
+        makers, names = [(kind, found)], {word(found, "metadata", "name")}
+        below = _MADE_BY.get(kind)
+        if below is not None:
+            between = await self._between(KINDS[below], namespace, found, kind)
+            makers += [(below, one) for one in between[:1]]
+            names = {word(one, "metadata", "name") for one in between}
+        last_kind, last = makers[-1]
+        if below is not None and last_kind != below:
+            return makers, None
+        query = _selector(last if kind == "CronJob" else found)
+        well: Object | None = None
+        wrong: Object | None = None
+        async for page in self.objects.pages(POD, namespace, query):
+            for pod in page:
+                owner = controller(part(pod, "metadata"))
+                if owner is None or owner.kind != last_kind or owner.name not in names:
+                    continue
+                if is_well(pod):
+                    well = pod
+                else:
+                    wrong = pod if wrong is None else max(wrong, pod, key=_rank)
+        # Pods that failed long ago say nothing about a workload that is well now.
+        if well is not None and (wrong is None or (is_finished(wrong) and has_all(kind, found))):
+            return makers, well
+        return makers, wrong
+
+    async def _between(self, kind: Kind, namespace: str, found: Object, above: str) -> list[Object]:
+        """The objects that a workload makes, the newest first."""
+        name = word(found, "metadata", "name")
+        query = _selector(found) if above == "Deployment" else {}
+        between: list[Object] = []
+        async for page in self.objects.pages(kind, namespace, query):
+            for one in page:
+                owner = controller(part(one, "metadata"))
+                if owner is not None and (owner.kind, owner.name) == (above, name):
+                    between.append({key: one[key] for key in ("metadata", "spec", "status") if key in one})
+        return sorted(between, key=_age, reverse=True)
+
+    async def _around(self, namespace: str, pod: Object) -> Around:
+        if is_unscheduled(pod):
+            is_gated = bool(entries(pod, "spec", "schedulingGates"))
+            return Around() if is_gated else await self._around_unscheduled(namespace, pod)
+        log = await self._log(namespace, pod) if self.wants_log else None
+        if not node_name(pod) or is_finished(pod):
+            return Around(log=log)
+        return await self._around_bound(pod, log)
+
+    async def _around_unscheduled(self, namespace: str, pod: Object) -> Around:
+        names = {name for _, name, _ in amounts(pod)}
+        if not names:
+            return Around()
+        facts = await self._facts()
+        if facts.nodes is None:
+            return Around(facts=facts)
+        (context,) = contexts_of([pod], self.settings, facts)
+        if context is None:
+            return Around(facts=facts)
+        placement, index = context.placement, context.placement.cluster.index
+        asks_for_gpus = bool(context.requests.positive)
+        candidates = [one.name for one in index.nodes(placement.candidates)] if asks_for_gpus else []
+        held = await self._held(namespace, candidates, names) if candidates else UNKNOWN_HOLDERS
+        if candidates or not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
+            return Around(facts=facts, context=context, held=held)
+        found = await chains(self.objects, self.settings, facts, suspects(placement, names), namespace)
+        return Around(facts=facts, context=context, chains=found)
+
+    async def _facts(self) -> Facts:
+        """The facts about nodes, from saved nodes where no other source has them."""
+        facts = await self.more(("nodes", "deviceClasses", "runtimeClasses"))
+        if facts.nodes is None and not self.objects.lacks(NODE):
+            found = nodes.of_objects(await self.objects.listed(NODE) or (), Decisive.of(self.settings), others=True)
+            facts = replace(facts, nodes=tuple(found))
+        return facts
+
+    async def _held(self, namespace: str, candidates: Sequence[str], names: Collection[str]) -> Held:
+        """Who holds what of the nodes that could take a pod."""
+        few = len(candidates) <= _FEW
+        queries = [f"spec.nodeName={name}" for name in candidates] if few else ["spec.nodeName!="]
+        pods = []
+        for one in queries:
+            query = {"fieldSelector": f"{one},{UNFINISHED}"}
+            pods += await reachable_pods(self.objects, self.settings, namespace, query, names)
+        return Held(held_by_node(pods), is_complete=self.objects.has_all(POD))
+
+    async def _around_bound(self, pod: Object, log: Log | None) -> Around:
+        name = node_name(pod)
+        node = await self.objects.one(NODE, None, name)
+        is_gone = node is None and not self.objects.hides(NODE, None, name)
+        asks = any(amounts(pod))
+        known = next(nodes.of_objects([node], Decisive.of(self.settings)), None) if node is not None else None
+        if node is None and not is_gone and asks:
+            every = (await self.more(("nodes",))).nodes
+            known = next((one for one in every or () if one.name == name), None)
+        facts = Facts(nodes=(known,)) if known is not None else Facts()
+        neighbours = await self._neighbours(name) if asks and any(containers(pod)) else None
+        asking = [one for one in neighbours or () if any(amounts(one))]
+        context, *others = contexts_of([pod, *asking], self.settings, facts)
+        found = await chains(self.objects, self.settings, facts, [known], "") if asks and known is not None else []
+        of_pods = {id(one): found for one, found in zip(asking, others, strict=True)}
+        beside = None if neighbours is None else [Neighbour(one, of_pods.get(id(one))) for one in neighbours]
+        return Around(facts, context, UNKNOWN_HOLDERS, node, known, is_gone, beside, log, found)
+
+    async def _neighbours(self, node: str) -> list[Object] | None:
+        """The pods of a node, without those that have ended; None if they cannot be read."""
+        query = {"fieldSelector": f"spec.nodeName={node},{UNFINISHED}"}
+        found = []
+        async for page in self.objects.pages(POD, None, query):
+            found += [one for one in page if node_name(one) == node and not is_finished(one)]
+        return found if self.objects.has_all(POD) else None
+
+    async def _log(self, namespace: str, pod: Object) -> Log | None:
+        """The log of the container that failed, else of the first that asks for an extended resource."""
+        states = list(containers(pod))
+        failed = next((one for one in states if one.failure), None)
+        asking = {name for name, _, _ in amounts(pod)}
+        chosen = failed or next((one for one in states if one.name in asking), states[0] if states else None)
+        if chosen is None:
+            return None
+        previous = bool(failed and not failed.ended and failed.ended_before)
+        text = await self.objects.log(namespace, word(pod, "metadata", "name"), chosen.name, previous=previous)
+        return None if text is None else Log(chosen.name, text)
+
+
+def suspects(placement: Placement, names: Collection[str]) -> list[Node]:
+    """The nodes on which the pod would run with the GPUs that they do not offer, the likeliest first.
+
+    These are the nodes that its selectors admit; a node without a sign of GPUs is one only if the pod selects nodes.
+    """
+
+    def rank(node: Node) -> int:
+        if any(name in node.resources for name in names):
+            return 0
+        if shows_gpus(node.labels) or any(names_gpu(name, placement.cluster.classes.gpus) for name in node.resources):
+            return 1
+        return 3 if node.taints else 2
+
+    nodes = placement.cluster.index.nodes(placement.selected)
+    ranked = [(rank(one), one) for one in nodes if not all(one.resources.get(name) for name in names)]
+    most = 3 if placement.requirement is not None else 1
+    return [one for at, one in sorted(ranked, key=itemgetter(0)) if at <= most][:_MOST_SUSPECTS]
+
+
+_MOST_SUSPECTS: Final = 4
+"""Nodes whose chains are read."""
+
+
+def _selector(found: Object) -> dict[str, str]:
+    """The label selector of a workload, for a list; empty where it has none."""
+    labels = part(found, "spec", "selector", "matchLabels")
+    pairs = [f"{key}={value}" for key, value in labels.items() if isinstance(value, str)]
+    return {"labelSelector": ",".join(pairs)} if pairs else {}
+
+
+def _age(one: Object) -> tuple[int, str]:
+    """Sorts objects by age: ReplicaSets by the revision that the Deployment gives them."""
+    revision = word(one, "metadata", "annotations", "deployment.kubernetes.io/revision")
+    is_number = revision.isdecimal() and len(revision) < 10
+    return int(revision) if is_number else 0, word(one, "metadata", "creationTimestamp")
+
+
+def _rank(pod: Object) -> tuple[int, str]:
+    """How much a pod shows: one that waits or crashes, then one that failed, then one that has just been made.
+
+    Of equal ones, the newest shows most.
+    """
+    shows = (condition(pod, "PodScheduled") and not node_name(pod)) or any(containers(pod))
+    return 1 if is_finished(pod) else 2 if shows else 0, word(pod, "metadata", "creationTimestamp")

@@ -1,0 +1,424 @@
+"""Pods for which the scheduler finds no node: the chain of the nodes that they select decides, and who holds replicas.
+
+The scheduler's message decides where nodes and holders show nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from webhook.cluster.reading import condition, controller, entries, part, word
+from webhook.cluster.stack import SeenNode, is_discovered
+from webhook.diagnose.chain import SHOWN, Chain
+from webhook.diagnose.doctor.finding import Finding
+from webhook.diagnose.pods import Holding, counting, requests_of
+from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.sharing import replicas_of, strategy_of
+from webhook.diagnose.why.case import HOLDERS, Case, amounts, describe_node
+from webhook.diagnose.why.cause import Cause
+from webhook.diagnose.why.event import first
+from webhook.diagnose.why.pod_state import is_unscheduled
+from webhook.diagnose.why.scheduler_message import Reason, reasons
+from webhook.diagnose.why.workload import unavailable, wanted
+from webhook.diagnose.words import named, reference, within
+from webhook.policy.commands import Command
+from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.nearest import (
+    Bare,
+    Failure,
+    NoCommonNode,
+    PluginDown,
+    Shortfall,
+    TransientTaint,
+    Unmet,
+    Untolerated,
+    WrongNodeName,
+    described,
+    nearest_failure,
+    offered_instead,
+)
+from webhook.policy.placement.node_classes import RENAMED, REPLICAS, SHARING
+from webhook.policy.placement.reachability import Placement
+from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
+from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.formats import LABEL_KEY
+
+_FAILED: Final = ("FailedScheduling", "Unschedulable", "NotTriggerScaleUp")
+
+
+_CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
+"""The taints of nodes on which no pod of users runs."""
+
+
+def causes(case: Case) -> Iterator[Cause]:
+    """The causes for which a pod has no node, each with what the scheduler says as its last evidence."""
+    pod = case.pod
+    if pod is None or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
+        return
+    said = _said(case)
+    if not said and not condition(pod, "PodScheduled"):
+        yield _unseen(case)
+        return
+    listed = reasons(said)
+    # The scheduler looks at no node before these are met.
+    whole = [one for one in listed if one.cause in ("volume", "resource-claim") and not one.nodes]
+    found = [] if whole else list(_by_facts(case, listed))
+    for one in found or _by_message(case, whole or listed):
+        yield replace(one, evidence=(*one.evidence, f"scheduler: {said}" if said else ""))
+
+
+def _said(case: Case) -> str:
+    """What the scheduler says about the pod."""
+    scheduled = condition(case.pod or {}, "PodScheduled")
+    if scheduled.get("status") == "False" and (message := word(scheduled, "message")):
+        return message
+    found = first(case.events, _FAILED)
+    return found.message if found is not None else ""
+
+
+def _unseen(case: Case) -> Cause:
+    name = word(case.pod, "spec", "schedulerName") or "default-scheduler"
+    claims = [
+        word(one, "resourceClaimName") or word(one, "resourceClaimTemplateName")
+        for one in entries(case.pod, "spec", "resourceClaims")
+    ]
+    if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
+        summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:SHOWN])}"
+        return Cause("resource-claim", summary, (), case.kubectl("get", "resourceclaims"))
+    if name == "default-scheduler":
+        remedy = Remedy(Command("kubectl", "-n", "kube-system", "get", "pods", "-l", "component=kube-scheduler"))
+    else:
+        remedy = Remedy("install the scheduler ", named("scheduler", name), ", or remove schedulerName: ", case.edit)
+    evidence = [f"spec.schedulerName is {name}", "the pod has no condition PodScheduled and no event of a scheduler"]
+    return Cause("no-scheduler", f"the scheduler {name} has not looked at the pod; does it run?", evidence, remedy)
+
+
+def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
+    """The causes that the nodes and the holders of their replicas show; none where they show none."""
+    context = case.around.context
+    if context is None or case.around.facts.nodes is None:
+        return
+    placement, index = context.placement, context.placement.cluster.index
+    asked = list(dict.fromkeys(name for _, name, _ in amounts(case.pod)))
+    absent = [cause for name in asked if (cause := _absent(case, placement, name)) is not None]
+    yield from absent
+    if absent or not context.requests.positive or not all(map(index.offers, placement.requests.peaks)):
+        return
+    try:
+        candidates = list(index.nodes(placement.candidates))
+        failure = None if candidates else nearest_failure(placement)
+    except MalformedError:
+        return
+    if failure is not None:
+        yield _of_failure(case, placement, failure)
+    elif candidates:
+        wanted = requests_of(case.pod or {}, counting(case.settings, asked))
+        cause = _beside(case, candidates, wanted, listed) or _held(case, candidates, wanted, listed)
+        if cause is not None:
+            yield cause
+
+
+# Resources that no node offers.
+
+
+def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
+    """The cause if no node offers a GPU resource of this name; None for another resource."""
+    cluster, chains = placement.cluster, case.around.chains
+    if name in cluster.dynamic or cluster.index.offers(name) or not names_gpu(name, cluster.classes.gpus):
+        return None
+    gpus = [one for one in cluster.index.offered if names_gpu(one, cluster.classes.gpus)]
+    offered = sorted(one for one in gpus if cluster.index.offering(one, 1))
+    begins = f"no node offers {name}"
+    evidence = [f"nodes offer {', '.join(offered[:SHOWN])}" if offered else "no node offers a GPU"]
+    meant = KnownNames({*(one.name for one in case.settings.resources), *offered}).meant_by(name)
+    for chain in chains if meant is None else ():
+        if (broken := chain.broken) is not None:
+            if offered and broken.finding not in _OF_CONFIGURATION:
+                break
+            return _of_chain(case, chain, broken, "resource-not-offered", begins, evidence)
+    if offered:
+        selected = offered_instead(cluster, name, placement.selected)
+        other = (meant if meant in offered else selected or offered_instead(cluster, name)) or ""
+        remedy = Remedy("ask for ", named("resource", other, LABEL_KEY), ": ", case.edit)
+        if name == f"{other}{RENAMED}" and (whole := _whole(placement, other)) is not None:
+            begins += f": node {whole.name} offers {whole.resources[other]} of {other}, and no configuration that "
+            begins += "shares cards under a name of their own has reached its device plugin"
+            share = "let its device plugin read a configuration with renameByDefault: true, or take a whole card: "
+            again = Remedy("; ", _ask_again(case, whole.name)) if chains and chains[0].is_unclear else ""
+            remedy = Remedy(share, remedy, again)
+    elif not chains:
+        begins += ", and no label of a node that its selectors admit shows a GPU"
+        remedy = case.by_edit("add nodes with GPUs and NVIDIA's device plugin, or correct the selectors")
+    else:
+        node, remedy = chains[0].node, Remedy(describe_node(chains[0].node.name))
+        how = "is a program of the host" if node.runs_stack_itself else "runs"
+        if chains[0].is_unclear:
+            how, remedy = "does not run there, or not yet", _ask_again(case, node.name)
+            if name.endswith(RENAMED) and not is_discovered(node):
+                how = "does not run there, or waits for the MPS control daemon"
+                evidence.append(f"node {node.name} has no label of GPU feature discovery; if MPS shares it, {_WAITS}")
+                remedy = Remedy("set gfd.enabled: true in the values of the device plugin's chart; ", remedy)
+        begins += f": node {node.name} offers none, and its device plugin {how}"
+        evidence += _autoscaled(node)
+    return Cause("resource-not-offered", begins, evidence, remedy)
+
+
+_WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
+
+
+def _whole(placement: Placement, name: str) -> Node | None:
+    """A node that offers whole cards; None where some node shares them under their own name."""
+    index, classes = placement.cluster.index, placement.cluster.classes
+    offering = index.nodes(index.offering(name, 1) & placement.selected or index.offering(name, 1))
+    nodes = [one for one in offering if name in one.resources]  # a node that is not known in full may offer any
+    shares = any(strategy_of(one, classes) in SHARING or replicas_of(one.labels.get(REPLICAS)) > 1 for one in nodes)
+    return nodes[0] if nodes and not shares else None
+
+
+def _ask_again(case: Case, node: str) -> Remedy:
+    """How to see the device plugin of a node."""
+    if not case.is_saved:
+        return Remedy(describe_node(node), " shows whether its device plugin runs")
+    save = Command("kubectl", "get", "daemonsets,pods", "-A", "-o", "yaml")
+    return Remedy("save the device plugin too, and name its file by another -f: ", save)
+
+
+def _autoscaled(node: SeenNode) -> list[str]:
+    """A hint where the cluster autoscaler adds more nodes than are needed (kubernetes/autoscaler#1949)."""
+    hint = f"the cluster autoscaler waits for the GPUs of a new node only if its group sets the label {_ACCELERATOR}"
+    return [hint] if _NODE_GROUP in node.labels and _ACCELERATOR not in node.labels else []
+
+
+_OF_CONFIGURATION: Final = (
+    *("config-unread", "label-unread", "config-label-unknown", "GPS030", "GPS033"),
+    "allocatable-differs",
+)
+
+
+def _of_chain(
+    case: Case, chain: Chain, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
+) -> Cause:
+    """The cause for the first broken link of a node."""
+    name = chain.node.name
+    about = "" if name in begins else f"node {name}, "
+    alike = sum(one.broken is not None and one.broken.finding == broken.finding for one in case.around.chains)
+    more = f" (and {alike - 1} more nodes)" if alike > 1 and about else ""
+    summary = f"{begins}: {about}{broken.cause}{more}"
+    if broken.finding == "plugin-not-ready":
+        summary = f"{begins}: the device plugin on node {name}{more} is not ready"
+    elif broken.finding == "daemon-not-ready":
+        waits = "is not ready, and the device plugin waits for it"
+        summary = f"{begins}: the MPS control daemon on node {name}{more} {waits}"
+    return Cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], broken.remedy)
+
+
+_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
+_NODE_GROUP: Final = "eks.amazonaws.com/nodegroup"
+
+
+# What the pod fails at the nearest node.
+
+
+_CAUSES: Final[Mapping[type, str]] = {
+    TransientTaint: "node-not-ready",
+    PluginDown: "resource-not-ready",
+    Bare: "resource-not-ready",
+    Shortfall: "amount-too-large",
+    Untolerated: "taint",
+    WrongNodeName: "resource-not-offered",
+    NoCommonNode: "resource-not-offered",
+}
+
+
+def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
+    """The cause for what a pod fails at the nearest node, in the words of GPS014."""
+    words = described(placement, failure, ())
+    cause, summary = _CAUSES.get(type(failure), "node-selector"), str(words.message)
+    match failure:
+        case TransientTaint(node, taint):
+            uncordon = Command("kubectl", "uncordon", named("node", node.name))
+            is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
+            return Cause(cause, summary, (), uncordon if is_cordoned else describe_node(node.name))
+        case Bare(node) if any(
+            units and names_gpu(name, placement.cluster.classes.gpus) for name, units in node.resources.items()
+        ):
+            cause = "resource-not-offered"
+        case PluginDown(node) | Bare(node):
+            chain = next((one for one in case.around.chains if one.node.name == node.name), None)
+            if chain is not None and chain.broken is not None:
+                return _of_chain(case, chain, chain.broken, cause, summary)
+            summary += ": its device plugin does not run, or not yet"
+            if chain is not None and chain.runs_plugin:
+                summary = f"{words.message}, although its device plugin runs"
+            elif chain is not None and chain.unseen:
+                summary += f", as far as is seen without {chain.unseen}"
+                return Cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
+            return Cause(cause, summary, (), describe_node(node.name))
+        case Unmet(_, expression) if expression.is_selector and _is_added(case, expression.name):
+            added = (
+                f"the workload does not set {expression.name}: an annotation of the namespace, or the RuntimeClass does"
+            )
+            show = Command("kubectl", "describe", "namespace", named("namespace", case.namespace))
+            return Cause(cause, summary, [added], Remedy(show, " and the RuntimeClass of the pod show who sets it"))
+    return Cause(cause, summary, (), case.by_edit(words.remedy))
+
+
+def _is_added(case: Case, key: str) -> bool:
+    """Whether the pod has an entry of its node selector that its workload does not have, as far as that is known."""
+    templates = [template for _, maker in case.makers if (template := part(maker, "spec", "template", "spec"))]
+    return bool(templates) and not any(key in part(one, "nodeSelector") for one in templates)
+
+
+# Nodes that have the GPUs.
+
+
+def _beside(
+    case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], listed: Sequence[Reason]
+) -> Cause | None:
+    """The cause if none of the nodes offers a resource that the pod asks for beside GPUs, such as network devices."""
+    nodes = case.around.facts.nodes or ()
+    lacking = {one.resource for one in listed}
+    for name, units in wanted.items():
+        is_known = name in lacking or any(name in one.resources for one in nodes)
+        if not is_known or any(one.resources.get(name, 0) >= units for one in candidates):
+            continue
+        node = max(candidates, key=lambda one: one.resources.get(name, 0))
+        most = node.resources.get(name, 0)
+        elsewhere = [one.name for one in nodes if one.resources.get(name, 0) >= units]
+        evidence = f"nodes that offer it: {', '.join(elsewhere[:SHOWN])}" if elsewhere else ""
+        does_not = f" shows what it offers; its plugin for {name.partition('/')[0]} does not offer it"
+        remedy = case.by_edit(f"ask for at most {most}") if most else Remedy(describe_node(node.name), does_not)
+        offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
+        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy)
+    return None
+
+
+def _held(case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
+    """The cause if pods hold what the pod asks for on each node that could take it; None otherwise.
+
+    Without all holders, the scheduler's word that a resource is insufficient decides.
+    """
+    held = case.around.held
+    lacking = [one.resource for one in listed if one.resource in wanted]
+    free = next((node for node in candidates if held.link(node, wanted).finding is None), None)
+    if free is not None and not lacking:
+        return None
+    if free is not None and held.is_complete:
+        # Nodes without GPUs have selectors and taints, too.
+        if any(one.cause not in ("", "node-selector", "taint", "node-not-ready") for one in listed):
+            return None
+        now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
+        again = Remedy("nothing to change: the scheduler tries again, which this shows: ", case.of_pod("get"))
+        return Cause("replicas-held", now, (), again)
+    short = (name for name in wanted if all(held.link(node, {name: wanted[name]}).finding for node in candidates))
+    resource = next(short, None) or next(iter(lacking or wanted))
+    summary, remedy = _holding(case, candidates, resource, wanted[resource])
+    names = [held.described(one, resource) for one in candidates[:SHOWN]]
+    return Cause("replicas-held", summary, names, remedy)
+
+
+def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> tuple[str, Remedy]:
+    """Who holds a resource, and who of them has to end."""
+    holders = [one for node in candidates for one in case.around.held.of(node, resource)]
+    total = sum(node.resources.get(resource, 0) for node in candidates)
+    nodes = "the only node" if len(candidates) == 1 else f"each of the {len(candidates)} nodes"
+    where = f"the replicas of {resource} on {nodes} that could take the pod: {total} in all"
+    kin = Counter[str]()
+    for one in holders:
+        kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
+    old, same, ending = kin["old"], kin["same"], kin["ending"]
+    deployment = next((found for kind, found in case.makers if kind == "Deployment"), {})
+    if old and not ending and deployment and unavailable(deployment) == 0:
+        patch = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
+        end_first = case.kubectl("patch", reference("Deployment", word(deployment, "metadata", "name")), "-p", patch)
+        waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
+        return f"the rollout waits for itself: {waits}", Remedy("let an old pod end first: ", end_first)
+    if ending >= units:
+        own = next(one.pod for one in holders if one.pod.is_ending)
+        show = Command("kubectl", "describe", "pod", named("pod", own.name), *within(own.namespace))
+        stays = "; if one stays longer than its grace period, look at its finalizers and its node: "
+        return f"pods that are being deleted hold {ending} of {where}", Remedy(
+            "wait until they have ended", stays, show
+        )
+    kind, maker = case.top
+    if same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
+        fitting = same // units
+        scale = case.kubectl("scale", reference(kind, word(maker, "metadata", "name")), f"--replicas={fitting}")
+        fit = f"the {kind} wants {wanted(kind, maker)} pods, and {fitting} fit"
+        return f"its own pods hold {where}; {fit}", Remedy("add nodes, or want fewer pods: ", scale)
+    summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
+    single = [one.pod for one in holders if one.pod.owner.kind == "Pod" and one.amount >= units]
+    if len(single) != 1:
+        return summary, Remedy("free replicas, or add nodes: ", HOLDERS, " shows who holds them")
+    end = Command("kubectl", "delete", "pod", named("pod", single[0].name), *within(single[0].namespace))
+    return summary, Remedy("if the pod that holds them is not needed: ", end)
+
+
+def _kin(case: Case, one: Holding) -> str:
+    """Whether a holder is of the pod's own workload: `same`, or `old` for one of another revision; empty for another.
+
+    A Deployment names its ReplicaSets after itself, with a hash of the template.
+    """
+    own = controller(part(case.pod, "metadata"))
+    if one.pod.namespace != case.namespace or own is None:
+        return ""
+    if one.pod.owner == own:
+        return "same"
+    names = [word(found, "metadata", "name") for kind, found in case.makers if kind == "Deployment"]
+    is_of_deployment = one.pod.owner.kind == "ReplicaSet" and one.pod.owner.name.rpartition("-")[0] in names
+    return "old" if is_of_deployment else ""
+
+
+_BY_MESSAGE: Final[Mapping[str, tuple[str, Callable[[Case], Advice]]]] = {
+    "volume": ("a volume of the pod is not available", lambda case: case.kubectl("get", "pvc")),
+    "resource-claim": (
+        "a resource claim of the pod is not met",
+        lambda case: case.kubectl("get", "resourceclaims"),
+    ),
+    "host-port": (
+        "the nodes that could take the pod use its host port already",
+        lambda case: case.by_edit("remove hostPort, or use a Service"),
+    ),
+    "pod-affinity": (
+        "affinity to other pods, or the spread over nodes, excludes each node that could take the pod",
+        lambda case: case.by_edit("change podAntiAffinity or topologySpreadConstraints"),
+    ),
+    "other-resources": (
+        "the nodes that could take the pod lack something besides GPUs",
+        lambda case: case.by_edit("lower the requests"),
+    ),
+    "node-not-ready": ("nodes do not take pods now", lambda _: Command("kubectl", "get", "nodes")),
+    "node-selector": (
+        "node selector or affinity excludes nodes",
+        lambda case: case.by_edit("change nodeSelector or affinity"),
+    ),
+    "taint": (
+        "nodes have taints that the pod does not tolerate",
+        lambda case: case.by_edit("add a toleration"),
+    ),
+}
+"""What the causes in a message mean, and what helps, in the order of their weight where a node could take the pod.
+
+Those that keep a pod off all nodes come first, and last those that also nodes without GPUs have.
+"""
+
+
+def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
+    """The causes that the scheduler's message names, the weightiest first."""
+    extended = [one.resource for one in listed if one.resource and not one.cause]
+    if extended and (case.around.context is None or case.around.facts.nodes is None):
+        summary = f"no node has as much of {', '.join(dict.fromkeys(extended))} free as the pod asks for"
+        yield Cause("replicas-held", summary, (), Remedy(HOLDERS, " shows who holds replicas"))
+    more = any(_CONTROL_PLANE not in one.text for one in listed)
+    found = False
+    for cause, (meaning, advice) in _BY_MESSAGE.items():
+        texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
+        # Nodes without GPUs have the last causes as well.
+        if texts and not (found and cause in ("node-not-ready", "node-selector", "taint")):
+            found = True
+            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice(case))
+    if not found and not extended:
+        yield Cause("other-resources", "the scheduler finds no node", (), case.of_pod("describe"))
