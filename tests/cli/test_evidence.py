@@ -595,6 +595,55 @@ def test_facts_name_the_namespaces_with_a_default_queue(case: Case, here: Path) 
     assert case(JOB, options=("--facts", "facts"))["results"][0]["decision"] == "warned"
 
 
+# Limits of namespaces.
+
+
+def limit_range(namespace: str | None = "lab", kind: str = "Container", **most: Any) -> str:
+    return text("v1", "LimitRange", "cap", metadata={"namespace": namespace}, spec={"limits": [{"type": kind, **most}]})
+
+
+def quota(**spec: Any) -> str:
+    return text("v1", "ResourceQuota", "cap", metadata={"namespace": "lab"}, spec=spec)
+
+
+IN_LAB = pod(gpus=2).replace("{name: two}", "{name: two, namespace: lab}")
+ONE = {"nvidia.com/gpu": "1"}
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "fires"),
+    [
+        (limit_range(max=ONE), (), True),
+        (limit_range(None, max=ONE), ("-n", "lab"), True),
+        (limit_range(None, max=ONE), (), False),
+        (limit_range("other", max=ONE), (), False),
+        (limit_range(kind="Pod", max=ONE), (), True),
+        (limit_range(kind="PersistentVolumeClaim", max=ONE), (), False),
+        (limit_range(max={"nvidia.com/gpu": "2"}), (), False),
+        (limit_range(max={"nvidia.com/gpu": "some"}), (), False),
+        (limit_range(max={"nvidia.com/gpu": "0.5"}), (), False),
+        (limit_range(max={"cpu": "1"}), (), False),
+        (limit_range(min=ONE), (), False),
+        (limit_range(max="text"), (), False),
+        (text("v1", "LimitRange", "cap", metadata={"namespace": "lab"}, spec="text"), (), False),
+        (quota(hard={"requests.nvidia.com/gpu": 1}), (), True),
+        (quota(hard={"nvidia.com/gpu": 1}), (), False),
+        (quota(hard={"requests.nvidia.com/gpu": 1}, scopes=["BestEffort"]), (), False),
+        (quota(hard=["text"]), (), False),
+    ],
+)
+def test_limit_of_namespace_refuses_pod(case: Case, other: str, options: tuple[str, ...], *, fires: bool) -> None:
+    report = case(IN_LAB, other, options=("--profile", "whole-cards", *options))
+    assert ("GPS034" in codes(report)) is fires
+
+
+@pytest.mark.parametrize(("known", "fires"), [("nodes: []\n", True), ("namespaceLimits: []\n", False)])
+def test_facts_about_limits_outrank_inputs(case: Case, here: Path, known: str, *, fires: bool) -> None:
+    (here / "facts").write_text(known)
+    report = case(IN_LAB, limit_range(max=ONE), options=("--profile", "whole-cards", "--facts", "facts"))
+    assert ("GPS034" in codes(report)) is fires
+
+
 # Profiles.
 
 

@@ -162,8 +162,7 @@ def command(
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
     accepted = _opened(baseline, write_baseline)
     settings, given = chosen(source, selection), found(inputs, in_sections, notify)
-    wants = not settings.has_facts or settings.facts.namespaces is None
-    first = first_pass(given) if wants and not no_facts_from_inputs else None
+    first = None if no_facts_from_inputs else first_pass(given)
     evaluator, names_sharing, evidence = _prepared(settings, first, inputs.namespace)
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
     rest = given if first is None else first.given()
@@ -198,9 +197,12 @@ def _prepared(chosen: RunSettings, first: FirstPass | None, namespace: str) -> t
         from webhook.dryrun.evidence import known_from  # most inputs show nothing
 
         facts, shown, of_inputs = known_from(first, chosen.settings, namespace, says_sharing=not names_sharing)
-        if chosen.has_facts:  # to which inputs add the node selectors of namespaces alone
-            facts = replace(chosen.facts, namespaces=facts.namespaces)
-            evaluator = OfflineEvaluator.of(chosen.settings, facts)
+        if chosen.has_facts:  # to which inputs add what objects of namespaces say alone
+            known = chosen.facts
+            namespaces = facts.namespaces if known.namespaces is None else known.namespaces
+            limits = facts.namespace_limits if known.namespace_limits is None else known.namespace_limits
+            known = replace(known, namespaces=namespaces, namespace_limits=limits)
+            evaluator = OfflineEvaluator.of(chosen.settings, known)
         else:
             evaluator, evidence = OfflineEvaluator.of(chosen.settings, facts, shown), of_inputs
             names_sharing = names_sharing or evaluator.snapshot.nodes.are_shown

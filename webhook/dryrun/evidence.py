@@ -7,8 +7,9 @@ classes. Objects that contradict each other show nothing, since they may belong 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -25,10 +26,21 @@ from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
 from webhook.dryrun.first_pass import MOST_BYTES, FirstPass
 from webhook.manifests import Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
+from webhook.policy.checks import LIMITING
 from webhook.policy.messages import printable
-from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Namespace, Node, RuntimeClass
+from webhook.policy.placement.cluster_objects import (
+    DeviceClass,
+    DevicePlugin,
+    LimitScope,
+    Namespace,
+    NamespaceLimit,
+    Node,
+    RuntimeClass,
+)
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
+from webhook.policy.pods.quantity import NANO, QuantityError
+from webhook.policy.pods.quantity import parse as parse_quantity
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.fields import is_configuration, may_be_configuration
@@ -284,6 +296,8 @@ class ClusterEvidence:
         self._queues = ObjectsByName[str]("defaultQueues", "default queue", "default queues")
         words = "namespace with a node selector", "namespaces with node selectors"
         self._namespaces = ObjectsByName[Namespace]("namespaces", *words)
+        words = "object that limits a namespace", "objects that limit namespaces"
+        self._limits = ObjectsByName[tuple[NamespaceLimit, ...]]("namespaceLimits", *words)
         self._plugin = PluginEvidence(settings)
         self._proposals: dict[str, Proposal] = {}
         self._named: dict[tuple[str, str], tuple[Decoder, ObjectsByName[Any]]] = {
@@ -326,7 +340,11 @@ class ClusterEvidence:
         if key in self._named:
             self._add_named(manifest, *self._named[key])
         elif key == ("kueue.x-k8s.io", "LocalQueue"):
-            self._add_queue(manifest)
+            if at(value, "metadata", "name") == "default" and (namespace := self._namespace_of(manifest)):
+                self._queues.add(namespace, namespace, _place(manifest))
+        elif key in LIMITING:
+            if (namespace := self._namespace_of(manifest)) and (limits := namespace_limits(value, namespace)):
+                self._limits.add(f"{namespace}/{limits[0].owner}", limits, _place(manifest))
         elif key == ("nvidia.com", "GPUCluster"):
             self._proposals.setdefault("dra", Proposal("dra", "is a GPUCluster", _place(manifest)))
         elif key == ("apps", "DaemonSet"):
@@ -348,16 +366,12 @@ class ClusterEvidence:
         elif found[1] is not None:
             named.add(*found, _place(manifest))
 
-    def _add_queue(self, manifest: Manifest) -> None:
-        """Add a queue named `default`. In files, kustomize or a tool may set the namespace that is not there."""
-        metadata = manifest.value.get("metadata")
-        if not isinstance(metadata, dict) or metadata.get("name") != "default" or self._queues.is_refused:
-            return
-        namespace = metadata.get("namespace") or self._namespace
+    def _namespace_of(self, manifest: Manifest) -> str:
+        """The namespace of an object. In files, kustomize or a tool may set the namespace that is not there."""
+        namespace = at(manifest.value, "metadata", "namespace") or self._namespace
         if not namespace and is_pipe(manifest.file):
-            namespace = DEFAULT_NAMESPACE
-        if namespace and isinstance(namespace, str):
-            self._queues.add(namespace, namespace, _place(manifest))
+            return DEFAULT_NAMESPACE
+        return namespace if isinstance(namespace, str) else ""
 
     def known(self, proposals: Sequence[Proposal]) -> InputFacts:
         """What all objects together show."""
@@ -367,14 +381,47 @@ class ClusterEvidence:
             device_classes=self._device_classes.values() or None,
             device_plugin=plugin,
             default_queues=self._queues.values() or None,
+            namespace_limits=tuple(chain.from_iterable(self._limits.values())) or None,
         )
         strategies, refused = None, frozenset() if plugin is None else self._plugin.refused
         if plugin is not None and plugin.configs and self._says_sharing and not refused:
             strategies = frozenset(config.strategy for config in plugin.configs)
         shown = Shown(self._nodes.values(), self._runtime_classes.values(), strategies, refused)
-        all_named = (self._nodes, self._runtime_classes, self._device_classes, self._queues, self._namespaces)
+        all_named = (
+            self._nodes,
+            self._runtime_classes,
+            self._device_classes,
+            self._queues,
+            self._namespaces,
+            self._limits,
+        )
         said = [*about_plugin, *(named.read() for named in all_named)]
         return InputFacts(facts, shown, _evidence(said, (*proposals, *self._proposals.values())))
+
+
+def namespace_limits(value: dict[str, Any], namespace: str) -> tuple[NamespaceLimit, ...]:
+    """What a LimitRange or a ResourceQuota allows; empty for a quota with scopes, which applies to some pods alone."""
+    spec, owner = at(value, "spec"), f"{value['kind']} {at(value, 'metadata', 'name')}"
+    found: list[tuple[LimitScope, object]] = []
+    if value["kind"] == "LimitRange":
+        items = at(spec, "limits")
+        for item in items if isinstance(items, list) else ():
+            found += [(scope, at(item, "max")) for scope in ("container", "pod") if at(item, "type") == scope.title()]
+    elif not (at(spec, "scopes") or at(spec, "scopeSelector")):
+        hard = at(spec, "hard")
+        counted = hard.items() if isinstance(hard, dict) else ()
+        found.append(("pod", {key.removeprefix(_COUNTED): most for key, most in counted if key.startswith(_COUNTED)}))
+    limits = []
+    for scope, amounts in found:
+        for resource, most in amounts.items() if isinstance(amounts, dict) else ():
+            with suppress(QuantityError):
+                units, rest = divmod(parse_quantity(most), NANO)
+                if "/" in resource and not rest:
+                    limits.append(NamespaceLimit(namespace, owner, resource, units, scope))
+    return tuple(limits)
+
+
+_COUNTED = "requests."
 
 
 def known_from(first: FirstPass, settings: Settings, namespace: str, *, says_sharing: bool) -> InputFacts:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the inputs that wait for the second pass. Inputs with more show nothing."""
 
-_KINDS = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster)(?:List)?\b""")
+_DESCRIBING = b"Node|RuntimeClass|DeviceClass|LocalQueue|GPUCluster|LimitRange|ResourceQuota"
+_KINDS = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(%b)(?:List)?\b""" % _DESCRIBING)
 _NAMES = (b"devicePlugin", b"nvidia-device-plugin", b"device-plugin.config", b"fallbackStrategies")
 """What ClusterPolicies, labels of nodes and values of charts hold that choose a configuration of the device plugin."""
 

@@ -77,10 +77,12 @@ OUR_SETTINGS = frozenset(
     "profile mode resources limits denyInMutate severities namespaces sharing exempt suppress injections requests "
     "users podSecurity placement facts workloads guard messageSuffix explainURL server tls log".split()
 )
-OUR_FACTS = frozenset("nodes namespaces runtimeClasses deviceClasses devicePlugin defaultQueues".split())
+OUR_FACTS = frozenset(
+    "nodes namespaces runtimeClasses deviceClasses devicePlugin defaultQueues namespaceLimits".split()
+)
 _DISTINCTIVE = frozenset(
     "mode denyInMutate severities injections podSecurity exempt placement workloads "
-    "runtimeClasses deviceClasses devicePlugin defaultQueues".split()
+    "runtimeClasses deviceClasses devicePlugin defaultQueues namespaceLimits".split()
 )
 """Of these keys, those that files of other tools hardly have."""
 

@@ -32,6 +32,7 @@ from webhook.policy.settings.settings import (
 from webhook.policy.verdict import Severity
 
 if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import LimitScope, NamespaceLimit
     from webhook.policy.settings.elements import NamespaceRule
 
 
@@ -55,7 +56,7 @@ class NamespacePolicy:
     `severities` holds every check by its code, `active` those that are not off. `warns`: the mode allows warnings.
     `injections` are those of the settings, all disabled where their mode is off; `reports_injections`: they are
     computed and reported, but not made. `has_default_queue`: Kueue queues Jobs that name no queue. `node_selector` is
-    that which the namespace adds to pods.
+    that which the namespace adds to pods. `namespace_limits`: the smallest known limit of each resource.
 
     The rest is the same in every namespace. `trusts_markers`: markers of other schedulers count. `reads_classes`: the
     server reads the cluster's RuntimeClasses. `has_guard`: the guard is installed.
@@ -79,9 +80,8 @@ class NamespacePolicy:
         self.injections = settings.injections if injects != "off" else _disabled(settings.injections)
         self.reports_injections = injects == "report"
         self.allows_hostpath = (labels or {}).get(ENFORCE_LABEL, settings.pod_security.unlabelled) == "privileged"
-        queues = settings.workloads.default_queue
-        self.has_default_queue = namespace in snapshot.default_queues if queues is None else queues
-
+        has_queue = settings.workloads.default_queue
+        self.has_default_queue = namespace in snapshot.default_queues if has_queue is None else has_queue
         self.trusts_markers = snapshot.trusts_markers
         self.exempt_annotation = settings.exempt.annotation
         self.container_limits = snapshot.container_limits
@@ -90,12 +90,12 @@ class NamespacePolicy:
         self.sharing_namespaces = settings.sharing.namespaces
         self.reads_classes = settings.facts.runtime_classes
         self.has_guard = settings.guard.enabled
-        self.resources = snapshot.gpus.by_name
-        self.resource = snapshot.gpus.find
+        self.resources, self.resource = snapshot.gpus.by_name, snapshot.gpus.find
         self.annotation_requests = settings.requests.annotations
         self.annotated_resource = snapshot.annotated_resource
         self.known_names = snapshot.known_names
         self.facts = snapshot.facts
+        self.namespace_limits = snapshot.namespace_limits.get(namespace, {})
         self.node_selector = snapshot.node_selectors.get(namespace, {})
         self.nodes = snapshot.nodes
         self.node_kinds = snapshot.node_kinds
@@ -182,6 +182,9 @@ class Snapshot:
         self.default_queues = frozenset(facts.default_queues or ())
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.node_selectors = {one.name: one.node_selector for one in facts.namespaces or () if one.node_selector}
+        self.namespace_limits: dict[str, dict[tuple[LimitScope, str], NamespaceLimit]] = {}
+        for limit in sorted(facts.namespace_limits or (), key=lambda limit: -limit.most):  # the smallest stays
+            self.namespace_limits.setdefault(limit.namespace, {})[limit.per, limit.resource] = limit
         classes = shown.runtime_classes if facts.runtime_classes is None else facts.runtime_classes
         self.runtime_classes = {known.name: known for known in reversed(classes)}
         self.pipes = {

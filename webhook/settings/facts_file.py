@@ -59,6 +59,7 @@ def portable(facts: Facts, settings: Settings) -> Facts:
         device_classes=_each(facts.device_classes),
         device_plugin=plugin,
         default_queues=None if facts.default_queues is None else tuple(sorted(facts.default_queues)),
+        namespace_limits=facts.namespace_limits,
     )
 
 

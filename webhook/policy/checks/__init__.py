@@ -32,6 +32,7 @@ from webhook.policy.checks import (
     gps031_without_effect,
     gps032_quota,
     gps033_config_names,
+    gps034_namespace_limits,
 )
 from webhook.policy.checks.check import Check
 from webhook.policy.context import PodContext
@@ -60,6 +61,7 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps021_launcher.CHECK,
     gps024_memory.CHECK,
     gps025_namespace.CHECK,
+    gps034_namespace_limits.CHECK,
 )
 """The checks of each pod."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from webhook.policy.settings.formats import PluginVersion, SomeText, TaintEffect, Units
 
 Strategy: TypeAlias = Literal["none", "mps", "time-slicing"]
+LimitScope: TypeAlias = Literal["container", "pod"]
 NodePart: TypeAlias = Literal["labels", "taints", "resources"]
 
 
@@ -64,6 +65,17 @@ class Namespace:
         "The node selector of its annotation `scheduler.alpha.kubernetes.io/node-selector` or "
         "`openshift.io/node-selector`.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceLimit:
+    """The most of an extended resource that a LimitRange or a ResourceQuota allows in a namespace."""
+
+    namespace: SomeText = field(metadata={"description": "The namespace."})
+    owner: SomeText = field(metadata={"description": "Kind and name of the object, such as `LimitRange gpus`."})
+    resource: SomeText = field(metadata={"description": "The extended resource."})
+    most: Units = field(metadata={"description": "The most that it allows."})
+    per: LimitScope = setting("container", "Whether the limit is for each container or for each pod.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         DeviceClass,
         DevicePlugin,
         Namespace,
+        NamespaceLimit,
         Node,
         RuntimeClass,
         Strategy,
@@ -34,6 +35,9 @@ class Facts:
         None,
         "The namespaces with a LocalQueue of Kueue named `default`, which queues Jobs that name no queue. "
         "`workloads.defaultQueue` overrides it.",
+    )
+    namespace_limits: tuple[NamespaceLimit, ...] | None = setting(
+        None, "The amounts of GPUs that LimitRanges and ResourceQuotas allow containers and pods."
     )
 
 
