@@ -473,6 +473,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS008", r"set the same runAsUser in all of them", (same_user,)),
     ("GPS009", r"omit (\w+)", (field(None),)),
     ("GPS009", r"set (hostIPC): true", (field(True),)),
+    ("GPS010", r"ask for (1), of a larger profile if need be, .*", (amount,)),
     ("GPS010", r"ask for one of them, or use two (?:pods|containers)", (first_only,)),
     ("GPS011", r"make the pod's nodeSelector agree with the class", (without_selectors,)),
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),

@@ -1,4 +1,4 @@
-"""A container requests two GPU resources."""
+"""A container requests GPUs that it cannot use together: of two resources, or several MIG devices."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from itertools import groupby
 from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import injects_by_cdi
+from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.verdict import Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
-    """One violation per container, at its second resource."""
+    """One violation per container at its second resource, and one per request for several MIG devices."""
+    if context.requests.has_mig:
+        for request in context.requests.positive:
+            if request.resource.kind == "mig" and request.billionths > NANO:
+                asks = f"asks for {amount(request.billionths)} of {{}}; a process of CUDA uses one MIG device"
+                problem = about(request.container, asks, request.resource.name)
+                yield Violation(request.path, problem, _REMEDY, Severity.WARN)
     if len(context.requests.positive) == 1:
         return
     mps = {id(request) for request in context.mps_requests}
@@ -28,7 +35,9 @@ def run(context: PodContext) -> Violations:
             yield Violation(own[1].path, problem, "ask for one of them, or use two containers", Severity.WARN)
 
 
+_REMEDY = "ask for 1, of a larger profile if need be, or set CUDA_VISIBLE_DEVICES in each process"
+
 _DOMAIN = "nvidia.com/"
 """The domain of the resources whose plugins all set NVIDIA_VISIBLE_DEVICES, of which the kubelet keeps one value."""
 
-CHECK = Check("GPS010", Severity.DENY, Scope.GPU, run, "A container requests two GPU resources")
+CHECK = Check("GPS010", Severity.DENY, Scope.GPU, run, "A container requests GPUs that it cannot use together")
