@@ -565,6 +565,7 @@ NOT_IN_THE_MANIFEST = [
     ("GPS025", r"add the namespace to the facts, or try again"),
     ("GPS031", r"set mps\.root in the values of the chart instead"),
     ("GPS033", r"add one with this name"),
+    ("GPS033", r"put this text into a ConfigMap, .*"),
     ("GPS034", r"raise the amount .*"),
     ("GPS023", r"add .* to workloads\.(?:paths|presets)"),
     ("GPS023", r"check the (?:manifest|output|pods) .*"),

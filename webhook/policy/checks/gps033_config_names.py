@@ -48,10 +48,7 @@ def run(context: ConfigNames) -> Iterator[Violation]:
             problem = message("no configuration has the name {}, and the device plugin does not start with it", name)
             yield Violation(path, problem, f"use {_one_of(sorted(names))}" if names else "add one with this name")
     for section in found:
-        for key in section.value:
-            if key not in section.shape.keys:
-                remedy = f"write {section.shape.texts}" if key in TEXTS and section.shape.texts else "remove it"
-                yield Violation((*section.path, key), message("nothing reads the key {} here", key), remedy)
+        yield from _unread(section)
         if section.shape.texts == "data" and section.value.get("data") and section.value.get("create") is not True:
             problem = message("the chart makes no ConfigMap of these configurations without create: true")
             yield Violation((*section.path, "data"), problem, "set create: true beside it")
@@ -59,6 +56,17 @@ def run(context: ConfigNames) -> Iterator[Violation]:
             yield from _undiscovered(context.value, section)
         if "fallbackStrategies" in section.shape.keys:
             yield from _without_label(section, context.known)
+
+
+def _unread(section: ConfigSection) -> Iterator[Violation]:
+    """The keys of a section that nothing reads."""
+    for key, held in section.value.items():
+        if key in section.shape.keys:
+            continue
+        remedy = f"write {section.shape.texts}" if key in TEXTS and section.shape.texts else "remove it"
+        if not section.shape.texts and isinstance(held, str) and "\n" in held:
+            remedy = "put this text into a ConfigMap, and set name to the ConfigMap and default to the key"
+        yield Violation((*section.path, key), message("nothing reads the key {} here", key), remedy)
 
 
 def _undiscovered(values: Mapping[str, Any], section: ConfigSection) -> Iterator[Violation]:
