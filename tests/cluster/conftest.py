@@ -27,7 +27,7 @@ LONGEST = (
     "test_chart_upgrade",
     "test_presets",
     "test_chart",
-    "test_rotation",
+    "test_rotation_product",
     "test_chart_fresh",
 )
 """The modules that take minutes, the longest first."""
