@@ -13,7 +13,7 @@ import yaml
 from tests.chart.render import CHART, FULLNAME, MODES, Values, of_kind, only, pod_spec
 from webhook.dryrun.files import configuration
 from webhook.policy.settings.formats import Duration
-from webhook.settings.configuration import Configuration, view
+from webhook.settings.configuration import Configuration, ServerSettings, view
 from webhook.settings.profiles import PROFILES
 
 pytestmark = pytest.mark.slow
@@ -195,6 +195,11 @@ def test_grace_period_follows_settings(server: dict[str, str], seconds: int) -> 
     assert grace == seconds
     parts = [Duration(may_be_zero=True).read(server.get(key, "10s")) for key in ("shutdownDelay", "drainTimeout")]
     assert sum(parts) + 5 <= grace < sum(parts) + 7
+
+
+def test_server_keeps_idle_connections_longer_than_api_server() -> None:
+    """Go's default transport closes them after 90 s; a server that closes first can lose a create."""
+    assert ServerSettings().keep_alive > 90
 
 
 def rollout(config: dict[str, Any] | None) -> dict[str, Any]:
