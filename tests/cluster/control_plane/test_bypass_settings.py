@@ -68,7 +68,7 @@ def test_visible_devices_of_image_are_overridden_where_void_devices_covers_all_p
     assert VOID in stored["spec"]["containers"][0]["env"]
 
 
-def test_too_many_containers_to_edit_warn_or_are_rejected(running: ControlPlaneOnly) -> None:
+def test_too_many_containers_to_edit_are_rejected_where_gps019_denies(running: ControlPlaneOnly) -> None:
     many = [container(f"i{index}", gpus=0) for index in range(4_100)]
     code, _, answer = running.api.request("POST", DRY_POD, pod("x", PLAIN, initContainers=many))
     assert code == 403
