@@ -103,8 +103,18 @@ OVERRIDES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("label", OVERRIDES)
+@pytest.mark.parametrize(
+    ("label", "profile"),
+    [
+        *((label, "device-plugin") for label in OVERRIDES),
+        *(
+            (label, profile)
+            for label in ("nothing", "what profiles set")
+            for profile in PROFILES
+            if profile != "device-plugin"
+        ),
+    ],
+)
 def test_templates_see_the_settings_of_the_program(label: str, profile: str, tmp_path: Path) -> None:
     templates, program = effective({"config": {"profile": profile, **OVERRIDES[label]}}, tmp_path)
     assert templates == program
