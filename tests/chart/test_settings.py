@@ -103,17 +103,13 @@ OVERRIDES: dict[str, dict[str, Any]] = {
 }
 
 
+WITH_PROFILES = ("nothing", "what profiles set")
+USUAL = "device-plugin"
+
+
 @pytest.mark.parametrize(
     ("label", "profile"),
-    [
-        *((label, "device-plugin") for label in OVERRIDES),
-        *(
-            (label, profile)
-            for label in ("nothing", "what profiles set")
-            for profile in PROFILES
-            if profile != "device-plugin"
-        ),
-    ],
+    [(label, profile) for label in OVERRIDES for profile in (PROFILES if label in WITH_PROFILES else (USUAL,))],
 )
 def test_templates_see_the_settings_of_the_program(label: str, profile: str, tmp_path: Path) -> None:
     templates, program = effective({"config": {"profile": profile, **OVERRIDES[label]}}, tmp_path)

@@ -59,7 +59,7 @@ def test_unused_folders_are_removed_by_later_build() -> None:
 
 @pytest.mark.parametrize(("ci", "outcome"), [("", "1 skipped"), ("true", "1 error")])
 def test_missing_tools_skip_tests_and_fail_them_in_ci(ci: str, outcome: str) -> None:
-    one = HERE / "test_control_plane.py::test_control_plane_schedules_controls_and_admits[Namespaces]"
+    one = HERE / "test_rotation_api.py::test_real_api_server_answers_like_the_fake"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(one)]
     done = subprocess.run(command, env=os.environ | {"CI": ci}, capture_output=True, text=True, check=False)
     assert outcome in done.stdout
