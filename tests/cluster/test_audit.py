@@ -42,13 +42,15 @@ class Said(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def found(fact_sources: Sources) -> Sources:
+def found(fact_sources: Sources) -> Iterator[Sources]:
     """The sources of facts, beside the settings of an installation and the runtime class of an author."""
     api = fact_sources.running.api
     text = json.dumps({"apiVersion": "gpushare-webhook/v1", "kind": "Settings", **SETTINGS})
-    api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {"settings.yaml": text}})
-    api.create(CLASSES, {"metadata": {"name": OWN_CLASS}, "handler": "nvidia"})
-    return fact_sources
+    with (
+        api.created(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {"settings.yaml": text}}),
+        api.created(CLASSES, {"metadata": {"name": OWN_CLASS}, "handler": "nvidia"}),
+    ):
+        yield fact_sources
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from tests.contract.offline import DIFFER, OF_CONFIGURATIONS, check
 from tests.fixture import load_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.cluster.harness.api import Object
@@ -29,13 +30,13 @@ INSTALLED = "default/installation"
 
 
 @pytest.fixture(scope="module")
-def live(fact_sources: Sources) -> tuple[str, ...]:
+def live(fact_sources: Sources) -> Iterator[tuple[str, ...]]:
     """The options for a live cluster whose ConfigMap has the settings, as the chart stores them."""
     text = json.dumps({"apiVersion": "gpushare-webhook/v1", "kind": "Settings", **SETTINGS})
     config_map = {"metadata": {"name": INSTALLED.partition("/")[2]}, "data": {"settings.yaml": text}}
-    fact_sources.running.api.create("/api/v1/namespaces/default/configmaps", config_map)
     kubeconfig = str(fact_sources.running.control.kubeconfigs["admin"])
-    return "--kubeconfig", kubeconfig, "--installed-as", INSTALLED
+    with fact_sources.running.api.created("/api/v1/namespaces/default/configmaps", config_map):
+        yield "--kubeconfig", kubeconfig, "--installed-as", INSTALLED
 
 
 def _snapshot(live: tuple[str, ...], folder: Path) -> tuple[Object, Object]:
