@@ -36,10 +36,15 @@ Refused = dict[str, tuple[Values, str]]
 RENDERER = Program(tools.renderer)
 
 
+def cases(name: str) -> Object:
+    """The content of a file in `cases`."""
+    found: Object = yaml.safe_load((Path(__file__).parent / "cases" / f"{name}.yaml").read_text())
+    return found
+
+
 def refused(name: str) -> Refused:
     """The table of a file in `cases`."""
-    cases = yaml.safe_load((Path(__file__).parent / "cases" / f"{name}.yaml").read_text())
-    return {label: (case["values"], case["message"]) for label, case in cases.items()}
+    return {label: (case["values"], case["message"]) for label, case in cases(name).items()}
 
 
 class RefusedError(Exception):
