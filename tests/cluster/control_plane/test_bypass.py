@@ -42,8 +42,8 @@ def gated(name: str, *containers: Object, gates: tuple[Object, ...] = (QUEUE,), 
     return pod(name, *containers, schedulingGates=list(gates), **spec)
 
 
-def _create(running: ControlPlaneOnly, manifest: Object, *, dry: bool = False) -> Object:
-    return running.api.create(f"{PODS}?dryRun=All" if dry else PODS, manifest)
+def _create(running: ControlPlaneOnly, manifest: Object) -> Object:
+    return running.api.create(PODS, manifest)
 
 
 def _release(running: ControlPlaneOnly, name: str, *left: Object, **spec: Any) -> Object:

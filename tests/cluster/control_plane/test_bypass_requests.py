@@ -124,12 +124,12 @@ def test_yaml_body_is_rejected(running: ControlPlaneOnly) -> None:
     assert TWO in rejected.value.message
 
 
-def twice(first: str, second: str, separator: str = ", ") -> str:
+def twice(first: str, second: str) -> str:
     """A pod whose limit is written twice."""
     text = json.dumps(pod("twice", container(gpus=7)))
     once = f'"{GPU}": 7'
     assert text.count(once) == 1
-    return text.replace(once, f'"{GPU}": {first}{separator}"{GPU}": {second}')
+    return text.replace(once, f'"{GPU}": {first}, "{GPU}": {second}')
 
 
 @pytest.mark.parametrize("content", ["application/json", "application/yaml"])
