@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.chart import tools
 from tests.chart.program import KEPT, Program
 from tests.project.repository import ROOT
@@ -28,8 +30,21 @@ WEBHOOK_MODES = [mode for mode in MODES if mode != "guard-only"]
 
 Object = dict[str, Any]
 Values = Mapping[str, Any]
+Refused = dict[str, tuple[Values, str]]
+"""Values that Helm refuses, with what the message says, by what is wrong."""
 
 RENDERER = Program(tools.renderer)
+
+
+def cases(name: str) -> Object:
+    """The content of a file in `cases`."""
+    found: Object = yaml.safe_load((Path(__file__).parent / "cases" / f"{name}.yaml").read_text())
+    return found
+
+
+def refused(name: str) -> Refused:
+    """The table of a file in `cases`."""
+    return {label: (case["values"], case["message"]) for label, case in cases(name).items()}
 
 
 class RefusedError(Exception):

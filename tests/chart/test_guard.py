@@ -24,6 +24,7 @@ from tests.chart.render import (
     NAMESPACE,
     RefusedError,
     Values,
+    cases,
     entry,
     objects,
     of_kind,
@@ -55,40 +56,11 @@ def _configuration(body: Object | None) -> Configuration:
 
 # Where there is a guard.
 
-PLUGIN = {"configMaps": ["a/b"]}
-ABSENT: dict[str, Object] = {
-    "mode is warn": {"mode": "warn"},
-    "the severity of GPS001 is warn": {"severities": {"GPS001": "warn"}},
-    "the severity of GPS001 is off": {"severities": {"GPS001": False}},
-    "limits.perContainer is null": {"limits": {"perContainer": None}},
-    "no resource is shared": {"profile": "whole-cards"},
-    "limits.mpsMayAcceptMore is set": {"profile": "gke"},
-    "limits.fromDevicePlugin is set": {"limits": {"fromDevicePlugin": True}},
-    "exempt.label is set": {"exempt": {"label": "a"}},
-    "exempt.annotation is set": {"exempt": {"annotation": "a=b"}},
-    "an entry of namespaces with a selector lowers the mode or a severity": {
-        "namespaces": [{"selector": {"matchLabels": {"a": "b"}}, "severities": {"GPS002": "warn"}}]
-    },
-}
-UNLESS_ASKED: dict[str, Object] = {
-    "facts.nodes is set": {"facts": {"nodes": True}},
-    "facts.devicePlugin is set": {"facts": {"devicePlugin": PLUGIN}},
-    "facts.deviceClasses is set": {"facts": {"deviceClasses": True}},
-    "placement.nodeGroups is set": {"placement": {"nodeGroups": [{"name": "a", "labels": {"a": "b"}}]}},
-}
-PRESENT: list[Object] = [
-    {},
-    {"profile": "host-daemon"},
-    {"profile": "openshift", "facts": {"namespaces": True, "runtimeClasses": True}},
-    {"limits": {"perContainer": 2, "perPod": None}, "severities": {"GPS003": "warn"}},
-    {"limits": {"perPod": 3}, "severities": {"GPS001": "deny", "GPS002": "audit"}},
-    {"namespaces": [{"names": ["team-*", "lab"], "mode": "audit"}, {"names": ["x"], "severities": {"GPS002": "off"}}]},
-    {"severities": {"GPS002": False}},
-    {"namespaces": [{"names": ["quiet"], "severities": {"GPS001": False}}]},
-    {"namespaces": [{"names": ["quiet"], "severities": {"GPS003": "warn"}}]},
-    {"namespaces": [{"selector": {"matchLabels": {"a": "b"}}, "mode": "enforce", "severities": {"GPS001": "deny"}}]},
-    {"resources": [{"name": "example.com/share"}, {"name": "example.com/card", "kind": "whole"}]},
-]
+
+CASES = cases("guard")
+ABSENT: dict[str, Object] = CASES["absent"]
+UNLESS_ASKED: dict[str, Object] = CASES["unlessAsked"]
+PRESENT: list[Object] = CASES["present"]
 """Bodies of settings files."""
 
 

@@ -105,7 +105,7 @@ PLUGINS: dict[str, tuple[Any, dict[str, set[Rule]]]] = {
 def test_rights_are_exactly_those_of_the_sources(plugin: str, mode: str) -> None:
     source, by_namespace = PLUGINS[plugin]
     bundles, own = (BUNDLES, AUTHORITY) if mode == "self-managed" else (set(), set())
-    for subset in SUBSETS:
+    for subset in SUBSETS if plugin == "none" else (SUBSETS[0], SUBSETS[-1]):
         facts = {**subset, **({} if source is None else {"devicePlugin": source})}
         values = {"tls": {"mode": mode}, "config": {"facts": facts, "workloads": NO_PRESETS}}
         cluster = set().union(*(SOURCES[name] for name, on in subset.items() if on))

@@ -10,25 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chart.render import CHART, FULLNAME, MODES, Values, of_kind, only, pod_spec
+from tests.chart.render import CHART, FULLNAME, MODES, Values, cases, of_kind, only, pod_spec
 from webhook.dryrun.files import configuration
 from webhook.policy.settings.formats import Duration
-from webhook.settings.configuration import Configuration, view
+from webhook.settings.configuration import Configuration, ServerSettings, view
 from webhook.settings.profiles import PROFILES
 
 pytestmark = pytest.mark.slow
-
-FULL: dict[str, Any] = {
-    "apiVersion": "gpushare-webhook/v1",
-    "kind": "Settings",
-    "limits": {"perContainer": 2147483647, "perPod": None},
-    "severities": {"GPS005": "off", "GPS007": False},
-    "injections": {"tolerations": {"add": [{"key": "a", "effect": None}], "resourceName": False}},
-    "namespaces": [{"names": ["a*"], "mode": None}],
-    "placement": {"mpsLabels": {}, "nodeGroups": [{"name": "t4", "resources": {"nvidia.com/gpu": 4}}]},
-    "server": {"host": "::", "bodyLimit": 29360128},
-    "exempt": {"namespaces": []},
-}
 
 
 def settings_file(values: str | Values) -> str:
@@ -77,34 +65,16 @@ def without_elements(value: Any) -> Any:
     return [without_elements(one) for one in value] if isinstance(value, list) else value
 
 
-OVERRIDES: dict[str, dict[str, Any]] = {
-    "nothing": {},
-    "a scalar": {"mode": "warn", "denyInMutate": False, "limits": {"perContainer": 3}},
-    "nulls": {"users": {"runAsUser": None}, "injections": {"tolerations": {"add": [{"key": "a", "effect": None}]}}},
-    "empty lists": {"resources": [], "exempt": {"namespaces": []}, "injections": {"runtimeClass": {"sandboxes": []}}},
-    "elements of lists": {
-        "resources": [{"name": "nvidia.com/gpu.shared", "renamed": True}, {"name": "a.io/b", "kind": "whole"}],
-        "placement": {"nodeGroups": [{"name": "t4", "taints": [{"key": "sku"}]}]},
-        "workloads": {"paths": [{"kind": "Set", "group": "a.io", "path": "spec.template"}]},
-    },
-    "what profiles set": {
-        "placement": {"mpsLabels": {"a.io/mps": "on"}, "timeSlicingLabels": {"a.io/slices": "on"}},
-        "requests": {"annotations": [{"annotation": "a.io/share"}, {"annotation": "b", "container": "c"}]},
-        "users": {"hostIPC": True},
-        "injections": {"pipeMount": {"enabled": True}},
-        "severities": {"GPS005": "deny"},
-    },
-    "a shorthand": {"facts": {"devicePlugin": "gpus/configs"}},
-    "sections that are null by default": {
-        "facts": {"devicePlugin": {"daemonSet": "gpus/plugin"}},
-        "namespaces": [{"selector": {}}, {"selector": {"matchLabels": {"a": "b"}}}],
-    },
-    "switches": {"injections": {"tolerations": {"enabled": False}, "voidDevices": {"enabled": True, "pods": "all"}}},
-}
+OVERRIDES: dict[str, dict[str, Any]] = cases("settings")["overrides"]
+FULL: dict[str, Any] = cases("settings")["full"]
+WITH_PROFILES = ("nothing", "what profiles set")
+USUAL = "device-plugin"
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("label", OVERRIDES)
+@pytest.mark.parametrize(
+    ("label", "profile"),
+    [(label, profile) for label in OVERRIDES for profile in (PROFILES if label in WITH_PROFILES else (USUAL,))],
+)
 def test_templates_see_the_settings_of_the_program(label: str, profile: str, tmp_path: Path) -> None:
     templates, program = effective({"config": {"profile": profile, **OVERRIDES[label]}}, tmp_path)
     assert templates == program
@@ -195,6 +165,11 @@ def test_grace_period_follows_settings(server: dict[str, str], seconds: int) -> 
     assert grace == seconds
     parts = [Duration(may_be_zero=True).read(server.get(key, "10s")) for key in ("shutdownDelay", "drainTimeout")]
     assert sum(parts) + 5 <= grace < sum(parts) + 7
+
+
+def test_server_keeps_idle_connections_longer_than_api_server() -> None:
+    """Go's default transport closes them after 90 s; a server that closes first can lose a create."""
+    assert ServerSettings().keep_alive > 90
 
 
 def rollout(config: dict[str, Any] | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tests.chart.render import (
     Values,
     entries,
     of_kind,
+    refused,
     render,
     rendered,
 )
@@ -123,58 +124,12 @@ def test_modes_set_every_value() -> None:
 # The first four would change every object, and the snapshots with them: they have tests of their own.
 UNSET = {"nameOverride", "fullnameOverride", "namespaceOverride", "commonLabels", "podDisruptionBudget.enabled"}
 
-WRONG: dict[str, tuple[Values, str]] = {
-    "an unknown key": ({"replica": 2}, "'replica' not allowed"),
-    "an unknown key below": ({"tls": {"certmanager": {}}}, "'certmanager' not allowed"),
-    "an unknown setting": ({"config": {"limts": {}}}, "'limts' not allowed"),
-    "a wrong value of a setting": ({"config": {"mode": "enforced"}}, "/config/mode"),
-    "an invalid resource name": ({"config": {"resources": [{"name": "gpu'] || true"}]}}, "/config/resources/0/name"),
-    "a device plugin without a namespace": ({"config": {"facts": {"devicePlugin": "configs"}}}, "devicePlugin"),
-    "an unknown mode": ({"tls": {"mode": "vault"}}, "/tls/mode"),
-    "zero replicas": ({"replicas": 0}, "/replicas"),
-    "a timeout that is too long": (
-        {"webhooks": {"validating": {"timeoutSeconds": 31}}},
-        "/webhooks/validating/timeoutSeconds",
-    ),
-    "an unknown policy": ({"webhooks": {"validating": {"failurePolicy": "Warn"}}}, "failurePolicy"),
-    "a URL with a path": ({"webhooks": {"url": "https://gpus.example.com/x"}}, "/webhooks/url"),
-    "a URL without TLS": ({"webhooks": {"url": "http://gpus.example.com"}}, "/webhooks/url"),
-    "an invalid namespace": ({"webhooks": {"excludedNamespaces": ["A"]}}, "/webhooks/excludedNamespaces/0"),
-    "an unknown operator of a selector": (
-        {"webhooks": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}}},
-        "operator",
-    ),
-    "a condition without a name": ({"webhooks": {"matchConditions": [{"expression": "true"}]}}, "'name'"),
-    "a condition with a reserved name": (
-        {"webhooks": {"matchConditions": [{"name": "names-a-gpu", "expression": "true"}]}},
-        "/webhooks/matchConditions/0/name",
-    ),
-    "too many conditions": (
-        {"webhooks": {"matchConditions": [{"name": f"c{n}", "expression": "true"} for n in range(62)]}},
-        "/webhooks/matchConditions",
-    ),
-    "a path in CEL": (
-        {"config": {"workloads": {"paths": [{"kind": "A", "group": "a.io", "path": "spec'] || true"}]}}},
-        "/config/workloads/paths/0/path",
-    ),
-    "two monitors": (
-        {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
-        "/metrics",
-    ),
-    "an invalid digest": ({"image": {"digest": "latest"}}, "/image/digest"),
-    "an invalid name": ({"nameOverride": "GPUs: yes"}, "/nameOverride"),
-    "a registry with a slash": ({"image": {"registry": "registry.example.com/"}}, "/image/registry"),
-    "a bundle that is not PEM": ({"tls": {"existingSecret": {"caBundle": "LS0t"}}}, "/tls/existingSecret/caBundle"),
-    "a network instead of a peer": (
-        {"networkPolicy": {"webhookFrom": ["10.0.0.0/16"]}},
-        "at '/networkPolicy/webhookFrom/0': got string, want object",
-    ),
-    "a quota of zero pods": ({"resourceQuota": {"pods": 0}}, "/resourceQuota/pods"),
-    "an invalid disruption budget": (
-        {"podDisruptionBudget": {"minAvailable": "half"}},
-        "/podDisruptionBudget/minAvailable",
-    ),
-}
+
+WRONG = refused("wrong-values")
+WRONG["too many conditions"] = (
+    {"webhooks": {"matchConditions": [{"name": f"c{n}", "expression": "true"} for n in range(62)]}},
+    "/webhooks/matchConditions",
+)
 
 
 def test_condition_names_of_the_chart_are_reserved() -> None:
@@ -251,8 +206,8 @@ def test_null_value_in_use_is_rendered_or_rejected_with_remedy(mode: str, path: 
     text, problem = "", ""
     try:
         text = rendered(values)
-    except RefusedError as refused:
-        problem = str(refused)
+    except RefusedError as refusal:
+        problem = str(refusal)
     assert "<no value>" not in text
     assert text or re.search(r"execution error at \(.+\): .*\b(set|remove)\b", problem), problem
 

@@ -27,7 +27,7 @@ LONGEST = (
     "test_chart_upgrade",
     "test_presets",
     "test_chart",
-    "test_rotation",
+    "test_rotation_product",
     "test_chart_fresh",
 )
 """The modules that take minutes, the longest first."""
@@ -82,7 +82,7 @@ def cluster(needs_node: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fact_sources(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
     """A control plane that holds everything that facts are read from."""
     with sources(tmp_path_factory.mktemp("audit")) as started:

@@ -22,23 +22,8 @@ _TOP, _BOTTOM = 92, 316
 _LEFTS = (58, 476)
 _PANEL = 360
 _STEP = 100
-_STYLE = """\
-text{font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
-.paper{fill:#fff}.title{font-size:14px;font-weight:600}.small{font-size:11px;fill:#59636e}
-.axis{stroke:#8c959f;fill:none}.grid{stroke:#d8dee4;fill:none}.bar-mark{stroke:#1f2328;stroke-width:2;fill:none}
-.line{fill:none;stroke-width:2}.dashed{stroke-dasharray:5 4}.whisker{stroke-width:1.5;fill:none}
-.s0{stroke:#0969da}.s1{stroke:#bc4c00}.s2{stroke:#6e7781}.f0{fill:#0969da}.f1{fill:#bc4c00}.f2{fill:#6e7781}
-.ink{stroke:#1f2328}
-@media (prefers-color-scheme:dark){
-text{fill:#e6edf3}.paper{fill:#0d1117}.small{fill:#9198a1}.axis{stroke:#6e7681}.grid{stroke:#262c36}
-.bar-mark,.ink{stroke:#e6edf3}
-.s0{stroke:#4493f8}.s1{stroke:#f0883e}.s2{stroke:#9198a1}.f0{fill:#4493f8}.f1{fill:#f0883e}.f2{fill:#9198a1}}
-.headline{font-size:18px;font-weight:600}.number{font-size:30px;font-weight:700}.storm{fill:#bc4c00}.calm{fill:#1a7f37}
-.code{font:11.5px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}
-.terminal{fill:#f6f8fa;stroke:#d1d9e0}.calm-line{stroke:#1a7f37;stroke-width:3}
-@media (prefers-color-scheme:dark){.storm{fill:#f0883e}.calm{fill:#3fb950}.calm-line{stroke:#3fb950}
-.terminal{fill:#151b23;stroke:#3d444d}}
-"""
+
+_STYLE = (Path(__file__).parent / "pod-storm.css").read_text()
 
 Counts = tuple[tuple[float, int], ...]
 """Seconds since `kubectl apply`, and how many pods had failed."""

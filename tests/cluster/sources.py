@@ -97,8 +97,7 @@ def sources(folder: Path) -> Iterator[Sources]:
         data = {"whole": "version: v1\n", "strict": STRICT, "lenient": LENIENT}
         running.api.create(CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": data})
         running.api.create(DAEMON_SETS, daemon_set("v0.19.3"))
-        for name in ("nvidia", "special"):
-            running.api.create(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"})
+        running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
         with (
             namespace(running, TEAM),
             node_object(running, "whole-1", WHOLE | {"pool": "mixed"}, gpus=4),
@@ -122,34 +121,19 @@ def _allowed(pool: str, namespace: str = "default") -> Callable[[Reviewer], bool
     return lambda server: server.pod(two(pool), namespace).allowed
 
 
-def _lacks_runtime_class(server: Reviewer) -> bool:
-    return "GPS011=warn" in server.pod(pod("special", runtimeClassName="special")).severities
-
-
 def _injects_no_runtime_class(server: Reviewer) -> bool:
     answered = server.pod(pod("one"))
     return all(operation["path"] != "/spec/runtimeClassName" for operation in answered.patch)
 
 
 NODE = "/api/v1/nodes/mps-1"
-DEDICATED = {"key": "dedicated", "value": "team", "effect": "NoSchedule"}
 
 CHANGES = {
     "node-label": Change("nodes", lambda api: api.patched(NODE, {"metadata": {"labels": WHOLE}}), _allowed("mixed")),
-    "node-taint": Change("nodes", lambda api: api.patched(NODE, {"spec": {"taints": [DEDICATED]}}), _allowed("mixed")),
-    "node-allocatable": Change(
-        "nodes",
-        lambda api: api.patched(f"{NODE}/status", {"status": {"allocatable": {GPU: "1"}}}),
-        _allowed("mixed"),
-    ),
-    "node-deletion": Change("nodes", lambda api: api.deleted(NODE), _allowed("mixed")),
     "namespace-label": Change(
         "namespaces",
         lambda api: api.patched(f"/api/v1/namespaces/{TEAM}", {"metadata": {"labels": {"gpu-rules": "lenient"}}}),
         _allowed("mixed", TEAM),
-    ),
-    "runtime-class-deletion": Change(
-        "runtimeclasses", lambda api: api.deleted(f"{CLASSES}/special"), _lacks_runtime_class
     ),
     "runtime-class-of-cdi": Change(
         "runtimeclasses",

@@ -11,7 +11,6 @@ import pytest
 
 from tests.cluster.harness.hooks import VALIDATING, rejection
 from tests.cluster.harness.manifests import container, pod
-from tests.cluster.harness.network_policy import network_policies
 from tests.cluster.harness.prometheus import SPEEDUP, prometheus, scaled, state_metrics
 from tests.cluster.harness.reader import Reader
 from tests.cluster.harness.release import NAME, NAMESPACE, prepared
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
 
 FAILED_CLOSED = "docs/how-to/alerts/GpushareWebhookFailedClosed.md"
-FAILED_OPEN = "docs/how-to/alerts/GpushareWebhookFailedOpen.md"
 OUT_OF_MEMORY = "docs/how-to/alerts/GpushareWebhookRestarts.md"
 DENIALS_RISE = "docs/how-to/alerts/GpushareWebhookDenialsRise.md"
 HEALTHY = "pod/gpu-probe created (server dry run)"
@@ -146,33 +144,6 @@ def test_rise_of_denials_leads_from_alert_to_rollback(release: Release, alerts: 
     reader.succeed(page_block("docs/how-to/roll-back.md", "helm rollback"))
     wait_for("the former settings", lambda: rejection(release.cluster, curious) == "")
     alerts.wait_resolved("GpushareWebhookDenialsRise")
-
-
-@pytest.mark.exhaustive
-def test_network_policy_leads_from_alert_to_remedy(
-    release: Release, alerts: Prometheus, reader: Reader, space: Workspace
-) -> None:
-    """The network that the policy admits is not that of the API server. `network_policies` enforces it."""
-    probe = page_block("docs/how-to/alerts/GpushareWebhookFailedClosed.md", "--dry-run=server")
-    with network_policies(space.cluster, NAMESPACE):
-        assert reader.succeed(probe).strip() == HEALTHY
-        release.upgrade({"networkPolicy": {"enabled": True, "webhookFrom": [{"ipBlock": {"cidr": "203.0.113.0/24"}}]}})
-        wait_for("GPU pods to be rejected", lambda: "failed calling webhook" in rejection(space.cluster, pod("asks")))
-        assert _page_of_firing(alerts, "GpushareWebhookFailedClosed") == FAILED_CLOSED
-        assert _page_of_firing(alerts, "GpushareWebhookFailedOpen") == FAILED_OPEN
-
-        assert "context deadline exceeded" in reader.run(probe)
-        shown = reader.succeed(
-            page_block("docs/how-to/alerts/GpushareWebhookFailedClosed.md", "kubectl describe networkpolicy")
-        )
-        assert "CIDR: 203.0.113.0/24" in shown
-        assert space.cluster.place.address in shown
-
-        reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookFailedClosed.md", "networkPolicy.enabled=false"))
-        wait_for("the probe to succeed", lambda: reader.run(probe).strip() == HEALTHY)
-        assert_completed(space.start(pod("trains")))
-        for alert in ("GpushareWebhookFailedClosed", "GpushareWebhookFailedOpen"):
-            alerts.wait_resolved(alert)
 
 
 @pytest.mark.exhaustive

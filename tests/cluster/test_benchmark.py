@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
 from bench import apiserver
 from bench.apiserver import CASE, P50, P99
@@ -10,10 +10,8 @@ from bench.machine import Machine
 from bench.results import load
 from bench.rounds import Rounds
 
-if TYPE_CHECKING:
-    import pytest
 
-
+@pytest.mark.exhaustive
 def test_api_server_calls_each_candidate_in_turn(needs_control_plane: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apiserver, "WARM_UP", 2)
     found = apiserver.run(Machine.here(), Rounds(2, share=0.01))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.harness.cluster import Cluster
-    from tests.cluster.harness.creates import Creates
     from tests.cluster.harness.release import Release
     from tests.cluster.harness.workspace import Workspace
 
@@ -57,12 +56,6 @@ def _renew(release: Release, name: str) -> None:
     api.wait_for(path, "to be issued", lambda now: met(now, "Ready") and now["status"]["revision"] > revision)
 
 
-def _wait_for_more(creates: Creates) -> None:
-    """Wait until 20 more creates have been answered."""
-    wanted = len(creates.answered) + 20
-    wait_for("20 creates", lambda: len(creates.answered) >= wanted)
-
-
 def test_ca_injector_fills_every_bundle(release: Release) -> None:
     secret = _secret(release)
     bundles = release.bundles()
@@ -73,17 +66,17 @@ def test_ca_injector_fills_every_bundle(release: Release) -> None:
 
 def test_renewed_certificate_is_served_without_lost_creates(release: Release, space: Workspace) -> None:
     with creating(space) as creates:
-        _wait_for_more(creates)
+        creates.wait_for_more()
         _renew(release, NAME)
         release.wait_served(_secret(release)["tls.crt"])
-        _wait_for_more(creates)
+        creates.wait_for_more()
     assert lost(creates.answered) == []
 
 
 def test_renewed_authority_is_added_to_every_bundle(release: Release, space: Workspace) -> None:
     former = _secret(release)
     with creating(space) as creates:
-        _wait_for_more(creates)
+        creates.wait_for_more()
         _renew(release, f"{NAME}-authority")
         _renew(release, NAME)
         renewed = _secret(release)
@@ -96,7 +89,7 @@ def test_renewed_authority_is_added_to_every_bundle(release: Release, space: Wor
             _verify(bundle, former["tls.crt"])
             _verify(bundle, renewed["tls.crt"])
         release.wait_served(renewed["tls.crt"])
-        _wait_for_more(creates)
+        creates.wait_for_more()
     assert lost(creates.answered) == []
 
 

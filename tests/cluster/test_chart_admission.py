@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from tests.chart import render
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
@@ -18,7 +20,6 @@ from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.cluster.harness.api import Object
 
@@ -166,29 +167,7 @@ def test_installer_without_right_to_get_namespaces(running: ControlPlaneOnly) ->
 
 
 BUNDLE = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "LS0t"}]
-WIDER: dict[str, list[Object]] = {
-    "rules": [{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["*"]}],
-    "operations": [{"op": "add", "path": "/webhooks/0/rules/0/operations/-", "value": "DELETE"}],
-    "address": [{"op": "replace", "path": "/webhooks/0/clientConfig/service/name", "value": "other"}],
-    "path": [{"op": "replace", "path": "/webhooks/0/clientConfig/service/path", "value": "/other"}],
-    "url": [
-        {"op": "remove", "path": "/webhooks/0/clientConfig/service"},
-        {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": "https://other.example.com/"},
-    ],
-    "failure policy": [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "POLICY"}],
-    "match policy": [{"op": "replace", "path": "/webhooks/0/matchPolicy", "value": "Exact"}],
-    "namespaces": [{"op": "replace", "path": "/webhooks/0/namespaceSelector", "value": {}}],
-    "objects": [{"op": "replace", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"a": "b"}}}],
-    "conditions": [{"op": "remove", "path": "/webhooks/0/matchConditions/0"}],
-    "side effects": [{"op": "replace", "path": "/webhooks/0/sideEffects", "value": "NoneOnDryRun"}],
-    "timeout": [{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 30}],
-    "versions": [{"op": "add", "path": "/webhooks/0/admissionReviewVersions/-", "value": "v1beta1"}],
-    "entry removed": [{"op": "remove", "path": "/webhooks/0"}],
-    "entry renamed": [{"op": "replace", "path": "/webhooks/0/name", "value": "other.example.com"}],
-    "label": [{"op": "add", "path": "/metadata/labels/other", "value": "yes"}],
-    "annotations": [{"op": "add", "path": "/metadata/annotations", "value": {"other": "yes"}}],
-    "finalizers": [{"op": "add", "path": "/metadata/finalizers", "value": ["example.com/other"]}],
-}
+WIDER: dict[str, list[Object]] = yaml.safe_load((Path(__file__).parent / "wider-patches.yaml").read_text())
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 REJECTED = f"the service account of {NAME} may change only caBundle"
 OTHER_POLICY = {"Fail": "Ignore", "Ignore": "Fail"}

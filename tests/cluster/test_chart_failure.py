@@ -58,13 +58,6 @@ def _dead(release: Release) -> Iterator[None]:
         wait_for("calls to succeed", lambda: rejection(release.cluster, pod("asks")) == "")
 
 
-def _running(space: Workspace, holds: Callable[[Object], bool]) -> list[str]:
-    """The names of the pods of `trains` that are not being deleted and whose container has this status."""
-    found = [one for one in space.api.items(space.pods) if "deletionTimestamp" not in one["metadata"]]
-    started = [one for one in found if one["status"].get("containerStatuses")]
-    return [one["metadata"]["name"] for one in started if holds(one["status"]["containerStatuses"][0])]
-
-
 def _replicas(space: Workspace, trains: str, count: int) -> Object:
     """The Deployment as soon as it has `count` ready pods."""
     return space.api.wait_for(
@@ -79,24 +72,6 @@ def test_missing_pods_are_created_when_servers_return(release: Release, space: W
         with pytest.raises(RuntimeError, match=FAILED):
             space.kubectl("rollout", "restart", "deployment/trains")
     _replicas(space, trains, 3)
-
-
-@pytest.mark.exhaustive
-def test_started_rollout_continues_without_servers(release: Release, space: Workspace, trains: str) -> None:
-    """The first new pod becomes ready, so the last old one is deleted; the second follows when servers return."""
-    former = _running(space, lambda _: True)
-    waits = container(readinessProbe={"exec": {"command": ["test", "-f", "/ready"]}, "periodSeconds": 1})
-    strategy = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    space.api.patch(trains, {"spec": {"strategy": strategy, "template": {"spec": {"containers": [waits]}}}})
-    (first,) = wait_for("the first new pod", lambda: [one for one in _running(space, _started) if one not in former])
-    with _dead(release):
-        space.sh(first, "touch /ready")
-        wait_for("the last old pod to go", lambda: _running(space, lambda _: True) == [first])
-    wait_for("the second new pod", lambda: len(_running(space, _started)) == 2)
-
-
-def _started(status: Object) -> bool:
-    return bool(status["started"])
 
 
 def test_pods_without_gpu_and_nvidia_pods_are_created_without_servers(release: Release, space: Workspace) -> None:

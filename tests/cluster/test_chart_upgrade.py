@@ -86,10 +86,9 @@ def test_upgrade_takes_effect_without_lost_creates(
 ) -> None:
     before = failures(space.cluster.control)
     with creating(space, rate=10) as creates:
-        wait_for("the first creates", lambda: len(creates.answered) >= 20)
+        creates.wait_for_more()
         release.upgrade({"replicas": 3, "config": {"mode": "warn", "server": {"drainTimeout": "9s"}}})
-        upgraded = len(creates.answered)
-        wait_for("more creates", lambda: len(creates.answered) >= upgraded + 20)
+        creates.wait_for_more()
     record_property("figures", f"{summary(creates.answered)}; {len(lost(creates.answered))} lost")
     assert lost(creates.answered) == [], failures(space.cluster.control).since(before).logged
     assert len(release.pods()) == 3

@@ -1,4 +1,4 @@
-"""The control plane alone, in namespaces and on loopback, and its options."""
+"""Where a control plane runs, and what it says where it cannot."""
 
 from __future__ import annotations
 
@@ -7,65 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.cache import ToolsMissingError
 from tests.cluster.harness.cluster import control_plane
-from tests.cluster.harness.manifests import GPU, pod
-from tests.cluster.harness.options import ControlPlaneOptions
-from tests.cluster.harness.place import Loopback, Namespaces, missing_rights
-from tests.cluster.harness.process import ProcessEndedError
-from tests.cluster.harness.tools import ControlPlaneTools, kubernetes_version
+from tests.cluster.harness.place import Loopback
 
 if TYPE_CHECKING:
-    from tests.cluster.harness.place import Place
-
-
-@pytest.fixture(params=[pytest.param(Loopback, marks=pytest.mark.exhaustive), Namespaces])
-def place(request: pytest.FixtureRequest, needs_control_plane: None) -> type[Place]:
-    if request.param is Namespaces and (problem := missing_rights()):
-        pytest.skip(problem)
-    kind: type[Place] = request.param
-    return kind
-
-
-def test_control_plane_schedules_controls_and_admits(place: type[Place]) -> None:
-    options = ControlPlaneOptions(admission_plugins=("ExtendedResourceToleration",))
-    with control_plane(options, place=place) as running:
-        assert running.api.get("/version")["gitVersion"] == f"v{kubernetes_version()}"
-        assert f"Server Version: v{kubernetes_version()}" in running.kubectl("version")
-        made = running.api.create("/api/v1/namespaces/default/pods?dryRun=All", pod("one"))
-        tolerated = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
-        assert tolerated in made["spec"]["tolerations"], "the admission plugin is on"
-        running.kubectl("create", "deployment", "waiting", "--image=none")
-        pods = "/api/v1/namespaces/default/pods"
-        running.kubectl("wait", "--for=condition=PodScheduled=False", "pod", "--all", "--timeout=180s")
-        (made,) = running.api.items(pods)
-        assert "no nodes available" in made["status"]["conditions"][0]["message"]
-
-
-@pytest.mark.exhaustive
-def test_service_account_token_has_only_its_rights(needs_control_plane: None) -> None:
-    with control_plane() as running:
-        token = running.kubectl("create", "token", "default").strip()
-        limited = running.control.api_as(token)
-        with pytest.raises(ApiError, match='"system:serviceaccount:default:default" cannot list resource "pods"'):
-            limited.items("/api/v1/namespaces/default/pods")
-
-
-@pytest.mark.exhaustive
-def test_kubebuilder_assets_are_used(
-    needs_control_plane: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
-    built = ControlPlaneTools.find(kubernetes_version())
-    (tmp_path / "kube-apiserver").symlink_to(built.api_server)
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
-    with pytest.raises(ToolsMissingError, match=f"KUBEBUILDER_ASSETS is set but {tmp_path}/etcd is missing"):
-        ControlPlaneTools.find(kubernetes_version())
-    (tmp_path / "etcd").symlink_to(built.etcd)
-    with control_plane() as running:
-        assert running.control.tools.api_server.parent == running.control.tools.etcd.parent == tmp_path
-        assert running.api.ready()
+    pass
 
 
 def test_missing_tools_error_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,16 +20,6 @@ def test_missing_tools_error_names_the_remedy(tmp_path: Path, monkeypatch: pytes
     with (
         pytest.raises(ToolsMissingError, match=r"kubernetes-.* is not built .*: run `make cluster-tools`"),
         control_plane(),
-    ):
-        pass
-
-
-@pytest.mark.exhaustive
-def test_exited_program_error_shows_its_log(needs_control_plane: None) -> None:
-    options = ControlPlaneOptions(api_server_flags=("--no-such-flag",))
-    with (
-        pytest.raises(ProcessEndedError, match=r"api-server ended with 1 before .* is ready(.|\n)*no-such-flag"),
-        control_plane(options),
     ):
         pass
 

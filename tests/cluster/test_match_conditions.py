@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.hooks import DRY_POD, hooks
-from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
+from tests.cluster.harness.manifests import GPU, container, labelled, pod, pod_spec
 from tests.cluster.harness.standin import StandIn, allow, stand_in
 from tests.cluster.workloads import KINDS, holding
 from webhook.dryrun.search.evaluator import OfflineEvaluator
@@ -169,34 +169,6 @@ def test_new_objects_are_sent_exactly_when_they_name_a_gpu(recorder: Recorder, k
     assert seen[False, True] >= 3, seen
 
 
-PLAIN = container(gpus=0)
-# The spec, whether it names a GPU, and whether the API server takes it. The chart's tests evaluate more.
-CORNERS = {
-    "zero": (pod_spec({**PLAIN, "resources": {"limits": {GPU: "0"}}}), True, True),
-    "requests only": (pod_spec({**PLAIN, "resources": {"requests": {GPU: "1"}}}), True, False),
-    "null init containers": (pod_spec(container(), initContainers=None), True, True),
-    "null containers, init container asks": ({"containers": None, "initContainers": [container("i")]}, True, False),
-    "no containers": ({}, False, False),
-    "longer name": (pod_spec(container(resource="nvidia.com/gpus")), False, True),
-    "environment only": (pod_spec({**PLAIN, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}), False, True),
-    "ephemeral container": (pod_spec(PLAIN, ephemeralContainers=[container("e")]), False, False),
-    "pod-level resources": (pod_spec(PLAIN, resources={"limits": {GPU: 1}}), True, False),
-}
-
-
-@pytest.mark.parametrize("kind", ["Pod", "Deployment", "CronJob", "PodTemplate"])
-@pytest.mark.parametrize("corner", CORNERS)
-def test_corner_cases_are_sent_as_expected(recorder: Recorder, corner: str, kind: str) -> None:
-    spec, named, valid = CORNERS[corner]
-    manifest = holder(kind, spec)
-    assert names_a_gpu(manifest) is named
-    called, accepted = recorder.called("POST", f"{collection(kind)}?dryRun=All", manifest)
-    assert accepted is valid
-    assert_sent(called, kind, manifest, named=named, accepted=accepted)
-    # These concern a GPU: by a name that looks like a typo, or by a variable.
-    assert bool(called & OTHERS) is (corner in {"longer name", "environment only"})
-
-
 @pytest.mark.parametrize("kind", WORKLOADS)
 def test_workload_update_is_sent_only_when_its_template_changes(recorder: Recorder, kind: str) -> None:
     name = f"again-{kind.lower()}"
@@ -215,17 +187,6 @@ def test_workload_update_is_sent_only_when_its_template_changes(recorder: Record
     assert recorder.patched(path, change.get(kind, {"spec": template})) == wanted(kind, named=True, accepted=True)
     assert recorder.patched(path, {"metadata": {"finalizers": None}}) == set()
     recorder.api.delete(f"{path}?propagationPolicy=Foreground")
-
-
-def test_template_update_without_gpu_is_not_sent(recorder: Recorder) -> None:
-    path = f"{collection('Deployment')}/plain"
-    recorder.api.create(collection("Deployment"), deployment("plain", PLAIN))
-    asks = [{"op": "replace", "path": "/spec/template/spec/containers/0", "value": container()}]
-    plain = [{"op": "replace", "path": "/spec/template/spec/containers/0", "value": PLAIN}]
-    patch = "json-patch+json"
-    assert recorder.patched(path, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}}) == set()
-    assert recorder.called("PATCH", path, asks, patch) == ({"/validate templates"}, True)
-    assert recorder.called("PATCH", path, plain, patch) == (set(), True)
 
 
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}

@@ -14,12 +14,9 @@ import pytest
 
 from tests.cluster.harness import leftovers
 from tests.cluster.harness.cache import cache_root
-from tests.cluster.harness.cluster import Cluster, UnavailableError, cluster, control_plane
-from tests.cluster.harness.inside import KUBELET_SETTINGS
+from tests.cluster.harness.cluster import cluster
 from tests.cluster.harness.manifests import pod
-from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.precautions import Machine
-from tests.cluster.harness.proc import ProcessId
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.workspace import workspace
 
@@ -77,43 +74,6 @@ def _asking(command: list[str]) -> Iterator[None]:
         assert started.returncode == 0
 
 
-@pytest.mark.exhaustive
-def test_cluster_does_not_listen_on_the_machine(cluster: Cluster) -> None:
-    mine = Path("/proc/self/ns/net").readlink()
-    inside = Path(f"/proc/{cluster.inside.first}/ns/pid").readlink()
-    networks = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if (entry / "ns/pid").readlink() == inside:
-                networks[(entry / "comm").read_text().strip()] = (entry / "ns/net").readlink()
-        except OSError:  # it has ended
-            continue
-    assert {"kube-apiserver", "etcd", "kubelet", "containerd"} <= networks.keys()
-    assert mine not in networks.values()
-
-
-@pytest.mark.exhaustive
-def test_machine_is_read_only_inside_cluster(cluster: Cluster) -> None:
-    for path in ("/usr/written", "/etc/written", "/proc/sys/kernel/panic", "/proc/sys/vm/swappiness"):
-        refused = cluster.inside.run(["sh", "-c", f"echo 1 > {path}"])
-        assert refused.returncode
-        assert "Read-only file system" in refused.stderr
-
-
-@pytest.mark.exhaustive
-def test_kubelet_sees_wanted_kernel_settings(cluster: Cluster) -> None:
-    seen = {name: cluster.inside.run(["cat", f"/proc/sys/{name}"]).stdout.strip() for name in KUBELET_SETTINGS}
-    assert seen == KUBELET_SETTINGS
-
-
-@pytest.mark.exhaustive
-def test_control_plane_on_loopback_leaves_no_trace(before: Machine, needs_control_plane: None) -> None:
-    with control_plane(place=Loopback) as running:
-        assert running.api.get("/version")
-        assert "processes" in Machine.look().changes(before)
-    assert Machine.look().changes(before) == {}
-
-
 @contextmanager
 def _owner_of_a_cluster() -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A process that started a cluster and waits, and the cluster's folder."""
@@ -150,12 +110,6 @@ def test_next_start_removes_cluster_of_killed_owner_and_guard(before: Machine, n
 
 
 @pytest.mark.exhaustive
-def test_clusters_of_live_owners_are_kept(cluster: Cluster) -> None:
-    assert leftovers.sweep() == []
-    assert cluster.api.ready()
-
-
-@pytest.mark.exhaustive
 def test_cluster_of_other_live_owner_is_not_reported(before: Machine, needs_node: None) -> None:
     with _owner_of_a_cluster() as (owner, folder):
         assert folder.name in leftovers.others()
@@ -163,22 +117,3 @@ def test_cluster_of_other_live_owner_is_not_reported(before: Machine, needs_node
         owner.kill()
         owner.wait()
     wait_for("the guard to clean up", lambda: not folder.exists())
-
-
-@pytest.mark.exhaustive
-def test_reused_process_id_is_not_killed() -> None:
-    with subprocess.Popen(["sleep", "60"]) as bystander:
-        alive = ProcessId.of(bystander.pid)
-        assert alive
-        ProcessId(alive.pid, alive.started - 1, alive.boot).kill()
-        ProcessId(alive.pid, alive.started, "another boot").kill()
-        assert bystander.poll() is None
-        alive.kill()
-        assert bystander.wait() == -signal.SIGKILL
-
-
-@pytest.mark.exhaustive
-def test_node_without_root_error_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(UnavailableError, match="a node cannot run here: private namespaces need root"), cluster():
-        pass

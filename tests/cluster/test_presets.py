@@ -6,9 +6,11 @@ The chart's configurations call the product, which runs as a process. No control
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from tests.cli.run import run
 from tests.cluster.harness.chart_hooks import chart_hooks, gpu_control_plane
@@ -29,7 +31,6 @@ from webhook.policy.workloads.presets import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.custom_kinds import Answer
@@ -185,48 +186,9 @@ def _older(sample: Sample) -> Object:
     return manifest | {"metadata": manifest["metadata"] | {"name": f"older-{manifest['metadata']['name']}"}}
 
 
-# What controllers, autoscalers and users change beside the pods of an object.
-BESIDE: dict[str, Object] = {
-    "CronWorkflow/run": {"/spec/suspend": True},
-    "DisaggregatedSet/serve": {"/spec/roles/0/spec/replicas": 2},
-    "Experiment/compare": {"/spec/terminate": True},
-    "Job/train": {"/spec/tasks/1/replicas": 3, "/spec/minAvailable": 1},
-    "JobSet/train": {"/spec/suspend": True},
-    "LLMInferenceService/prefill": {"/spec/replicas": 2, "/spec/prefill/replicas": 1},
-    "LeaderWorkerSet/serve": {"/spec/replicas": 3},
-    "MPIJob/train": {"/spec/mpiReplicaSpecs/Worker/replicas": 1, "/spec/runPolicy/suspend": True},
-    "PipelineRun/train": {"/spec/status": "Cancelled"},
-    "PyTorchJob/train": {"/spec/pytorchReplicaSpecs/Worker/replicas": 3, "/spec/runPolicy": {"suspend": True}},
-    "RayCluster/ray": {
-        "/spec/workerGroupSpecs/1/replicas": 3,
-        "/spec/workerGroupSpecs/1/scaleStrategy": {"workersToDelete": ["ray-gpu-1"]},
-        "/spec/suspend": True,
-    },
-    "RayJob/ray": {"/spec/suspend": True, "/spec/rayClusterSpec/workerGroupSpecs/0/replicas": 2},
-    "RayService/ray": {"/spec/serveConfigV2": "applications: []"},
-    "Rollout/serve": {"/spec/replicas": 1, "/spec/paused": True},
-    "ScheduledSparkApplication/yearly": {"/spec/suspend": True, "/spec/template/restartPolicy": {"type": "Never"}},
-    "Service/serve": {"/spec/traffic": [{"latestRevision": True, "percent": 100}]},
-    "SparkApplication/fields": {"/spec/restartPolicy": {"type": "Never"}},
-    "TrainJob/train": {"/spec/suspend": True},
-    "Workflow/run": {"/spec/suspend": True, "/spec/shutdown": "Stop"},
-}
-# The same in mappings that also hold the containers of a pod: the API server sends these changes.
-WITHIN: dict[str, Object] = {
-    "InferenceService/model": {"/spec/predictor/minReplicas": 2, "/spec/predictor/maxReplicas": 3},
-    "SparkApplication/fields": {"/spec/executor/instances": 2},
-    "TaskRun/train": {"/spec/status": "TaskRunCancelled"},
-}
+UPDATES = yaml.safe_load((Path(__file__).parent / "updates.yaml").read_text())
 IMMUTABLE = {"TrainJob"}
 """The kinds whose definitions forbid to change their pods."""
-
-# The status of kinds whose definitions require fields in it.
-STATUS: dict[str, Object] = {
-    "Notebook": {"conditions": [], "containerState": {}, "readyReplicas": 0},
-    "SparkApplication": {"driverInfo": {}},
-    "TaskRun": {"podName": "train"},
-    "TrainJob": {"jobsStatus": []},
-}
 
 
 @EACH_STORED
@@ -243,14 +205,16 @@ def test_update_beside_pods_is_not_sent(custom: CustomKinds, hooks: LocalWebhook
     marked = {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}, "finalizers": ["example.com/hold"]}}
     assert custom.change(manifest, marked).status == 200
     for subresource in custom.subresources(manifest):
-        body = {"spec": {"replicas": 3}} if subresource == "scale" else {"status": STATUS.get(sample.kind, {})}
+        body = (
+            {"spec": {"replicas": 3}} if subresource == "scale" else {"status": UPDATES["status"].get(sample.kind, {})}
+        )
         answer = custom.change(manifest, body, f"/{subresource}")
         assert (answer.status, answer.message) == (200, ""), subresource
-    for path, value in BESIDE.get(sample.name, {}).items():
+    for path, value in UPDATES["beside"].get(sample.name, {}).items():
         answer = custom.change(manifest, [{"op": "add", "path": path, "value": value}])
         assert (answer.status, answer.message) == (200, ""), path
     assert _reviews(hooks) == before
-    for path, value in WITHIN.get(sample.name, {}).items():
+    for path, value in UPDATES["within"].get(sample.name, {}).items():
         answer = custom.change(manifest, [{"op": "add", "path": path, "value": value}])
         assert (answer.status, answer.message) == (200, ""), path
     before = _reviews(hooks)

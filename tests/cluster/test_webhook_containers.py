@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.harness.manifests import CLASSES, PIPE, container, host_path, pod
+from tests.cluster.harness.manifests import CLASSES, PIPE, container, pod
 from tests.cluster.harness.options import time_slicing
 from tests.cluster.harness.workspace import Workspace, workspace
 from tests.cluster.workloads import assert_completed
@@ -84,18 +84,6 @@ def test_container_without_gpu_gets_no_edits(space: Workspace) -> None:
     assert _mps_variables(space, "aside") == []
     assert _roots(space, PIPE, "aside") == []
     assert HOST_SHM not in _roots(space, SHM, "aside")
-
-
-def test_existing_edits_are_not_duplicated(space: Workspace) -> None:
-    own = container(
-        env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}],
-        volumeMounts=[{"name": "own", "mountPath": PIPE}],
-    )
-    running = space.start(pod("main", own, volumes=[host_path("own", HOST_PIPE)]))
-    assert running["spec"]["containers"][0]["env"] == own["env"]
-    assert [volume for volume in running["spec"]["volumes"] if "hostPath" in volume] == [host_path("own", HOST_PIPE)]
-    assert _mps_variables(space) == [VARIABLE]
-    assert _roots(space, PIPE) == [HOST_PIPE, HOST_PIPE]
 
 
 def _made(running: Object) -> str:

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.manifests import GPU, SHARED, STRATEGY, container, deployment, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import mps, time_slicing, whole
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.harness.webhook import webhook
 from tests.cluster.harness.workspace import workspace
 from tests.cluster.workloads import assert_completed
 
@@ -36,13 +34,8 @@ LABELS = {
     "time-slicing": {STRATEGY: "time-slicing", "nvidia.com/mps.capable": "false", "nvidia.com/gpu.replicas": "10"},
     "none": {STRATEGY: "none", "nvidia.com/mps.capable": "false", "nvidia.com/gpu.replicas": "1"},
 }
+pytestmark = pytest.mark.usefixtures("installed_webhook")
 GPU_NODE = {"key": GPU, "value": "present", "effect": "NoSchedule"}
-
-
-@pytest.fixture(scope="module")
-def mixed(needs_node: None) -> Iterator[Cluster]:
-    with clusters.cluster() as running, webhook(running):
-        yield running
 
 
 def _node_object(cluster: Cluster, strategy: str) -> AbstractContextManager[str]:
@@ -74,8 +67,8 @@ def _mps_parts(stored: Object) -> list[Any]:
 
 
 @pytest.mark.parametrize("real", list(LABELS))
-def test_each_pod_runs_on_expected_node(mixed: Cluster, real: str) -> None:
-    with workspace(mixed, f"real-{real}") as space, _side_by_side(mixed, real) as nodes:
+def test_each_pod_runs_on_expected_node(cluster: Cluster, real: str) -> None:
+    with workspace(cluster, f"real-{real}") as space, _side_by_side(cluster, real) as nodes:
         for strategy, node in nodes.items():
             space.api.create(space.pods, _on(strategy))
             bound = space.wait_bound(f"on-{strategy}")
@@ -89,8 +82,8 @@ def test_each_pod_runs_on_expected_node(mixed: Cluster, real: str) -> None:
         assert space.api.items(f"/api/v1/namespaces/{space.name}/events?fieldSelector=reason=FailedMount") == []
 
 
-def test_node_without_mps_grants_two_gpus(mixed: Cluster) -> None:
-    with workspace(mixed, "two") as space, _side_by_side(mixed, "time-slicing") as nodes:
+def test_node_without_mps_grants_two_gpus(cluster: Cluster) -> None:
+    with workspace(cluster, "two") as space, _side_by_side(cluster, "time-slicing") as nodes:
         running = space.start(_on("time-slicing", gpus=2))
         assert running["spec"]["nodeName"] == nodes["time-slicing"] == NODE
         space.api.create(space.pods, _on("none", gpus=2))
@@ -101,20 +94,20 @@ def test_node_without_mps_grants_two_gpus(mixed: Cluster) -> None:
                 space.api.create(space.pods, refused)
 
 
-def test_pod_without_injected_toleration_stays_pending(mixed: Cluster) -> None:
-    with workspace(mixed, "taint") as space, mixed.node.marked({}, GPU_NODE):
+def test_pod_without_injected_toleration_stays_pending(cluster: Cluster) -> None:
+    with workspace(cluster, "taint") as space, cluster.node.marked({}, GPU_NODE):
         space.api.create(space.pods, pod("plain", container(gpus=0)))
         assert "untolerated taint" in space.wait_event("plain", "FailedScheduling")["message"]
         assert_completed(space.start(pod("main")))
 
 
-def test_renamed_resource_pod_is_mutated_and_runs(mixed: Cluster) -> None:
+def test_renamed_resource_pod_is_mutated_and_runs(cluster: Cluster) -> None:
     asks = container(resource=SHARED)
     taints = (GPU_NODE, {"key": SHARED, "effect": "NoSchedule"})
     with (
-        mixed.node.sharing(mps(rename=True)),
-        workspace(mixed, "renamed") as space,
-        mixed.node.marked(LABELS["mps"], *taints),
+        cluster.node.sharing(mps(rename=True)),
+        workspace(cluster, "renamed") as space,
+        cluster.node.marked(LABELS["mps"], *taints),
     ):
         space.kubectl("apply", "-f", "-", manifest=deployment("main", asks))
         (made,) = wait_for("a pod", lambda: space.api.items(space.pods))
@@ -126,12 +119,12 @@ def test_renamed_resource_pod_is_mutated_and_runs(mixed: Cluster) -> None:
         assert roots == [f"/nvidia/mps/{SHARED}/pipe"] * 2
 
 
-def test_renamed_resource_over_limit_is_rejected_with_its_remedy(mixed: Cluster) -> None:
-    with workspace(mixed, "renamed-two") as space:
+def test_renamed_resource_over_limit_is_rejected_with_its_remedy(cluster: Cluster) -> None:
+    with workspace(cluster, "renamed-two") as space:
         asks = deployment("main", container(gpus=2, resource=SHARED))
         done = space.run("apply", "-f", "-", manifest=asks)
         assert done.stderr.endswith(
             f'denied the request: GPS001 container "main" asks for 2 of "{SHARED}"; '
             "the limit is 1 where it is shared through MPS; ask for 1\ngpushare-webhook explain GPS001\n"
         )
-        assert mixed.api.items(space.pods) == []
+        assert space.api.items(space.pods) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,27 +28,6 @@ GPS001 = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1
 TWO = pod("two", container(gpus=2), nodeSelector=TIME_SLICED)
 
 
-@contextmanager
-def _time_sliced(cluster: Cluster, *, fail_requests: bool) -> Iterator[None]:
-    """The node shares its GPU by time-slicing and is labelled as GPU feature discovery labels it."""
-    with cluster.node.sharing(time_slicing(4, fail_requests=fail_requests)), cluster.node.marked(TIME_SLICED):
-        yield
-
-
-@pytest.fixture
-def strict(cluster: Cluster) -> Iterator[None]:
-    """The node's device plugin rejects requests for more than one replica."""
-    with _time_sliced(cluster, fail_requests=True):
-        yield
-
-
-@pytest.fixture
-def lenient(cluster: Cluster) -> Iterator[None]:
-    """The node's device plugin accepts requests for several replicas."""
-    with _time_sliced(cluster, fail_requests=False):
-        yield
-
-
 def _check(folder: Path, manifest: Object, settings: Object) -> tuple[int, list[str]]:
     """The exit status of `check` with these settings, and its findings as the webhook words them."""
     file = folder / "settings.yaml"
@@ -59,6 +37,13 @@ def _check(folder: Path, manifest: Object, settings: Object) -> tuple[int, list[
     assert done.stderr == ""
     findings = [found for result in json.loads(done.stdout)["results"] for found in result["findings"]]
     return done.returncode, [f"{found['code']} {found['message']}; {found['remedy']}" for found in findings]
+
+
+@pytest.fixture
+def strict(cluster: Cluster) -> Iterator[None]:
+    """The node shares its GPU by time-slicing, and its device plugin rejects requests for more than one replica."""
+    with cluster.node.sharing(time_slicing(4, fail_requests=True)), cluster.node.marked(TIME_SLICED):
+        yield
 
 
 @pytest.mark.usefixtures("strict")
@@ -73,13 +58,3 @@ def test_two_replicas_are_rejected_before_device_plugin_fails_them(space: Worksp
         assert done.stderr.endswith(f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n")
         assert space.api.items(space.pods) == []
         space.start(pod("one", nodeSelector=TIME_SLICED))
-
-
-@pytest.mark.usefixtures("lenient")
-def test_two_replicas_run_without_finding_where_plugin_accepts_them(space: Workspace, tmp_path: Path) -> None:
-    assert _check(tmp_path, TWO, {}) == (0, [])
-    with webhook(space.cluster):
-        done = space.run("create", "-f", "-", manifest=TWO)
-        assert (done.returncode, done.stderr) == (0, "")
-        running = space.wait_running("two")
-        assert running["spec"]["runtimeClassName"] == "nvidia"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.harness.manifests import PIPE, container, host_path, pod
-from tests.cluster.workloads import REFUSAL
 
 if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
@@ -20,14 +19,6 @@ if TYPE_CHECKING:
 HOST_PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"
 SHM = "/dev/shm"  # noqa: S108
 HOST_SHM = "/run/nvidia/mps/shm"
-
-
-def test_pod_with_two_replicas_fails(space: Workspace) -> None:
-    space.api.create(space.pods, pod("two", container(gpus=2)))
-    failed = space.wait_failed("two")
-    assert (failed["status"]["reason"], failed["status"]["message"]) == ("UnexpectedAdmissionError", REFUSAL)
-    event = space.wait_event("two", "UnexpectedAdmissionError")
-    assert (event["type"], event["message"]) == ("Warning", REFUSAL.removeprefix("Pod was rejected: "))
 
 
 def test_device_plugin_sets_environment_and_mounts(space: Workspace) -> None:

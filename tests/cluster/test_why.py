@@ -27,15 +27,6 @@ WHY = (
 )
 """The faults of `why`, which are produced in the order of `STATES`."""
 
-EXHAUSTIVE = frozenset(
-    """
-    claim-without-device completed-job config-map-missing deadline-of-job denied-by-policy exit-code-of-init
-    exit-code-of-job healthy-deployment healthy-injected image-name memory node-affinity not-ready
-    priority-class-missing resource-renamed root-forbidden spread too-many-pods two-replicas-job volume-missing
-    """.split()
-)
-"""Faults of `why` that are another way to a cause, or an easy one; every run has the others."""
-
 SHARE = 0.95
 """How many of the faults `why` must name first."""
 
@@ -47,8 +38,7 @@ def _in_order() -> Iterator[Any]:
     for state in STATES:
         for fault in WHY:
             if fault.state == state:
-                marks = pytest.mark.exhaustive if fault.name in EXHAUSTIVE else ()
-                yield pytest.param(fault, id=fault.name, marks=marks)
+                yield pytest.param(fault, id=fault.name)
 
 
 @pytest.fixture(scope="module")

@@ -48,24 +48,7 @@ SMALL: Final[tuple[Tree, ...]] = (
 )
 
 ANY: Final = (
-    *(
-        "null",
-        "true",
-        "Off",
-        "word",
-        "''",
-        "'true'",
-        "0",
-        "1",
-        "-1",
-        "2.0",
-        "2.5",
-        "1e3",
-        "0x10",
-        "010",
-        "1_000",
-        "1e30",
-    ),
+    *"null true Off word '' 'true' 0 1 -1 2.0 2.5 1e3 0x10 010 1_000 1e30".split(),
     *("!!str 5", "!!int '7'", "2024-01-01", "[]", "[1]", "[null]", "{}", "{a: 1}"),
     *("9223372036854775807", "9223372036854775808", "-9223372036854775809", "18446744073709551616"),
 )
@@ -79,16 +62,7 @@ OF_FIELDS: Final = {
         *("[envvar, envvar]", "[envvar, cdi]", "[volume-mounts, null]", "[envvar, 1]", "[cdi-cri, volume-mounts]"),
     ),
     "name": (
-        *(
-            "gpu",
-            "nvidia.com/gpu",
-            "nvidia.com/",
-            "nvidia.com/nvidia.com/gpu",
-            "example.com/gpu",
-            "GPU",
-            "gpu_1",
-            "-gpu",
-        ),
+        *"gpu nvidia.com/gpu nvidia.com/ nvidia.com/nvidia.com/gpu example.com/gpu GPU gpu_1 -gpu".split(),
         *("gpu.", "gpu..a", "gpu-", "a.b-c.d", "mig-1g.5gb", "mig-1g.5gb.me", "gpu.shared", "x" * 52, "x" * 53, "é"),
         "nvidia.com/" + "x" * 52,
     ),

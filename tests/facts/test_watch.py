@@ -1,6 +1,6 @@
 """Watches of the API server: reconnect, resume, start over after an error, skip what they do not know.
 
-The API server is a fake with a script; `tests/cluster/test_rotation_api.py` watches a real one.
+The API server is a fake with a script; `tests/cluster/test_live_facts.py` watches a real one.
 """
 
 from __future__ import annotations

@@ -78,19 +78,7 @@ HOSTILE = """
 import os, sys
 open(os.path.join({repository!r}, "ran"), "a").write(__name__ + " ")
 """
-MODULES = (
-    "venv",
-    "pip",
-    "ensurepip",
-    "logging",
-    "encodings",
-    "sitecustomize",
-    "usercustomize",
-    "webhook",
-    "click",
-    "yaml",
-    "start",
-)
+MODULES = "venv pip ensurepip logging encodings sitecustomize usercustomize webhook click yaml start".split()
 
 
 def plant(repository: Path) -> dict[str, str]:

@@ -30,30 +30,9 @@ VARIABLES = [
 HOST_DAEMON = "/tmp/nvidia-mps"  # noqa: S108 - CUDA's default, in the container and on the host
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 PIPE = "/mps/nvidia.com/gpu/pipe"
-VALUES = [
-    PIPE,
-    "/mps/nvidia.com/gpu.shared/pipe/",
-    HOST_DAEMON,
-    "all",
-    "void",
-    "50",
-    "100",
-    "0=4G",
-    "1",
-    "9",
-    "",
-    "$(X)",
-]
-MOUNTS = [
-    "/var/run/nvidia-container-devices/all",
-    PIPE,
-    f"{PIPE}/log",
-    "/mps",
-    SHARED_MEMORY,
-    HOST_DAEMON,
-    "/data/",
-    "",
-]
+VALUES = [PIPE, "/mps/nvidia.com/gpu.shared/pipe/", HOST_DAEMON, *"all void 50 100 0=4G 1 9".split(), "", "$(X)"]
+DEVICES = "/var/run/nvidia-container-devices/all"
+MOUNTS = [DEVICES, PIPE, f"{PIPE}/log", "/mps", SHARED_MEMORY, HOST_DAEMON, "/data/", ""]
 VOLUMES = ["gpushare-mps-nvidia-com-gpu", "gpushare-mps-nvidia-com-gpu-2", "shm", "work"]
 HOST_PATHS = ["/run/nvidia/mps/nvidia.com/gpu/pipe", "/run/nvidia/mps", HOST_DAEMON, "/"]
 LABELS = {

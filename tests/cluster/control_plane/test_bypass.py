@@ -38,21 +38,12 @@ def _own_hooks(name: str, settings: Object) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("hooks", [(name, settings)], indirect=True, ids=[name])
 
 
-@pytest.fixture
-def dead(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
-    """Configurations in force without a webhook, and pods that were created before."""
-    for manifest in (gated("gpu"), gated("plain", PLAIN), pod("debugged")):
-        _create(running, manifest)
-    hooks.process.stop()
-    assert FAILED in rejection(running, pod("probe"))
-
-
 def gated(name: str, *containers: Object, gates: tuple[Object, ...] = (QUEUE,), **spec: Any) -> Object:
     return pod(name, *containers, schedulingGates=list(gates), **spec)
 
 
-def _create(running: ControlPlaneOnly, manifest: Object, *, dry: bool = False) -> Object:
-    return running.api.create(f"{PODS}?dryRun=All" if dry else PODS, manifest)
+def _create(running: ControlPlaneOnly, manifest: Object) -> Object:
+    return running.api.create(PODS, manifest)
 
 
 def _release(running: ControlPlaneOnly, name: str, *left: Object, **spec: Any) -> Object:
@@ -87,14 +78,6 @@ def test_valid_gated_pod_is_mutated_and_released(running: ControlPlaneOnly, hook
     body = {"spec": {"schedulingGates": None}}
     assert running.api.warnings("PATCH", f"{PODS}/one", body, "merge-patch+json") == []
     assert "schedulingGates" not in running.api.get(f"{PODS}/one")["spec"]
-
-
-@_own_hooks("stopped before the release", {})
-def test_dead_webhook_rejects_only_release_of_gpu_pods(running: ControlPlaneOnly, dead: None) -> None:
-    with pytest.raises(ApiError, match=FAILED):
-        _release(running, "gpu")
-    running.api.patch(f"{PODS}/gpu", {"metadata": {"labels": {"a": "b"}}})
-    assert "schedulingGates" not in _release(running, "plain")["spec"]
 
 
 def _debug(running: ControlPlaneOnly, name: str, *options: str) -> str:
@@ -138,8 +121,17 @@ def test_ephemeral_container_is_rejected_where_gps007_denies(running: ControlPla
     assert len(running.api.get(f"{PODS}/one")["spec"]["ephemeralContainers"]) == 1
 
 
-@_own_hooks("stopped before the debugging", {})
-def test_dead_webhook_lets_ephemeral_containers_pass(running: ControlPlaneOnly, dead: None) -> None:
+@_own_hooks("stopped", {})
+def test_dead_webhook_rejects_only_release_of_gpu_pods(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
+    """The pods were created before; ephemeral containers pass, too."""
+    for manifest in (gated("gpu"), gated("plain", PLAIN), pod("debugged")):
+        _create(running, manifest)
+    hooks.process.stop()
+    assert FAILED in rejection(running, pod("probe"))
+    with pytest.raises(ApiError, match=FAILED):
+        _release(running, "gpu")
+    running.api.patch(f"{PODS}/gpu", {"metadata": {"labels": {"a": "b"}}})
+    assert "schedulingGates" not in _release(running, "plain")["spec"]
     assert "GPS" not in _debug(running, "debugged", SEES_ALL)
     assert len(running.api.get(f"{PODS}/debugged")["spec"]["ephemeralContainers"]) == 1
 

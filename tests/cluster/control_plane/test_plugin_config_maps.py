@@ -1,4 +1,4 @@
-"""The entry for the device plugin's ConfigMaps on a real API server: called for them alone, and never in the way."""
+"""The entry for the device plugin's ConfigMaps on a real API server: refused ones are named, and none waits."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, entry
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.chart_hooks import chart_hooks
-from tests.cluster.harness.hooks import VALIDATING, namespace, rejection
-from tests.cluster.harness.manifests import container, deployment, pod
-from tests.cluster.harness.standin import StandIn, allow, stand_in
+from tests.cluster.harness.hooks import namespace, rejection
+from tests.cluster.harness.manifests import pod
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -41,74 +39,6 @@ def _namespace(running: ControlPlaneOnly) -> Iterator[None]:
 
 def config_map(text: str = GOOD, name: str = "configs", **metadata: Any) -> Object:
     return {"metadata": {"name": name, **metadata}, "data": {"mps": text}}
-
-
-@pytest.fixture
-def recorded(running: ControlPlaneOnly) -> Iterator[StandIn]:
-    """A stand-in to which the chart's entry sends its objects, in force."""
-    rendered = entry("device-plugin-configurations.validate", {"webhooks": WEBHOOKS})
-    with stand_in(running.place, allow) as webhook:
-        entries = [{**rendered, "clientConfig": webhook.client_config(), "failurePolicy": "Fail"}]
-        with running.api.created(VALIDATING, {"metadata": {"name": FULLNAME}, "webhooks": entries}):
-            wait_for("the entry to be in force", lambda: _is_sent(running, webhook))
-            webhook.reviews.clear()
-            yield webhook
-        wait_for("the entry to be forgotten", lambda: not _is_sent(running, webhook))
-
-
-def _is_sent(running: ControlPlaneOnly, webhook: StandIn) -> bool:
-    before = len(webhook.reviews)
-    running.api.create(f"{MAPS}?dryRun=All", config_map())
-    return len(webhook.reviews) > before
-
-
-def _operations(webhook: StandIn) -> list[tuple[str, str]]:
-    """The operation and the name of each object that was sent since the last call."""
-    found = [(one["request"]["operation"], one["request"]["name"]) for one in webhook.reviews]
-    webhook.reviews.clear()
-    return found
-
-
-def test_named_config_map_is_sent_when_its_data_is_new(running: ControlPlaneOnly, recorded: StandIn) -> None:
-    running.api.create(MAPS, config_map())
-    assert _operations(recorded) == [("CREATE", "configs")]
-    running.api.patch(f"{MAPS}/configs", {"data": {"mps": REFUSED}})
-    running.kubectl("patch", "configmap", "configs", f"--namespace={SPACE}", "--patch", '{"data": {"b": "c"}}')
-    assert _operations(recorded) == [("UPDATE", "configs")] * 2
-    running.api.patch(f"{MAPS}/configs", {"metadata": {"labels": {"a": "b"}}})
-    running.kubectl("annotate", "configmap", "configs", f"--namespace={SPACE}", "a=b")
-    running.api.delete(f"{MAPS}/configs")
-    assert _operations(recorded) == []
-
-
-def _write_others(running: ControlPlaneOnly) -> None:
-    """Make, change and delete other objects in the plugin's namespace, and one of the same name in another."""
-    plain = container(gpus=0)
-    others: list[tuple[str, Object]] = [
-        (MAPS, config_map(name="other")),
-        (MAPS, config_map(name="configs-2")),
-        ("/api/v1/namespaces/default/configmaps", config_map()),
-        (f"{PLUGIN}/secrets", {"metadata": {"name": "configs"}, "stringData": {"mps": REFUSED}}),
-        (f"{PLUGIN}/pods", pod("configs", plain)),
-        (f"{PLUGIN}/pods", pod("with-gpu")),
-        (f"{PLUGIN}/services", {"metadata": {"name": "configs"}, "spec": {"ports": [{"port": 80}]}}),
-        (f"{PLUGIN}/serviceaccounts", {"metadata": {"name": "configs"}}),
-        (f"/apis/apps/v1/namespaces/{SPACE}/deployments", deployment("configs", plain, replicas=0)),
-        (f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases", {"metadata": {"name": "configs"}}),
-    ]
-    for path, manifest in others:
-        name = manifest["metadata"]["name"]
-        running.api.create(path, manifest)
-        running.api.patch(f"{path}/{name}", {"metadata": {"labels": {"a": "b"}}})
-        running.api.delete(f"{path}/{name}")
-    generated = running.api.create(MAPS, {"metadata": {"generateName": "configs"}, "data": {"mps": REFUSED}})
-    running.api.delete(f"{MAPS}/{generated['metadata']['name']}")
-
-
-def test_no_other_object_of_the_namespace_is_sent(running: ControlPlaneOnly, recorded: StandIn) -> None:
-    _write_others(running)
-    assert _operations(recorded) == []
-    assert _is_sent(running, recorded), "the entry was in force all the time"
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from tests.cluster.harness.cluster import ControlPlaneOnly
 from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, hooks, is_mutated, namespace, rejection, remove
 from tests.cluster.harness.manifests import DEPLOYMENTS, container, deployment, pod
 from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
-from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +110,7 @@ def test_failed_validating_webhook_rejects_only_gpu_pods(running: ControlPlaneOn
         _others_unaffected(running)
 
 
-@pytest.mark.parametrize("how", BROKEN)
+@pytest.mark.parametrize("how", ["connection refused", "slow", "not JSON"])
 def test_failed_mutating_webhook_is_ignored(running: ControlPlaneOnly, how: str) -> None:
     broken, _ = BROKEN[how]
     with (
@@ -230,10 +229,9 @@ def test_started_rollout_continues_during_outage(running: ControlPlaneOnly, depl
         assert [found["spec"]["replicas"] for found in running.api.items(sets)] == [0, 0]
 
 
-@pytest.mark.parametrize("change", [["rollout", "restart"], ["set", "image", "main=other"]])
-def test_template_change_is_rejected_during_outage(running: ControlPlaneOnly, deployed: str, change: list[str]) -> None:
+def test_template_change_is_rejected_during_outage(running: ControlPlaneOnly, deployed: str) -> None:
     before = running.api.get(deployed)["spec"]["template"]
-    command = [*change[:2], "deployment/trains", *change[2:]]
+    command = ["rollout", "restart", "deployment/trains"]
     with _broken(running, "connection refused", MUTATING, VALIDATING):
         with pytest.raises(RuntimeError, match=FAILED):
             running.kubectl(*command)
@@ -243,25 +241,14 @@ def test_template_change_is_rejected_during_outage(running: ControlPlaneOnly, de
         assert running.api.get(deployed)["spec"]["template"] != before
 
 
-@pytest.mark.parametrize("propagation", ["Foreground", "Background", "Orphan"])
-def test_gpu_workloads_can_be_deleted_during_outage(running: ControlPlaneOnly, deployed: str, propagation: str) -> None:
+def test_gpu_workloads_can_be_deleted_during_outage(running: ControlPlaneOnly, deployed: str) -> None:
     with _broken(running, "connection refused", MUTATING, VALIDATING):
-        cascade = f"--cascade={propagation.lower()}"
-        running.kubectl("delete", "deployment", "trains", cascade, "--timeout=180s")
+        running.kubectl("delete", "deployment", "trains", "--cascade=orphan", "--timeout=180s")
         assert running.api.find(deployed) is None
-        if propagation == "Orphan":
-            assert len(_pods(running)) == 2
-            running.kubectl("delete", "replicaset", "--selector=app=trains", "--cascade=foreground", "--timeout=180s")
+        assert len(_pods(running)) == 2
+        running.kubectl("delete", "replicaset", "--selector=app=trains", "--cascade=foreground", "--timeout=180s")
         running.kubectl("wait", "--for=delete", "pod", "--selector=app=trains", "--timeout=180s")
         assert _pods(running) == []
-
-
-@pytest.mark.parametrize("how", BROKEN)
-def test_deleted_configurations_end_outage(running: ControlPlaneOnly, how: str) -> None:
-    with _broken(running, how, MUTATING, VALIDATING):
-        assert FAILED in rejection(running, pod("asks"))
-        running.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", product.NAME)
-        wait_for("pods with GPUs to be taken again", lambda: rejection(running, pod("asks")) == "")
 
 
 def _pods(running: ControlPlaneOnly) -> list[Object]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tests.cluster.faults.fault import Fault, both, deleted, ended, event, job_failed, of_pod, phase, restarted
-from tests.cluster.faults.pools import pool, set_ready
-from tests.cluster.harness.manifests import GPU, container, job
+from tests.cluster.faults.fault import both, deleted, ended, event, of_pod, phase, restarted
+from tests.cluster.faults.pools import lose, pool
+from tests.cluster.harness.manifests import GPU, container
 
 if TYPE_CHECKING:
-    from tests.cluster.faults.fault import Shows
+    from tests.cluster.faults.fault import Fault, Shows
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.workspace import Workspace
 
@@ -46,7 +46,7 @@ def _lose_node(space: Workspace) -> None:
     running = {"state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
     ready = {"type": "Ready", "status": "True"}
     _set_status(space, {"phase": "Running", "conditions": [ready], "containerStatuses": [{**state, **running}]})
-    set_ready(space.cluster, "lost", "Unknown")
+    lose(space.cluster, "lost")
 
 
 _OUT_OF_MEMORY = """loading the checkpoint
@@ -76,19 +76,6 @@ FAULTS = (
     ),
     of_pod("exit-code", "exit-code", restarted, container(command=["sh", "-c", "exit 3"])),
     of_pod(
-        "exit-code-of-init",
-        "exit-code",
-        restarted,
-        initContainers=[container("download", gpus=0, command=["false"])],
-    ),
-    Fault(
-        "exit-code-of-job",
-        "exit-code",
-        (job("main", container(command=["false"]), backoffLimit=0),),
-        job_failed,
-        kind="job",
-    ),
-    of_pod(
         "liveness",
         "liveness",
         both(event("Killing", "liveness"), restarted),
@@ -99,13 +86,6 @@ FAULTS = (
         "deadline-exceeded",
         phase("Failed", "DeadlineExceeded"),
         activeDeadlineSeconds=1,
-    ),
-    Fault(
-        "deadline-of-job",
-        "deadline-exceeded",
-        (job("main", activeDeadlineSeconds=1),),
-        job_failed,
-        kind="job",
     ),
     replace(
         of_pod("evicted", "evicted", phase("Failed", "Evicted"), **pool("roomy")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.cluster.faults.fault import Fault, event, observed
-from tests.cluster.faults.guards import CALLED, GUARDED, ORPHANED, POLICED
+from tests.cluster.faults.guards import CALLED, GUARDED, ORPHANED
 from tests.cluster.harness.manifests import GPU, container, deployment, pod_spec
 from tests.cluster.workloads import holding
 
@@ -40,7 +40,6 @@ _LARGE = container(resources={"limits": {GPU: 1, "memory": "1Gi"}})
 FAULTS = (
     _guarded("denied-by-webhook", "denied-by-webhook", "GPS001", GUARDED, container(gpus=2)),
     _guarded("denied-by-neighbour", "denied-by-other", "cost centre", CALLED),
-    _guarded("denied-by-policy", "denied-by-other", "ValidatingAdmissionPolicy", POLICED),
     _guarded("webhook-unreachable", "webhook-unreachable", "failed calling webhook", ORPHANED),
     _not_created("quota", "quota", "Job", "exceeded quota", rule=(_QUOTA,)),
     _not_created("limit-range", "limit-range", "StatefulSet", "maximum memory", _LARGE, rule=(_RANGE,)),

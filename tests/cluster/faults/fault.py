@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness.manifests import pod
-from tests.cluster.harness.waiting import met
 from tests.cluster.harness.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -22,14 +21,12 @@ if TYPE_CHECKING:
     Shows = Callable[[Workspace], object]
 
 _GROUPS = {
-    "ConfigMap": ("/api/v1", "configmaps"),
     "Deployment": ("/apis/apps/v1", "deployments"),
     "DaemonSet": ("/apis/apps/v1", "daemonsets"),
     "Job": ("/apis/batch/v1", "jobs"),
     "LimitRange": ("/api/v1", "limitranges"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
     "Pod": ("/api/v1", "pods"),
-    "ResourceClaimTemplate": ("/apis/resource.k8s.io/v1", "resourceclaimtemplates"),
     "ResourceQuota": ("/api/v1", "resourcequotas"),
     "StatefulSet": ("/apis/apps/v1", "statefulsets"),
 }
@@ -143,11 +140,6 @@ def running(space: Workspace) -> object:
         one["status"].get("phase") == "Running" and all(each["ready"] for each in one["status"]["containerStatuses"])
         for one in pods
     )
-
-
-def job_failed(space: Workspace) -> object:
-    """The Job `main` has failed."""
-    return met(space.api.get(f"{_collection('Job', space.name)}/main"), "Failed")
 
 
 def observed(space: Workspace) -> object:

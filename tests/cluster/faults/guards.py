@@ -1,4 +1,4 @@
-"""Admission that refuses pods in namespaces with a label: our webhook, another one, a policy, and one that is down."""
+"""Admission that refuses pods in namespaces with a label: our webhook, another one, and one that is down."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
 
-GUARDED, CALLED, POLICED, ORPHANED = ({"admission": kind} for kind in ("ours", "other", "policy", "down"))
-_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+GUARDED, CALLED, ORPHANED = ({"admission": kind} for kind in ("ours", "other", "down"))
 _PODS = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
 _NOBODY_LISTENS = 9
 
@@ -47,8 +45,7 @@ def guards(cluster: Cluster) -> Iterator[None]:
         nowhere = f"https://{cluster.place.address}:{_NOBODY_LISTENS}/"
         down = {**entry, "name": "down.example.com", "clientConfig": {**entry["clientConfig"], "url": nowhere}}
         _configure(cluster, "down", [down], ORPHANED)
-        _store_policy(cluster)
-        for label in (GUARDED, CALLED, POLICED, ORPHANED):
+        for label in (GUARDED, CALLED, ORPHANED):
             _wait_in_force(cluster, label)
         yield
 
@@ -56,16 +53,6 @@ def guards(cluster: Cluster) -> Iterator[None]:
 def _configure(cluster: Cluster, name: str, entries: list[Object], label: dict[str, str]) -> None:
     selected = [{**one, "namespaceSelector": {"matchLabels": label}} for one in entries]
     cluster.api.create(MUTATING, {"metadata": {"name": name}, "webhooks": selected})
-
-
-def _store_policy(cluster: Cluster) -> None:
-    rules = [{**_PODS[0], "scope": "*"}]
-    validation = {"expression": "false", "message": "pods need the label owner"}
-    spec = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules}, "validations": [validation]}
-    cluster.api.create(_POLICIES, {"metadata": {"name": "owners"}, "spec": spec})
-    resources = {"namespaceSelector": {"matchLabels": POLICED}}
-    binding = {"policyName": "owners", "validationActions": ["Deny"], "matchResources": resources}
-    cluster.api.create(_BINDINGS, {"metadata": {"name": "owners"}, "spec": binding})
 
 
 def _wait_in_force(cluster: Cluster, label: dict[str, str]) -> None:

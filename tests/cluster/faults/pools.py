@@ -22,7 +22,7 @@ RESEARCH = {"key": "team", "value": "research", "effect": "NoSchedule"}
 _LAST = {"key": "object", "effect": "PreferNoSchedule"}
 """Pods that name no pool go to the node that runs them."""
 
-_POOLS = {"roomy": 32, "held": HELD, "crowded": 4, "cordoned": 4, "not-ready": 4, "lost": 4, "tainted": 4}
+_POOLS = {"roomy": 32, "held": HELD, "cordoned": 4, "lost": 4, "tainted": 4}
 
 
 def pool(name: str) -> dict[str, Any]:
@@ -38,21 +38,21 @@ def pools(cluster: Cluster) -> Iterator[None]:
             taints = (_LAST, RESEARCH) if name == "tainted" else (_LAST,)
             labels = {"pool": name, "kubernetes.io/hostname": name}
             nodes.enter_context(node_object(cluster, name, labels, gpus=gpus, taints=taints))
-        room = {"allocatable": {"pods": "1"}}
-        cluster.api.patch("/api/v1/nodes/crowded/status", {"status": room})
         cluster.kubectl("cordon", "cordoned")
-        set_ready(cluster, "not-ready", "False")
         yield
 
 
-def set_ready(cluster: Cluster, name: str, status: str) -> None:
-    """Set the condition Ready of a node, and wait until the node controller has put the taint that belongs to it."""
+def lose(cluster: Cluster, name: str) -> None:
+    """Let a node stop reporting, and wait until the node controller has put the taint that belongs to it."""
     path = f"/api/v1/nodes/{name}"
-    reasons = {"False": "KubeletNotReady", "Unknown": "NodeStatusUnknown"}
-    messages = {"False": "container runtime is down", "Unknown": "Kubelet stopped posting node status."}
-    ready = {"type": "Ready", "status": status, "reason": reasons[status], "message": messages[status]}
+    ready = {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "NodeStatusUnknown",
+        "message": "Kubelet stopped posting node status.",
+    }
     cluster.api.patch(f"{path}/status", {"status": {"conditions": [ready]}}, form="strategic")
-    key = {"False": "node.kubernetes.io/not-ready", "Unknown": "node.kubernetes.io/unreachable"}[status]
+    key = "node.kubernetes.io/unreachable"
 
     def is_tainted(node: Object) -> bool:
         return any(taint["key"] == key for taint in node["spec"].get("taints", ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cluster.faults.fault import Fault, of_pod, phase, running
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.manifests import PIPE, STRATEGY, container, deployment, host_path, job, pod
+from tests.cluster.harness.manifests import PIPE, STRATEGY, container, host_path, pod
 
 SHM = "/dev/shm"  # noqa: S108
 _CLIENT = [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}]
@@ -30,13 +30,6 @@ _OVER_SHM, _MEMORY = _over(SHM, {"medium": "Memory"})
 
 FAULTS = (
     of_pod("healthy", "nothing-wrong", running, **_MPS),
-    Fault(
-        "healthy-deployment",
-        "nothing-wrong",
-        (deployment("main", container(), replicas=2, **_MPS),),
-        running,
-        kind="deployment",
-    ),
     of_pod("healthy-injected", "nothing-wrong", running, _MOUNTED, nodeSelector={STRATEGY: "mps"}, **_INJECTED),
     of_pod("pipe-hidden", "pipe-hidden", running, _OVER_PIPE, volumes=[_EMPTY], **_MPS),
     of_pod("shared-memory-hidden", "shared-memory-hidden", running, _OVER_SHM, volumes=[_MEMORY], **_MPS),
@@ -81,12 +74,5 @@ FAULTS = (
         "completed",
         (pod("main", container(command=["true"]), restartPolicy="Never"),),
         phase("Succeeded"),
-    ),
-    Fault(
-        "completed-job",
-        "completed",
-        (job("main", container(command=["true"])),),
-        phase("Succeeded"),
-        kind="job",
     ),
 )

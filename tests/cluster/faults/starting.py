@@ -20,7 +20,6 @@ ABSENT = "nvidia-legacy"
 
 
 _TOKEN = {"name": "TOKEN", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "token"}}}
-_MISSING_MAP = {"name": "settings", "configMap": {"name": "settings"}}
 
 
 def _fault(name: str, expected: str, shows: Shows, *containers: Object, **spec: Any) -> Fault:
@@ -37,13 +36,6 @@ FAULTS = (
         volumes=[host_path("pipe", "/run/nvidia/no-such-folder", "Directory")],
     ),
     _fault(
-        "config-map-missing",
-        "mount-failed",
-        event("FailedMount", "not found"),
-        container(volumeMounts=[{"name": "settings", "mountPath": "/settings"}]),
-        volumes=[_MISSING_MAP],
-    ),
-    _fault(
         "runtime-handler-missing",
         "runtime-handler-missing",
         event("FailedCreatePodSandBox", "no runtime for"),
@@ -56,19 +48,11 @@ FAULTS = (
         waiting("ErrImagePull", "ImagePullBackOff"),
         {**container(), "image": "localhost:9/research/train:1"},
     ),
-    _fault("image-name", "image", waiting("InvalidImageName"), {**container(), "image": "Research/Train:1"}),
     _fault(
         "variable-missing",
         "container-config",
         waiting("CreateContainerConfigError"),
         container(env=[_TOKEN]),
-    ),
-    _fault(
-        "root-forbidden",
-        "container-config",
-        waiting("CreateContainerConfigError"),
-        container(securityContext={"runAsNonRoot": True}),
-        runtimeClassName="nvidia",
     ),
     _fault(
         "driver-not-injected",

@@ -93,8 +93,16 @@ def _by_manifests(release: Release, after: str) -> None:
         release.cluster.kubectl("delete", GUARD, f"{NAME}-guard")
 
 
-@pytest.mark.parametrize("switch", [_by_helm, _by_manifests])
-@pytest.mark.parametrize("order", [ORDER, WITH_ONLY], ids=["enabled", "only"])
+@pytest.mark.parametrize(
+    ("switch", "order"),
+    [
+        (_by_helm, ORDER),
+        (_by_manifests, WITH_ONLY),
+        pytest.param(_by_helm, WITH_ONLY, marks=pytest.mark.exhaustive),
+        pytest.param(_by_manifests, ORDER, marks=pytest.mark.exhaustive),
+    ],
+    ids=["helm, enabled", "manifests, only", "helm, only", "manifests, enabled"],
+)
 def test_switch_admits_no_pod_over_limit_and_refuses_no_other(
     release: Release,
     order: list[str],

@@ -97,11 +97,11 @@ class LocalWebhook:
     health_port: int
     authority: Authority
 
-    def client_config(self, entry: Object, port: int | None = None) -> Object:
-        """The address of an entry: the webhook's, or a port that forwards to it."""
+    def client_config(self, entry: Object) -> Object:
+        """The webhook's address for an entry."""
         path = entry["clientConfig"]["service"]["path"]
         bundle = base64.b64encode(self.authority.bundle()).decode()
-        return {"url": f"https://{self.place.address}:{port or self.port}{path}", "caBundle": bundle}
+        return {"url": f"https://{self.place.address}:{self.port}{path}", "caBundle": bundle}
 
 
 @contextmanager
@@ -111,12 +111,10 @@ def local_webhook_process(
     settings: Object | None = None,
     kubeconfig: Path | None = None,
     interpreter: Interpreter | None = None,
-    installed_as: str | None = None,
 ) -> Iterator[LocalWebhook]:
     """The webhook as a process next to the API server, without a configuration. It may still be starting.
 
     It reads facts with the rights of `kubeconfig`. Without an `interpreter`, the Python of the tests runs it.
-    `installed_as` names the release whose objects it follows and writes.
     """
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
@@ -126,7 +124,6 @@ def local_webhook_process(
         f"--port={port}",
         f"--health-port={health_port}",
         *([f"--kubeconfig={kubeconfig}"] if kubeconfig else []),
-        *([f"--installed-as={installed_as}"] if installed_as else []),
     ]
     pair = {"tls.crt": leaf.certificate, "tls.key": leaf.key}
     process = _start(running, interpreter or at_hand(), options, pair, settings or {})
@@ -145,17 +142,12 @@ def local_webhook(running: ControlPlaneOnly, *, settings: Object | None = None) 
             yield process
 
 
-def settings_file(running: ControlPlaneOnly) -> Path:
-    """The settings of the process."""
-    return running.place.folder / "webhook" / "settings.yaml"
-
-
 def _start(
     running: ControlPlaneOnly, interpreter: Interpreter, options: list[str], pair: dict[str, bytes], settings: Object
 ) -> Process:
-    written = settings_file(running)
-    folder = written.parent
+    folder = running.place.folder / "webhook"
     folder.mkdir(exist_ok=True)
+    written = folder / "settings.yaml"
     for name, content in pair.items():
         (folder / name).write_bytes(content)
     head = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}

@@ -13,6 +13,7 @@ from tests.cluster.harness import health
 from tests.cluster.harness.api import HttpsConnection
 from tests.cluster.harness.hooks import local_webhook_process
 from tests.contract.answers import Answered, by_hook
+from tests.server.reviews import review
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +34,11 @@ class Reviewer:
     webhook: LocalWebhook
     logged_before: int
 
-    def answer(self, review: Object, path: str = "/mutate") -> Answered:
+    def answer(self, asked: Object, path: str = "/mutate") -> Answered:
         """The verdict about a review."""
         context = ssl.create_default_context(cadata=self.webhook.authority.bundle().decode())
         with closing(HttpsConnection(self.webhook.place, self.webhook.port, context, 10)) as connection:
-            connection.request("POST", path, json.dumps(review), {"Content-Type": "application/json"})
+            connection.request("POST", path, json.dumps(asked), {"Content-Type": "application/json"})
             response = connection.getresponse()
             body = response.read()
         if response.status != 200:
@@ -46,7 +47,7 @@ class Reviewer:
 
     def pod(self, manifest: Object, namespace: str = "default") -> Answered:
         """The mutating hook's verdict about a new pod."""
-        return self.answer(pod_review(manifest, namespace))
+        return self.answer(review(manifest, namespace=namespace))
 
     def log(self) -> list[Object]:
         """The entries of the process's log."""
@@ -66,32 +67,12 @@ class Reviewer:
         return place.connect(place.address, self.webhook.health_port, 10)
 
 
-def pod_review(manifest: Object, namespace: str) -> Object:
-    """The AdmissionReview that the API server sends for a new pod."""
-    request = {
-        "uid": "0b4d3d1a-8a46-4d5a-8b0e-0a8a0f3b7f11",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "name": manifest["metadata"]["name"],
-        "namespace": namespace,
-        "operation": "CREATE",
-        "userInfo": {"username": "tests", "groups": ["system:authenticated"]},
-        "object": manifest,
-        "oldObject": None,
-        "dryRun": False,
-        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
-    }
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-
-
 @contextmanager
-def reviewer(
-    running: ControlPlaneOnly, settings: Object, kubeconfig: Path, installed_as: str | None = None
-) -> Iterator[Reviewer]:
+def reviewer(running: ControlPlaneOnly, settings: Object, kubeconfig: Path) -> Iterator[Reviewer]:
     """Run the webhook with the rights of a kubeconfig, and wait until it accepts reviews."""
     log = running.place.folder / "logs" / "webhook.log"
     logged_before = log.stat().st_size if log.exists() else 0
-    with local_webhook_process(running, settings=settings, kubeconfig=kubeconfig, installed_as=installed_as) as started:
+    with local_webhook_process(running, settings=settings, kubeconfig=kubeconfig) as started:
         reviewing = Reviewer(started, logged_before)
         started.process.wait_until("the webhook accepts reviews", lambda: _is_listening(reviewing))
         yield reviewing

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import base64
-import datetime
-import ipaddress
 import json
 import ssl
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
 from tests.cluster.harness.hooks import MUTATING, rejection
 from tests.cluster.harness.manifests import container, labelled, pod
 from tests.cluster.harness.waiting import wait_for
+from webhook.pki import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +24,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.harness.place import Place
-    from webhook.pki import ServingCertificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +58,8 @@ def _response(review: Object, response: Object) -> Answer:
 class StandIn:
     """A running stand-in: `reviews` has every review that it received, in order."""
 
-    def __init__(self, address: str, port: int, authority: bytes) -> None:
-        self.url = f"https://{address}:{port}/"
-        self.address, self.port = address, port
+    def __init__(self, url: str, authority: bytes) -> None:
+        self.url = url
         self.authority = base64.b64encode(authority).decode()
         self.reviews: list[Object] = []
 
@@ -76,13 +69,13 @@ class StandIn:
 
 
 @contextmanager
-def stand_in(
-    place: Place, answer: Callable[[Object], Answer], leaf: ServingCertificate | None = None
-) -> Iterator[StandIn]:
-    """Serve reviews with `answer` in this process, at the place's address, with a leaf or a certificate of its own."""
+def stand_in(place: Place, answer: Callable[[Object], Answer]) -> Iterator[StandIn]:
+    """Serve reviews with `answer` in this process, at the place's address, with a certificate of its own."""
     listening = place.listen()
-    key, certificate = (leaf.key, leaf.certificate) if leaf else _certificate(place.address)
-    running = StandIn(place.address, listening.getsockname()[1], certificate)
+    port, now, day = listening.getsockname()[1], datetime.now(UTC), timedelta(days=1)
+    authority = Authority.create(f"stand-in at {port}", now, day)
+    leaf = authority.sign([place.address], now, day)
+    running = StandIn(f"https://{place.address}:{port}/", authority.bundle())
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -102,7 +95,7 @@ def stand_in(
     server = ThreadingHTTPServer(("", 0), Handler, bind_and_activate=False)
     server.socket.close()
     # The handshake takes place in the thread of the connection, not in the one that accepts.
-    context = _context(place.folder / f"stand-in-{running.port}.pem", key + certificate)
+    context = _context(place.folder / f"stand-in-{port}.pem", leaf.key + leaf.certificate)
     server.socket = context.wrap_socket(listening, server_side=True, do_handshake_on_connect=False)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -144,24 +137,3 @@ def _context(file: Path, pem: bytes) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     return context
-
-
-def _certificate(address: str) -> tuple[bytes, bytes]:
-    """A key and a certificate signed with it, in PEM, for one address and a day."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "stand-in")])
-    names = [x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName("stand-in.default.svc")]
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return pem, certificate.public_bytes(Encoding.PEM)
