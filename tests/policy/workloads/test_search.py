@@ -158,9 +158,7 @@ OF_PRESETS = [
 
 
 @every_case(OF_PRESETS, lambda case: f"{case[0].group} {case[0].kind} {'.'.join(case[1])}")
-def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(
-    case: tuple[Kind, PathPattern, str],
-) -> None:
+def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(case: tuple[Kind, PathPattern, str]) -> None:
     kind, pattern, form = case
     manifest: Any = HELD[form]
     for step in reversed(pattern):
@@ -169,6 +167,10 @@ def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(
     assert not verdict.is_skipped
     assert "GPS001" in {one.code for one in verdict.findings}
     assert "GPS023" not in {one.code for one in verdict.findings}
+
+
+NOTHING: list[Any] = [0, "0", None, True, "true", "", "many", {}, [], ["1"]]
+"""Values that are no amount."""
 
 
 def mentions(manifest: Json, *covered: Path) -> list[tuple[Path, str]]:
@@ -200,8 +202,9 @@ def test_amount_beside_name_is_found(field: str, named_by: str) -> None:
 @pytest.mark.parametrize(
     "held",
     [
-        *({GPU: value} for value in (0, "0", None, True, "true", "", "many", {}, [], ["1"])),
-        *({"limits": {GPU: value}} for value in ({}, [])),
+        *({GPU: value} for value in NOTHING),
+        {"limits": {GPU: {}}},
+        {"limits": {GPU: []}},
         {"key": GPU, "value": "1"},
         {"name": GPU, "replicas": 4},
         {"name": GPU, "weight": 3},
@@ -336,7 +339,7 @@ def test_bare_amount_is_found(name: str, value: object) -> None:
 @pytest.mark.parametrize(
     "held",
     [
-        *({"cpu": 1, "gpu": value} for value in (0, "0", -1, None, True, "", "many", {}, [1], float("inf"))),
+        *({"cpu": 1, "gpu": value} for value in [*NOTHING, -1, float("inf")]),
         *({"gpu": 1}, {"limits": {"gpu": 1}}, {"cpu": {"gpu": 1}}, {"tolerations": {"cpu": 1, "gpu": 1}}, "gpu", None),
     ],
 )
