@@ -53,18 +53,9 @@ CONTINUES = {
     "stream text right after separator",
 }
 # An object without a kind: the reader reads it, and what comes after reports it.
-NO_KIND = {
-    "stream kind is a number",
-    "stream kind is null",
-    "stream empty mapping",
-    "stream mapping without kind",
-}
+NO_KIND = {"stream kind is a number", "stream kind is null", "stream empty mapping", "stream mapping without kind"}
 # The decoders read it, and the program then rejects it.
-REJECTED_BY_PROGRAM = {
-    "stream List in a List",
-    "stream List with null item",
-    "stream List with empty item",
-}
+REJECTED_BY_PROGRAM = {"stream List in a List", "stream List with null item", "stream List with empty item"}
 
 
 def plain_numbers(value: Any) -> Any:

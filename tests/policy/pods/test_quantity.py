@@ -125,6 +125,7 @@ def test_is_whole(amount: int) -> None:
 
 
 ZEROS = "0" * 5000
+OTHERS: list[Any] = [float("inf"), float("-inf"), float("nan"), True, False, [], {}, [1], b"1"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ ZEROS = "0" * 5000
         (f"1e{'1'.zfill(4001)}", None),
         (f"1e{'9' * 100_000}", None),
         (f"1e-{'9' * 5000}", None),
-        *((value, None) for value in (float("inf"), float("-inf"), float("nan"), True, False, [], {}, [1], b"1")),
+        *((value, None) for value in OTHERS),
     ],
     ids=lambda value: str(value)[:12] if isinstance(value, (str, float)) else type(value).__name__,
 )
