@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.pki.virtual import VirtualLoop
 
 pytest_plugins = ["tests.exhaustive", "tests.record"]
 
@@ -28,3 +31,8 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.freeze()
     gc.enable()
     return result
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Tests that are marked as `virtual` never wait."""
+    return {"loop": VirtualLoop if item.get_closest_marker("virtual") else asyncio.new_event_loop}

@@ -238,16 +238,10 @@ def test_pod_that_asks_is_annotated_for_guard_in_each_mode(mode: Any, annotates:
             assert made["metadata"].get("annotations", {}).get(INJECTED) == expected
 
 
-def test_pod_with_annotation_is_not_annotated_again_for_guard() -> None:
-    reviewed: Json = json.loads(body("create-pod-vectoradd"))
-    reviewed["request"]["object"]["metadata"]["annotations"] = {INJECTED: ""}
-    evaluated = Settings(injections=Injections(mode="off"), guard=Guard(enabled=True))
-    assert respond(json.dumps(reviewed).encode(), Hook.MUTATE, Evaluator.of(evaluated)).operations == []
-
-
-def test_pod_without_gpu_is_not_annotated_for_guard() -> None:
-    reviewed: Json = json.loads(body("create-pod-vectoradd"))
-    for container in reviewed["request"]["object"]["spec"]["containers"]:
-        container.pop("resources", None)
-    evaluated = Settings(guard=Guard(enabled=True))
-    assert respond(json.dumps(reviewed).encode(), Hook.MUTATE, Evaluator.of(evaluated)).operations == []
+@pytest.mark.parametrize(
+    ("pod", "mode"),
+    [(bare(annotations={INJECTED: ""}), "off"), (json.loads(body("create-pod-no-gpu"))["request"]["object"], "on")],
+)
+def test_pod_that_is_annotated_or_has_no_gpu_is_not_annotated_for_guard(pod: Json, mode: Any) -> None:
+    evaluated = Settings(injections=Injections(mode=mode), guard=Guard(enabled=True))
+    assert answer(Hook.MUTATE, evaluated, object=pod).operations == []

@@ -36,19 +36,27 @@ def recorded(name: str, /, **changes: Any) -> Json:
 every_hook = pytest.mark.parametrize("hook", list(Hook), ids=lambda hook: hook.path)
 
 
-@every_hook
-@pytest.mark.parametrize("operation", ["DELETE", "CONNECT", "", "OTHER"])
-@pytest.mark.parametrize("name", ["create-pod-two-replicas", "create-statefulset-cache"])
-def test_other_operations_pass(name: str, operation: str, hook: Hook) -> None:
-    gone = {"object": None, "oldObject": json.loads(body(name))["request"]["object"]}
-    assert_untouched(answer(recorded(name, operation=operation, **gone), hook))
+SUBRESOURCES = ("status", "ephemeralcontainers", "resize", "binding", "eviction", "scale")
 
 
 @every_hook
-@pytest.mark.parametrize("subresource", ["status", "ephemeralcontainers", "resize", "binding", "eviction", "scale"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"operation": operation, "object": None} for operation in ("DELETE", "CONNECT", "", "OTHER")),
+        *({"subResource": subresource} for subresource in SUBRESOURCES),
+        {"subResource": "eviction", "object": None},
+        *({"kind": {"version": "v1", "kind": kind}} for kind in ("Node", "ConfigMap")),
+        {"kind": {"version": "v1", "kind": "Pod", "group": "metrics.k8s.io"}},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("name", ["create-pod-two-replicas", "create-statefulset-cache"])
-def test_subresources_pass(name: str, subresource: str, hook: Hook) -> None:
-    assert_untouched(answer(recorded(name, subResource=subresource), hook))
+def test_other_requests_pass(name: str, changes: Json, hook: Hook) -> None:
+    review = recorded(name)
+    review["request"] |= {"oldObject": review["request"]["object"]} if "operation" in changes else {}
+    review["request"] |= changes
+    assert_untouched(answer(review, hook))
 
 
 GATED = {"schedulingGates": [{"name": "example.com/queue"}]}
@@ -115,18 +123,6 @@ def test_ephemeral_containers_are_compared_in_linear_time() -> None:
         return min(taken)
 
     assert seconds(many) < 24 * seconds(few), "8 times as many; compared pairwise they would take 64 times as long"
-
-
-@every_hook
-def test_eviction_without_object_passes(hook: Hook) -> None:
-    review = recorded("create-pod-two-replicas", subResource="eviction", object=None)
-    assert_untouched(answer(review, hook))
-
-
-@every_hook
-@pytest.mark.parametrize("kind", [{"kind": "Node"}, {"kind": "Pod", "group": "metrics.k8s.io"}, {"kind": "ConfigMap"}])
-def test_kinds_without_pods_pass(kind: Json, hook: Hook) -> None:
-    assert_untouched(answer(recorded("create-pod-two-replicas", kind={"version": "v1"} | kind), hook))
 
 
 def assert_untouched(outcome: Outcome) -> None:

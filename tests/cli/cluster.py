@@ -44,11 +44,7 @@ def node(name: str, units: int, taints: list[Object], labels: dict[str, str]) ->
     """A node with GPUs, and with everything else that a node has."""
     amounts = {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": str(units)}
     return {
-        "metadata": {
-            "name": name,
-            "labels": labels,
-            "annotations": {"owner": "jane.doe"},
-        },
+        "metadata": {"name": name, "labels": labels, "annotations": {"owner": "jane.doe"}},
         "spec": {"taints": taints, "providerID": "cost-centre"},
         "status": {
             "capacity": amounts,

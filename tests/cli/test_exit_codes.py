@@ -57,12 +57,12 @@ def test_internal_error_has_no_traceback(
     prepared: Path, monkeypatch: pytest.MonkeyPatch, command: str, module: str
 ) -> None:
     def broken(*_: Any) -> Any:
-        raise LookupError("on purpose")
+        raise LookupError("::error::on\npurpose\x1b[31m")
 
     monkeypatch.setattr(f"webhook.{module}.evaluate", broken)
     ended = run(command, "-f", "good.yaml")
     assert (ended.code, ended.out) == (3, "")
-    said = r"internal error: LookupError at test_exit_codes\.py:\d+: on purpose; please report it\n"
+    said = r"internal error: LookupError at test_exit_codes\.py:\d+: \?:error::on\?purpose\?\[31m; please report it\n"
     assert re.fullmatch(said, ended.err)
 
 

@@ -28,27 +28,16 @@ print(json.dumps(list(sys.modules)), file=sys.stderr)
 
 
 def modules(*arguments: str) -> set[str]:
-    """Return the modules that a command imports."""
+    """Return the modules that a command imports, and their packages."""
     ended = subprocess.run(
         [sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
-    return set(json.loads(ended.stderr.splitlines()[-1]))
-
-
-def imported(*arguments: str) -> set[str]:
-    """Return the packages that a command imports."""
-    return {name.partition(".")[0] for name in modules(*arguments)}
+    found = json.loads(ended.stderr.splitlines()[-1])
+    return {*found, *(name.partition(".")[0] for name in found)}
 
 
 HEAVY = {"pydantic", "aiohttp", "kubernetes", "cryptography", "prometheus_client", "jsonpatch", "uvloop", "asyncio"}
-
-
-def test_check_imports_no_heavy_package() -> None:
-    packages = imported("check", "-f", str(DATA / "good.yaml"), "-o", "json")
-    assert packages & HEAVY == set()
-    assert {"webhook", "yaml"} <= packages
-
-
+NETWORK = {"ssl", "http", "socket"}
 UNUSED = {
     "webhook.cluster",
     "webhook.dryrun.baseline",
@@ -61,40 +50,32 @@ UNUSED = {
 }
 """Modules that a check needs only with other options or files, or for objects that launch programs."""
 
-
-def test_check_without_options_imports_what_it_needs(tmp_path: Path) -> None:
-    pod = tmp_path / "pod.yaml"
-    container = "{name: a, args: [serve], resources: {limits: {nvidia.com/gpu: 2}}}"
-    pod.write_text(f"{{apiVersion: v1, kind: Pod, spec: {{containers: [{container}]}}}}")
-    assert modules("check", "-f", str(pod)) & UNUSED == set()
-
-
-def test_check_imports_no_network_without_server() -> None:
-    assert imported("check", "-f", str(DATA / "good.yaml")) & {"ssl", "http", "socket"} == set()
-
-
-def test_check_with_settings_imports_pydantic_only(tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("mode: warn\n")
-    packages = imported("check", "-f", str(DATA / "good.yaml"), "--config", str(settings))
-    assert packages & HEAVY == {"pydantic"}
+CHECK = ["check", "-f", str(DATA / "good.yaml")]
 
 
 @pytest.mark.parametrize(
-    "command", [["explain"], ["version"], ["--help"], ["completion", "zsh"], ["snapshot", "--help"]]
+    ("command", "of", "expected"),
+    [
+        ([*CHECK, "-o", "json"], HEAVY | {"webhook", "yaml"}, {"webhook", "yaml"}),
+        (CHECK, NETWORK, set()),
+        ([*CHECK, "--config", "settings.yaml"], HEAVY, {"pydantic"}),
+        (["check", "-f", "pod.yaml"], UNUSED, set()),
+        *((command, HEAVY, set()) for command in (["explain"], ["version"], ["completion", "zsh"])),
+        (["snapshot", "--help"], HEAVY, set()),
+        (["--help"], HEAVY | {"webhook.policy.settings.settings", "webhook.report.model"}, set()),
+        (
+            ["serve", "--tls-cert", "missing", "--tls-key", "missing"],
+            {"kubernetes", "aiohttp", "prometheus_client", "uvloop"},
+            {"aiohttp", "prometheus_client", "uvloop"},
+        ),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
 )
-def test_small_commands_import_no_heavy_package(command: list[str]) -> None:
-    assert imported(*command) & HEAVY == set()
-
-
-def test_list_of_commands_imports_neither_policy_nor_reports() -> None:
-    assert modules("--help") & {"webhook.policy.settings.settings", "webhook.report.model"} == set()
-
-
-def test_serve_does_not_import_kubernetes_client() -> None:
-    packages = imported("serve", "--tls-cert", "missing", "--tls-key", "missing")
-    assert "kubernetes" not in packages
-    assert {"aiohttp", "prometheus_client", "uvloop"} <= packages
+def test_command_imports_what_it_needs(here: Path, command: list[str], of: set[str], expected: set[str]) -> None:
+    (here / "settings.yaml").write_text("mode: warn\n")
+    container = "{name: a, args: [serve], resources: {limits: {nvidia.com/gpu: 2}}}"
+    (here / "pod.yaml").write_text(f"{{apiVersion: v1, kind: Pod, spec: {{containers: [{container}]}}}}")
+    assert modules(*command) & of == expected
 
 
 COMMANDS = {

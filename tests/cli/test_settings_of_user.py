@@ -46,16 +46,18 @@ def test_settings_file_of_repository_applies_and_is_named(settings: Path, train:
     assert run("check", "pod.yaml", "-o", "json").json()["settings"].endswith(", found in this repository")
 
 
-def test_nearest_settings_file_of_repository_applies(train: Path) -> None:
-    (train / ".gpushare.yaml").write_text(LENIENT)
-    (train / "apps" / ".gpushare.yaml").write_text("limits: {perContainer: 1}\n")
-    assert run("check", "pod.yaml").code == 1
-
-
-def test_settings_file_above_repository_does_not_apply(train: Path) -> None:
-    (train / "apps" / ".git").write_text("gitdir: elsewhere\n")
-    (train / ".gpushare.yaml").write_text(LENIENT)
-    assert run("check", "pod.yaml").code == 1
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"apps/.gpushare.yaml": "limits: {perContainer: 1}\n"}, 1),  # the nearest file applies
+        ({"apps/.git": "gitdir: elsewhere\n"}, 1),  # a repository of its own
+        ({"apps/.git": "gitdir: elsewhere\n", "apps/.gpushare.yaml": LENIENT}, 0),
+    ],
+)
+def test_nearest_settings_file_of_repository_applies(train: Path, files: dict[str, str], code: int) -> None:
+    for name, text in {".gpushare.yaml": LENIENT, **files}.items():
+        (train / name).write_text(text)
+    assert run("check", "pod.yaml").code == code
 
 
 def test_outside_repository_only_working_directory_counts(train: Path) -> None:
@@ -119,12 +121,13 @@ def test_profile_option_overrides_profile_of_file(train: Path) -> None:
     assert codes(*config, "--profile", "device-plugin") == codes() == []
 
 
-def test_unknown_profile_is_wrong_usage(train: Path) -> None:
-    ended = run("check", "pod.yaml", "--profile", "eks")
-    assert ended.code == 2
-    assert "'eks' is not one of 'device-plugin'" in ended.err
-
-
-def test_profile_and_installation_contradict(train: Path) -> None:
-    ended = run("check", "pod.yaml", "--profile", "gke", "--installed-as", "a/b")
-    assert (ended.code, "--profile and --installed-as: both name the settings" in ended.err) == (2, True)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--profile", "eks"), "'eks' is not one of 'device-plugin'"),
+        (("--profile", "gke", "--installed-as", "a/b"), "--profile and --installed-as: both name the settings"),
+    ],
+)
+def test_unknown_or_contradicting_profile_is_wrong_usage(train: Path, options: tuple[str, ...], said: str) -> None:
+    ended = run("check", "pod.yaml", *options)
+    assert (ended.code, said in ended.err) == (2, True)

@@ -39,44 +39,20 @@ FACTS = """\
 apiVersion: gpushare-webhook/v1
 kind: Facts
 nodes:
-- name: cpu-1
+- {name: cpu-1}
 - name: mps-1
-  labels:
-    nvidia.com/gpu.replicas: '10'
-    nvidia.com/mps.capable: 'true'
-    revision: '12e4'
-  resources:
-    nvidia.com/gpu: 10
+  labels: {nvidia.com/gpu.replicas: '10', nvidia.com/mps.capable: 'true', revision: '12e4'}
+  resources: {nvidia.com/gpu: 10}
 - name: whole-1
-  labels:
-    pool: whole
-  taints:
-  - key: team
-    effect: NoSchedule
-    value: ml
-  resources:
-    nvidia.com/gpu: 4
-namespaces:
-- name: team-a
-- name: team-b
-  labels:
-    pod-security.kubernetes.io/enforce: baseline
-runtimeClasses:
-- name: kata
-  handler: kata-qemu
-- name: nvidia
-  handler: nvidia
-deviceClasses:
-- name: gpu.nvidia.com
-  extendedResourceName: nvidia.com/gpu
+  labels: {pool: whole}
+  taints: [{key: team, effect: NoSchedule, value: ml}]
+  resources: {nvidia.com/gpu: 4}
+namespaces: [{name: team-a}, {name: team-b, labels: {pod-security.kubernetes.io/enforce: baseline}}]
+runtimeClasses: [{name: kata, handler: kata-qemu}, {name: nvidia, handler: nvidia}]
+deviceClasses: [{name: gpu.nvidia.com, extendedResourceName: nvidia.com/gpu}]
 devicePlugin:
   version: 0.20.0
-  configs:
-  - name: mps-10
-    strategy: mps
-    resources:
-    - name: nvidia.com/gpu
-      replicas: 10
+  configs: [{name: mps-10, strategy: mps, resources: [{name: nvidia.com/gpu, replicas: 10}]}]
 """
 PLUGIN_OPTIONS = ("--device-plugin-config", "gpu/device-plugin", "--device-plugin-version", "0.20.0")
 SOURCES = {
@@ -207,16 +183,19 @@ def test_configuration_that_plugin_rejects_is_named(cluster: FakeCluster, prod: 
     assert line.startswith("context prod: device-plugin: ConfigMap gpu/device-plugin, key wrong: ")
 
 
-def test_refused_credentials(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
-    cluster.refused["/version"] = 401
-    result = run("snapshot", *prod)
-    said = "context prod: the API server does not accept the credentials; log in again, then retry\n"
-    assert (result.code, result.out, result.err) == (2, "", said)
-
-
-def test_version_that_is_forbidden_is_no_error(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
-    cluster.refused["/version"] = 403
-    assert run("snapshot", *prod).code == 0
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [
+        (401, 2, "context prod: the API server does not accept the credentials; log in again, then retry\n"),
+        (403, 0, ""),
+    ],
+)
+def test_version_that_is_refused_is_an_error_unless_forbidden(
+    cluster: FakeCluster, prod: tuple[str, ...], status: int, code: int, said: str
+) -> None:
+    cluster.refused["/version"] = status
+    result = run("snapshot", *prod, "--without", "devicePlugin")
+    assert (result.code, result.err.partition("devicePlugin")[0]) == (code, said)
 
 
 def test_unreachable_server(here: Path) -> None:
@@ -246,16 +225,8 @@ INSTALLATION = "name the installation: the namespace, and the name that the char
             "resourceNames: [webhook], verbs: [get]}",
         ),
         (500, None, f"context prod: ConfigMap {INSTALLED_AS} cannot be read: 500 refused: 500"),
-        (
-            200,
-            {"a": "b"},
-            NO_KEY,
-        ),
-        (
-            200,
-            None,
-            NO_KEY,
-        ),
+        (200, {"a": "b"}, NO_KEY),
+        (200, None, NO_KEY),
         (
             200,
             {"settings.yaml": "a: 1"},
@@ -293,10 +264,7 @@ def test_settings_that_cannot_be_read(
             ("--installed-as", "a/b", "--facts", "x.yaml", "--settings", "./x.yaml"),
             "--facts and --settings name the same file; name two",
         ),
-        (
-            ("--installed-as", "ab"),
-            "Invalid value for '--installed-as': must be namespace/name of an object, not",
-        ),
+        (("--installed-as", "ab"), "Invalid value for '--installed-as': must be namespace/name of an object, not"),
         (("--device-plugin-version", "new"), "Invalid value for '--device-plugin-version': must be a version of"),
         (
             ("--device-plugin-config", "a/b", "--device-plugin-config", "c"),
@@ -338,26 +306,22 @@ def test_failure_of_second_file_keeps_first(prod: tuple[str, ...]) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["api", "facts.yaml"]
 
 
-def test_existing_file_keeps_mode_and_link(prod: tuple[str, ...]) -> None:
+def test_new_file_has_usual_mode_and_existing_one_keeps_mode_and_link(prod: tuple[str, ...]) -> None:
     Path("real").mkdir()
     real = Path("real/facts.yaml")
+    Path("facts.yaml").symlink_to(real)
     real.write_text("old")
     real.chmod(0o640)
-    Path("facts.yaml").symlink_to(real)
-    assert run("snapshot", *prod, "--facts", "facts.yaml").code == 0
-    assert Path("facts.yaml").is_symlink()
-    assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    assert real.read_text().startswith("apiVersion:")
-    assert [path.name for path in Path("real").iterdir()] == ["facts.yaml"]
-
-
-def test_new_file_has_usual_mode(prod: tuple[str, ...]) -> None:
     mask = os.umask(0o022)
     try:
-        run("snapshot", *prod, "--facts", "facts.yaml")
+        assert run("snapshot", *prod, "--facts", "facts.yaml").code == 0
+        assert run("snapshot", *prod, "--facts", "new.yaml").code == 0
     finally:
         os.umask(mask)
-    assert stat.S_IMODE(Path("facts.yaml").stat().st_mode) == 0o644
+    assert Path("facts.yaml").is_symlink()
+    assert [stat.S_IMODE(file.stat().st_mode) for file in (real, Path("new.yaml"))] == [0o640, 0o644]
+    assert real.read_text().startswith("apiVersion:")
+    assert [path.name for path in Path("real").iterdir()] == ["facts.yaml"]
 
 
 def test_named_pipe_gets_the_text(prod: tuple[str, ...]) -> None:

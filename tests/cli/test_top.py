@@ -56,11 +56,7 @@ def test_missing_right_names_rule_on_standard_error(cluster: FakeCluster, prod: 
 
 def test_owners_are_topmost(prod: tuple[str, ...]) -> None:
     ended = run("top", "-A", "--by", "owner", "-o", "json", *prod)
-    assert [row["owner"] for row in ended.json()["rows"]] == [
-        "team-a/Deployment/web",
-        "team-a/Pod/b",
-        "team-b/Pod/c",
-    ]
+    assert [row["owner"] for row in ended.json()["rows"]] == ["team-a/Deployment/web", "team-a/Pod/b", "team-b/Pod/c"]
 
 
 def test_installed_settings_apply(cluster: FakeCluster, prod: tuple[str, ...]) -> None:

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tests.facts.fake_cluster import FakeCluster
+from tests.facts.fake_cluster import FakeCluster, Object
+from tests.pki.fake_api import wait
 from webhook.cluster.live_facts import LiveFacts, LiveSource
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.settings import FactsSettings
@@ -55,3 +56,13 @@ class Live:
         for task in self.tasks:
             task.cancel()
         await asyncio.wait(self.tasks)
+
+
+async def following(wanted: FactsSettings, *objects: tuple[str, str, Object]) -> tuple[FakeCluster, Live]:
+    """A cluster with objects, each with its collection and name, and its facts two seconds after their start."""
+    cluster = FakeCluster()
+    for path, name, found in objects:
+        cluster.put(path, name, found)
+    live = Live(cluster, wanted)
+    await wait(2)
+    return cluster, live

@@ -16,9 +16,11 @@ import pytest
 
 from tests.facts.fake_cluster import ACCOUNTS, CONFIG_MAPS, FakeCluster
 from tests.pki.fake_api import wait
-from tests.pki.virtual import virtual
+from tests.pki.virtual import run, virtual
 from webhook.cluster.api_server import JSON
 from webhook.cluster.followed import CAP, SETTINGS, Followed, Subject, parse_mode, parse_settings
+
+pytestmark = virtual
 
 RULE = '{apiGroups: [""], resources: [configmaps], resourceNames: [webhook], verbs: [get, watch]}'
 
@@ -66,7 +68,6 @@ def following(cluster: FakeCluster, subject: Subject = SETTINGS) -> Iterator[Fol
         task.cancel()
 
 
-@virtual
 async def test_each_change_is_taken_within_a_second() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "webhook", config_map())
@@ -83,7 +84,6 @@ async def test_each_change_is_taken_within_a_second() -> None:
     assert found.followed.state == "ConfigMap gpu/webhook"
 
 
-@virtual
 async def test_change_is_taken_after_the_server_has_ended_the_watch() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "webhook", config_map())
@@ -96,7 +96,6 @@ async def test_change_is_taken_after_the_server_has_ended_the_watch() -> None:
     assert found.logged == []
 
 
-@virtual
 async def test_deleted_config_map_is_logged_once() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "webhook", config_map())
@@ -112,7 +111,6 @@ async def test_deleted_config_map_is_logged_once() -> None:
     assert found.events() == ["installed settings are missing", "installed settings are back"]
 
 
-@virtual
 async def test_config_map_without_settings_is_logged() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "webhook", config_map(None, other="x"))
@@ -123,7 +121,6 @@ async def test_config_map_without_settings_is_logged() -> None:
     assert found.logged == [("warning", "installed settings are missing", {"error": error})]
 
 
-@virtual
 async def test_cap_is_taken_lifted_and_gone_with_its_account() -> None:
     cluster = FakeCluster()
     cluster.put(ACCOUNTS, "webhook-mode", account(None))
@@ -145,7 +142,6 @@ async def test_cap_is_taken_lifted_and_gone_with_its_account() -> None:
 
 @pytest.mark.parametrize(("verb", "taken", "state"), [("get", 0, "the file"), ("watch", 1, "ConfigMap gpu/webhook")])
 def test_missing_verb_is_named_once_and_followed_once_granted(verb: str, taken: int, state: str) -> None:
-    @virtual
     async def followed() -> None:
         cluster = FakeCluster()
         cluster.put(CONFIG_MAPS, "webhook", config_map())
@@ -167,10 +163,9 @@ def test_missing_verb_is_named_once_and_followed_once_granted(verb: str, taken: 
             await wait(1)
             assert found.followed.state == "ConfigMap gpu/webhook"
 
-    followed()
+    run(followed())
 
 
-@virtual
 async def test_pending_ends_with_the_first_failure_and_stays_ended() -> None:
     cluster = FakeCluster()
     cluster.down.add(CONFIG_MAPS)
@@ -184,7 +179,6 @@ async def test_pending_ends_with_the_first_failure_and_stays_ended() -> None:
         assert found.taken == []
 
 
-@virtual
 async def test_pending_ends_after_ten_seconds() -> None:
     class Silent(FakeCluster):
         async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:

@@ -33,10 +33,7 @@ TOLERATING = Settings(injections=Injections(tolerations=TolerationInjection(from
 
 
 def api_node(
-    name: str,
-    labels: Mapping[str, str] = MPS,
-    taints: Iterable[str] = (),
-    resources: Iterable[str] = (),
+    name: str, labels: Mapping[str, str] = MPS, taints: Iterable[str] = (), resources: Iterable[str] = ()
 ) -> bytes:
     """A node as the API server sends it."""
     units = {GPU: "4"} | dict.fromkeys(resources, "1")

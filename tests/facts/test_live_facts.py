@@ -11,16 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.facts.fake_cluster import (
-    CONFIG_MAPS,
-    DAEMON_SETS,
-    NAMESPACES,
-    NODES,
-    RUNTIME_CLASSES,
-    FakeCluster,
-    gpu_node,
-)
-from tests.facts.live import Live
+from tests.facts.fake_cluster import CONFIG_MAPS, DAEMON_SETS, NAMESPACES, NODES, RUNTIME_CLASSES, FakeCluster, gpu_node
+from tests.facts.live import Live, following
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.dryrun.search.evaluator import OfflineEvaluator
@@ -40,8 +32,11 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.policy.verdict import Decision
 
+pytestmark = virtual
+
 CLASSES = FactsSettings(runtime_classes=True)
 ONLY_NODES = FactsSettings(nodes=True)
+CONFIGS = FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",)))
 PLUGIN = FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",), "gpu/plugin"))
 
 MPS = "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}"
@@ -55,7 +50,6 @@ def runtime_class(handler: str = "nvidia", **selector: str) -> dict[str, Any]:
     return {"handler": handler, "scheduling": {"nodeSelector": selector}}
 
 
-@virtual
 async def test_facts_are_unknown_until_read_then_sorted() -> None:
     cluster = FakeCluster()
     cluster.put(RUNTIME_CLASSES, "runc", {"handler": "runc"})
@@ -70,11 +64,8 @@ async def test_facts_are_unknown_until_read_then_sorted() -> None:
     assert (source.count, source.pending, source.failing) == (2, False, False)
 
 
-@virtual
 async def test_each_change_is_published_once() -> None:
-    cluster = FakeCluster()
-    live = Live(cluster, CLASSES)
-    await wait(2)
+    cluster, live = await following(CLASSES)
     cluster.put(RUNTIME_CLASSES, "nvidia", runtime_class())
     await wait(2)
     cluster.put(RUNTIME_CLASSES, "nvidia", runtime_class("cdi"))
@@ -88,12 +79,8 @@ async def test_each_change_is_published_once() -> None:
     assert states == [(), (RuntimeClass("nvidia", "nvidia"),), (RuntimeClass("nvidia", "cdi"),), ()]
 
 
-@virtual
 async def test_heartbeat_publishes_nothing() -> None:
-    cluster = FakeCluster()
-    cluster.put(NODES, "a", gpu_node(zone="z"))
-    live = Live(cluster, ONLY_NODES)
-    await wait(2)
+    cluster, live = await following(ONLY_NODES, (NODES, "a", gpu_node(zone="z")))
     for beat in range(50):
         cluster.put(NODES, "a", {**gpu_node(zone="z"), "status": {**gpu_node()["status"], "conditions": [beat]}})
         cluster.put(NODES, "no-gpu", {"status": {"capacity": {"cpu": str(beat)}}})
@@ -104,7 +91,6 @@ async def test_heartbeat_publishes_nothing() -> None:
     assert live.in_force == {"nodes": (node("a", zone="other"),)}
 
 
-@virtual
 async def test_changes_are_coalesced_and_published_within_two_seconds() -> None:
     cluster = FakeCluster()
     live = Live(cluster, ONLY_NODES)
@@ -122,7 +108,6 @@ async def test_changes_are_coalesced_and_published_within_two_seconds() -> None:
     assert len(live.in_force["nodes"]) == 501
 
 
-@virtual
 async def test_one_source_down_leaves_others_alone() -> None:
     cluster = FakeCluster()
     cluster.put(NODES, "a", gpu_node())
@@ -142,7 +127,6 @@ async def test_one_source_down_leaves_others_alone() -> None:
     assert not live.source("namespaces").failing
 
 
-@virtual
 async def test_slow_source_does_not_delay_others() -> None:
     cluster = FakeCluster()
     cluster.slow.add(NAMESPACES)
@@ -153,7 +137,6 @@ async def test_slow_source_does_not_delay_others() -> None:
     assert live.in_force == {"nodes": (), "namespaces": ()}
 
 
-@virtual
 async def test_unconfirmed_facts_expire_and_return() -> None:
     cluster = FakeCluster()
     cluster.put(NODES, "a", gpu_node())
@@ -172,20 +155,6 @@ async def test_unconfirmed_facts_expire_and_return() -> None:
     assert live.events("info")[-1] == "nodes read"
 
 
-@virtual
-async def test_bookmarks_keep_facts_from_expiring() -> None:
-    cluster = FakeCluster()
-    live = Live(cluster, FactsSettings(nodes=True, max_age=100.0))
-    for _ in range(20):
-        await wait(60)
-        cluster.bookmark(NODES)
-    assert live.in_force == {"nodes": ()}
-    age = live.source("nodes").age
-    assert age is not None
-    assert age <= 60
-
-
-@virtual
 async def test_shorter_max_age_than_bookmarks_counts_as_two_minutes() -> None:
     cluster = FakeCluster()
     live = Live(cluster, FactsSettings(nodes=True, max_age=1.0))
@@ -198,7 +167,6 @@ async def test_shorter_max_age_than_bookmarks_counts_as_two_minutes() -> None:
     assert live.events("warning") == ["nodes too old"]
 
 
-@virtual
 async def test_runtime_classes_never_expire() -> None:
     """An injected class that does not exist rejects every pod."""
     cluster = FakeCluster()
@@ -222,7 +190,6 @@ async def test_runtime_classes_never_expire() -> None:
     assert live.events()[2:] == ["runtime classes read again", "runtime classes read"]
 
 
-@virtual
 async def test_failed_publication_is_retried() -> None:
     cluster = FakeCluster()
     live = Live(cluster, CLASSES)
@@ -245,7 +212,6 @@ async def test_failed_publication_is_retried() -> None:
         task.cancel()
 
 
-@virtual
 async def test_pending_ends_after_ten_seconds() -> None:
     cluster = FakeCluster()
     cluster.down.add(NODES)
@@ -256,7 +222,6 @@ async def test_pending_ends_after_ten_seconds() -> None:
     assert not live.source("nodes").pending
 
 
-@virtual
 async def test_pending_ends_when_facts_are_in_force() -> None:
     cluster = FakeCluster()
     cluster.down.add(NODES)
@@ -283,13 +248,12 @@ def daemon_set(default: str, tag: str = "v0.20.0") -> dict[str, Any]:
     return {"spec": {"template": {"spec": {"initContainers": [manager], "containers": [plugin]}}}}
 
 
-@virtual
 async def test_device_plugin_follows_config_map_and_daemon_set() -> None:
-    cluster = FakeCluster()
-    cluster.put(CONFIG_MAPS, "configs", {"data": {"a": MPS, "b": "version: v1"}})
-    cluster.put(DAEMON_SETS, "plugin", daemon_set("b"))
-    live = Live(cluster, PLUGIN)
-    await wait(2)
+    cluster, live = await following(
+        PLUGIN,
+        (CONFIG_MAPS, "configs", {"data": {"a": MPS, "b": "version: v1"}}),
+        (DAEMON_SETS, "plugin", daemon_set("b")),
+    )
     shared = PluginConfig("a", "mps", None, (Replicas("nvidia.com/gpu", 4),))
     whole = PluginConfig("b")
     configs = (shared, whole)
@@ -302,13 +266,12 @@ async def test_device_plugin_follows_config_map_and_daemon_set() -> None:
     assert live.in_force == {"device_plugin": DevicePlugin(runtime_class="", version="v0.19.1", configs=(whole,))}
 
 
-@virtual
 async def test_deleted_config_map_is_known_to_be_missing() -> None:
-    cluster = FakeCluster()
-    cluster.put(CONFIG_MAPS, "configs", {"data": {"default": MPS}})
-    cluster.put(CONFIG_MAPS, "unrelated", {"data": {"default": "?"}})
-    live = Live(cluster, FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",))))
-    await wait(2)
+    cluster, live = await following(
+        CONFIGS,
+        (CONFIG_MAPS, "configs", {"data": {"default": MPS}}),
+        (CONFIG_MAPS, "unrelated", {"data": {"default": "?"}}),
+    )
     assert live.in_force["device_plugin"].default_config == "default"
     cluster.delete(CONFIG_MAPS, "configs")
     await wait(2)
@@ -320,11 +283,10 @@ async def test_deleted_config_map_is_known_to_be_missing() -> None:
     assert live.in_force["device_plugin"].default_config == "default"
 
 
-@virtual
 async def test_deletion_between_read_and_watch_is_noticed_by_next_watch() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "configs", {"data": {"default": MPS}})
-    live = Live(cluster, FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",))))
+    live = Live(cluster, CONFIGS)
     await wait(0.015)
     assert (len(cluster.reads), len(cluster.watched)) == (1, 1)
     cluster.objects[CONFIG_MAPS].clear()
@@ -335,7 +297,6 @@ async def test_deletion_between_read_and_watch_is_noticed_by_next_watch() -> Non
     assert live.in_force["device_plugin"].configs == ()
 
 
-@virtual
 async def test_named_objects_are_never_listed() -> None:
     cluster = FakeCluster()
     cluster.forbidden |= {("list", CONFIG_MAPS), ("list", DAEMON_SETS)}
@@ -345,7 +306,6 @@ async def test_named_objects_are_never_listed() -> None:
     assert [query["fieldSelector"] for _, query in cluster.watched] == ["metadata.name=configs", "metadata.name=plugin"]
 
 
-@virtual
 async def test_daemon_set_unknown_leaves_configurations_known() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "configs", {"data": {"default": MPS}})
@@ -357,11 +317,8 @@ async def test_daemon_set_unknown_leaves_configurations_known() -> None:
     assert live.source("device-plugin").age is None
 
 
-@virtual
 async def test_expired_watch_lists_again() -> None:
-    cluster = FakeCluster()
-    live = Live(cluster, ONLY_NODES)
-    await wait(2)
+    cluster, live = await following(ONLY_NODES)
     cluster.objects[NODES]["missed"] = {**gpu_node(), "metadata": {"name": "missed", "resourceVersion": "9"}}
     cluster.expire(NODES)
     await wait(20)
@@ -373,7 +330,6 @@ async def test_expired_watch_lists_again() -> None:
     assert live.events()[-1] == "nodes watched again"
 
 
-@virtual
 async def test_relisting_equal_objects_publishes_nothing() -> None:
     cluster = FakeCluster()
     for number in range(1200):
@@ -402,11 +358,9 @@ MOST_TRIES = 27
 
 @pytest.mark.parametrize("error", [None, ConnectionError("cut off")])
 @pytest.mark.parametrize("path", [NODES, CONFIG_MAPS])
-@virtual
 async def test_short_lived_watches_back_off(path: str, error: Exception | None) -> None:
     cluster = FakeCluster()
-    config_map = DevicePluginSource(("gpu/configs",))
-    live = Live(cluster, ONLY_NODES if path == NODES else FactsSettings(device_plugin=config_map))
+    live = Live(cluster, ONLY_NODES if path == NODES else CONFIGS)
     for _ in range(12_000):
         cluster.end(path, error)
         await wait(0.05)
@@ -428,11 +382,8 @@ async def test_short_lived_watches_back_off(path: str, error: Exception | None) 
         ("ERROR", []),
     ],
 )
-@virtual
 async def test_malformed_event_is_logged_and_lists_again(kind: str, found: Any) -> None:
-    cluster = FakeCluster()
-    live = Live(cluster, ONLY_NODES)
-    await wait(2)
+    cluster, live = await following(ONLY_NODES)
     cluster.send(NODES, kind, found)
     await wait(5)
     assert len(cluster.reads) == 2
@@ -444,7 +395,6 @@ async def test_malformed_event_is_logged_and_lists_again(kind: str, found: Any) 
     assert live.in_force == {"nodes": (node("a"),)}
 
 
-@virtual
 async def test_log_line_names_at_most_twenty_objects() -> None:
     cluster = FakeCluster()
     for number in range(1000):
@@ -455,12 +405,8 @@ async def test_log_line_names_at_most_twenty_objects() -> None:
     assert (len(fields["names"]), fields["count"]) == (20, 1000)
 
 
-@virtual
 async def test_node_that_loses_its_gpus_disappears() -> None:
-    cluster = FakeCluster()
-    cluster.put(NODES, "a", gpu_node())
-    live = Live(cluster, ONLY_NODES)
-    await wait(2)
+    cluster, live = await following(ONLY_NODES, (NODES, "a", gpu_node()))
     gone = {"nvidia.com/gpu": "0"}
     cluster.put(NODES, "a", {"status": {"capacity": gone, "allocatable": gone}})
     await wait(2)
@@ -470,12 +416,8 @@ async def test_node_that_loses_its_gpus_disappears() -> None:
     assert live.in_force == {"nodes": ()}
 
 
-@virtual
 async def test_problem_of_configuration_is_logged_once_per_change() -> None:
-    cluster = FakeCluster()
-    cluster.put(CONFIG_MAPS, "configs", {"data": {"bad": "version: v2"}})
-    live = Live(cluster, FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",))))
-    await wait(2)
+    cluster, live = await following(CONFIGS, (CONFIG_MAPS, "configs", {"data": {"bad": "version: v2"}}))
     cluster.put(CONFIG_MAPS, "configs", {"data": {"bad": "version: v2", "good": MPS}})
     await wait(2)
     expected = 'ConfigMap gpu/configs, key bad: version: must be v1, not "v2"'
@@ -496,12 +438,8 @@ def beyond(name: str, part: NodePart = "labels") -> str:
     return f"node {name}: has more than the {MOST[part]} {part} that are kept; the others are unknown"
 
 
-@virtual
 async def test_node_beyond_the_bounds_is_logged_once_however_often_it_changes() -> None:
-    cluster = FakeCluster()
-    cluster.put(NODES, "evil", labelled(KEPT + 1))
-    live = Live(cluster, ONLY_NODES)
-    await wait(2)
+    cluster, live = await following(ONLY_NODES, (NODES, "evil", labelled(KEPT + 1)))
     for more in range(2, 300):
         cluster.put(NODES, "evil", labelled(KEPT + more))
         cluster.put(NODES, "other", gpu_node(changed=str(more)))
@@ -509,7 +447,6 @@ async def test_node_beyond_the_bounds_is_logged_once_however_often_it_changes() 
     assert live.problems() == [beyond("evil")]
 
 
-@virtual
 async def test_node_that_crosses_the_bounds_again_and_again_is_logged_every_ten_minutes() -> None:
     cluster = FakeCluster()
     live = Live(cluster, ONLY_NODES)
@@ -521,7 +458,6 @@ async def test_node_that_crosses_the_bounds_again_and_again_is_logged_every_ten_
     assert live.problems() == [beyond("evil")] * 3
 
 
-@virtual
 async def test_each_reason_is_logged_for_each_node() -> None:
     cluster = FakeCluster()
     taints = [{"key": f"t{number}", "effect": "NoSchedule"} for number in range(MOST["taints"] + 1)]
@@ -533,7 +469,6 @@ async def test_each_reason_is_logged_for_each_node() -> None:
 
 
 @pytest.mark.slow
-@virtual
 async def test_lines_about_many_nodes_are_bounded() -> None:
     """A hundred of one snapshot, and a thousand in ten minutes."""
     cluster = FakeCluster()
@@ -564,7 +499,6 @@ def whole_card_pod_is_allowed(live: Live) -> bool:
     return verdict.decision is not Decision.DENIED
 
 
-@virtual
 async def test_node_that_grows_too_large_leaves_the_others_known() -> None:
     cluster = FakeCluster()
     cluster.put(NODES, "whole", gpu_node(**WHOLE))

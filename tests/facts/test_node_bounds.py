@@ -17,6 +17,8 @@ from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load_facts
 
+pytestmark = virtual
+
 MOST_LABELS, MOST_TAINTS, MOST_RESOURCES = MOST["labels"], MOST["taints"], MOST["resources"]
 GPU = "nvidia.com/gpu"
 CUSTOM = "example.com/gpu"
@@ -24,9 +26,7 @@ DECISIVE = Decisive(resources=frozenset({CUSTOM}))
 
 
 def api_node(
-    labels: dict[str, str] | None = None,
-    taints: Iterable[tuple[str, str]] = (),
-    units: dict[str, str] | None = None,
+    labels: dict[str, str] | None = None, taints: Iterable[tuple[str, str]] = (), units: dict[str, str] | None = None
 ) -> dict[str, Any]:
     """A node as the API server has it, that offers a GPU."""
     offered = {GPU: "4"} if units is None else units
@@ -54,7 +54,6 @@ def labels(count: int, prefix: str = "l") -> dict[str, str]:
 
 
 @pytest.mark.parametrize("more", [0, 1])
-@virtual
 async def test_label_beyond_the_bound_is_left_out_and_marks_node(more: int) -> None:
     node = await read(api_node(labels(MOST_LABELS + more)))
     assert node.labels == labels(MOST_LABELS)
@@ -62,7 +61,6 @@ async def test_label_beyond_the_bound_is_left_out_and_marks_node(more: int) -> N
     assert node.resources == {GPU: 4}
 
 
-@virtual
 async def test_labels_of_gpus_are_kept_first_and_those_of_features_last() -> None:
     gpus = {"nvidia.com/gpu.product": "T4", "nvidia.com/mps.capable": "true"}
     others = labels(MOST_LABELS - 3, "z") | {"kubernetes.io/hostname": "n"}
@@ -73,7 +71,6 @@ async def test_labels_of_gpus_are_kept_first_and_those_of_features_last() -> Non
 
 
 @pytest.mark.parametrize(("key", "value"), [(LONGEST_KEY + 1, 1), (1, LONGEST_VALUE + 1)])
-@virtual
 async def test_label_longer_than_kubernetes_allows_is_not_kept(key: int, value: int) -> None:
     longest = {"k" * LONGEST_KEY: "v" * LONGEST_VALUE}
     assert (await read(api_node(longest))).labels == longest
@@ -83,7 +80,6 @@ async def test_label_longer_than_kubernetes_allows_is_not_kept(key: int, value: 
 
 
 @pytest.mark.parametrize("more", [0, 1])
-@virtual
 async def test_taint_beyond_the_bound_is_left_out_and_marks_node(more: int) -> None:
     node = await read(api_node(taints=[(f"t{number:05}", "") for number in reversed(range(MOST_TAINTS + more))]))
     assert node.taints == tuple(Taint(f"t{number:05}", "NoSchedule") for number in range(MOST_TAINTS))
@@ -91,7 +87,6 @@ async def test_taint_beyond_the_bound_is_left_out_and_marks_node(more: int) -> N
 
 
 @pytest.mark.parametrize(("key", "value"), [(LONGEST_KEY + 1, 1), (1, LONGEST_VALUE + 1)])
-@virtual
 async def test_taint_longer_than_kubernetes_allows_is_not_kept(key: int, value: int) -> None:
     longest = ("k" * LONGEST_KEY, "v" * LONGEST_VALUE)
     node = await read(api_node(taints=[longest, ("x" * key, "y" * value)]))
@@ -99,7 +94,6 @@ async def test_taint_longer_than_kubernetes_allows_is_not_kept(key: int, value: 
     assert node.incomplete == ("taints",)
 
 
-@virtual
 async def test_as_many_resources_as_the_bound_are_all_kept() -> None:
     units = {f"nvidia.com/x{number:05}": "1" for number in range(MOST_RESOURCES)}
     node = await read(api_node(units=units))
@@ -107,7 +101,6 @@ async def test_as_many_resources_as_the_bound_are_all_kept() -> None:
     assert node.incomplete == ()
 
 
-@virtual
 async def test_configured_resources_are_kept_first_then_those_of_gpus() -> None:
     others = {f"nvidia.com/a{number:05}": "1" for number in range(1000)}
     decisive = {CUSTOM: "2", GPU: "3", "nvidia.com/mig-1g.5gb": "7"}
@@ -117,7 +110,6 @@ async def test_configured_resources_are_kept_first_then_those_of_gpus() -> None:
     assert node.incomplete == ("resources",)
 
 
-@virtual
 async def test_resource_longer_than_kubernetes_allows_is_not_kept() -> None:
     long = "nvidia.com/" + "x" * LONGEST_KEY
     node = await read(api_node(units={GPU: "1", long: "1", long[:LONGEST_KEY]: "1"}))
@@ -125,7 +117,6 @@ async def test_resource_longer_than_kubernetes_allows_is_not_kept() -> None:
     assert node.incomplete == ("resources",)
 
 
-@virtual
 async def test_few_resources_of_others_count() -> None:
     units = {f"example.org/x{number}": "1" for number in range(1000)} | {GPU: "1"}
     node = await read(api_node(units=units))

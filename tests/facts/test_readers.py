@@ -32,6 +32,8 @@ from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
 
+pytestmark = virtual
+
 ONLY_NODES = FactsSettings(nodes=True)
 CONFIGS = FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",)))
 EVERYTHING = FactsSettings(
@@ -51,20 +53,17 @@ def filled(nodes: int) -> FakeCluster:
     return cluster
 
 
-@virtual
 async def test_nothing_is_read_unless_wanted() -> None:
     cluster = FakeCluster()
     assert await read_facts(cluster, FactsSettings()) == Facts()
     assert cluster.reads == []
 
 
-@virtual
 async def test_empty_cluster_is_known_to_be_empty() -> None:
     found = await read_facts(FakeCluster(), EVERYTHING)
     assert found == Facts((), (), (), (), DevicePlugin(configs=()))
 
 
-@virtual
 async def test_collection_is_read_in_pages() -> None:
     cluster = filled(600)
     facts = await read_facts(cluster, ONLY_NODES)
@@ -73,7 +72,6 @@ async def test_collection_is_read_in_pages() -> None:
     assert cluster.reads == [f"{NODES}?limit=250", f"{NODES}?limit=250&continue=250", f"{NODES}?limit=250&continue=500"]
 
 
-@virtual
 async def test_expired_page_restarts_list() -> None:
     cluster = filled(600)
     cluster.expiring[NODES] = 1
@@ -83,7 +81,6 @@ async def test_expired_page_restarts_list() -> None:
     assert len(cluster.reads) == 5
 
 
-@virtual
 async def test_list_that_always_expires_fails() -> None:
     cluster = filled(600)
     cluster.expiring[NODES] = 1000
@@ -92,7 +89,6 @@ async def test_list_that_always_expires_fails() -> None:
     assert len(cluster.reads) == 6
 
 
-@virtual
 async def test_huge_page_is_read_in_smaller_ones() -> None:
     cluster = filled(60)
     cluster.largest = 1500
@@ -101,7 +97,6 @@ async def test_huge_page_is_read_in_smaller_ones() -> None:
     assert cluster.reads[:3] == [f"{NODES}?limit=250", f"{NODES}?limit=62", f"{NODES}?limit=15"]
 
 
-@virtual
 async def test_pages_grow_again_after_huge_ones() -> None:
     cluster = FakeCluster()
     for number in range(8):
@@ -114,7 +109,6 @@ async def test_pages_grow_again_after_huge_ones() -> None:
     assert len(cluster.reads) < 60
 
 
-@virtual
 async def test_node_too_large_to_be_read_costs_itself_alone() -> None:
     cluster = filled(60)
     cluster.put(NODES, "huge", {**gpu_node(zone="a"), "images": ["x" * 2000]})
@@ -132,7 +126,6 @@ async def test_node_too_large_to_be_read_costs_itself_alone() -> None:
     assert said == ["node huge: too large to be read; its taints and resources are unknown"]
 
 
-@virtual
 async def test_namespace_too_large_to_be_read_keeps_its_labels() -> None:
     cluster = FakeCluster()
     for name in ("a", "b", "c"):
@@ -142,7 +135,6 @@ async def test_namespace_too_large_to_be_read_keeps_its_labels() -> None:
     assert [(one.name, one.labels) for one in found] == [(name, {"team": name}) for name in ("a", "b", "c")]
 
 
-@virtual
 async def test_class_too_large_to_be_read_fails_the_list() -> None:
     """How its handler decides about pods would be unknown."""
     cluster = FakeCluster()
@@ -152,7 +144,6 @@ async def test_class_too_large_to_be_read_fails_the_list() -> None:
         await read_facts(cluster, FactsSettings(runtime_classes=True))
 
 
-@virtual
 async def test_huge_metadata_fails() -> None:
     cluster = filled(2)
     cluster.put(NODES, "huge", gpu_node(label="x" * 2000))
@@ -199,7 +190,6 @@ RIGHTS = [*READ, *((subject, path, "watch", what, rule) for subject, path, _, wh
 
 
 @pytest.mark.parametrize(("subject", "path", "verb", "what", "rule"), RIGHTS)
-@virtual
 async def test_forbidden_source_is_logged_once_with_missing_rule(
     subject: str, path: str, verb: str, what: str, rule: str
 ) -> None:
@@ -222,7 +212,6 @@ async def test_forbidden_source_is_logged_once_with_missing_rule(
      b'{"metadata": {"resourceVersion": "1"}, "items": [{"metadata": {"name": "a", "labels": 1}}]}'],
 )  # fmt: skip
 @pytest.mark.parametrize("path", [NODES, NAMESPACES, RUNTIME_CLASSES, DEVICE_CLASSES, CONFIG_MAPS, DAEMON_SETS])
-@virtual
 async def test_garbage_is_logged_and_retried(path: str, garbage: bytes) -> None:
     cluster = FakeCluster()
     cluster.garbage[path] = garbage
@@ -239,7 +228,6 @@ async def test_garbage_is_logged_and_retried(path: str, garbage: bytes) -> None:
     assert len(live.in_force) == 5
 
 
-@virtual
 async def test_other_status_is_logged_with_words_of_server() -> None:
     cluster = FakeCluster()
 
@@ -253,7 +241,6 @@ async def test_other_status_is_logged_with_words_of_server() -> None:
     assert len(str(error.value)) < 400
 
 
-@virtual
 async def test_device_classes_of_older_version_are_read() -> None:
     cluster = FakeCluster()
     older = DEVICE_CLASSES.replace("v1", "v1beta2")
@@ -267,7 +254,6 @@ async def test_device_classes_of_older_version_are_read() -> None:
     assert [path for path, _ in cluster.watched] == [older]
 
 
-@virtual
 async def test_unserved_device_classes_are_known_to_be_empty_until_served() -> None:
     cluster = FakeCluster()
     del cluster.objects[DEVICE_CLASSES]
@@ -306,7 +292,6 @@ def node(**status: dict[str, str]) -> dict[str, Any]:
         (node(allocatable={"example.com/gpu": "3"}), {"example.com/gpu": 3}),
     ],
 )
-@virtual
 async def test_command_keeps_nodes_with_their_extended_resources(
     found: dict[str, Any], resources: dict[str, int]
 ) -> None:
@@ -316,7 +301,6 @@ async def test_command_keeps_nodes_with_their_extended_resources(
     assert facts.nodes == (Node("a", {}, (), resources),)
 
 
-@virtual
 async def test_command_keeps_few_nodes_without_gpus() -> None:
     cluster = FakeCluster()
     for number in range(MOST_OTHERS + 5):
@@ -328,7 +312,6 @@ async def test_command_keeps_few_nodes_without_gpus() -> None:
     assert facts.nodes[-1].name == "new"
 
 
-@virtual
 async def test_labels_and_sorted_taints_of_nodes_are_kept() -> None:
     cluster = FakeCluster()
     taints = [
@@ -342,7 +325,6 @@ async def test_labels_and_sorted_taints_of_nodes_are_kept() -> None:
     assert found.labels == {"zone": "z"}
 
 
-@virtual
 async def test_equal_labels_of_nodes_share_memory() -> None:
     cluster = FakeCluster()
     for name in ("a", "b"):
@@ -353,7 +335,6 @@ async def test_equal_labels_of_nodes_share_memory() -> None:
     assert value is same_value
 
 
-@virtual
 async def test_namespace_keeps_pod_security_among_many_labels() -> None:
     cluster = FakeCluster()
     labels = {f"a{number}": "x" for number in range(1000)} | {"pod-security.kubernetes.io/enforce": "baseline"}
@@ -363,7 +344,6 @@ async def test_namespace_keeps_pod_security_among_many_labels() -> None:
     assert len(found.labels) == 65
 
 
-@virtual
 async def test_runtime_class_without_scheduling() -> None:
     cluster = FakeCluster()
     cluster.put(RUNTIME_CLASSES, "runc", {"handler": "runc", "scheduling": None})
@@ -372,7 +352,6 @@ async def test_runtime_class_without_scheduling() -> None:
 
 
 @pytest.mark.parametrize("more", [0, 1])
-@virtual
 async def test_first_labels_of_long_class_selector_are_kept(more: int) -> None:
     cluster = FakeCluster()
     selector = {f"k{number:05}": "v" for number in range(MOST_LABELS + more)}
@@ -395,7 +374,6 @@ class Said:
 TIME_SLICING = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}"
 
 
-@virtual
 async def test_rejected_configuration_is_unknown_and_logged() -> None:
     cluster = FakeCluster()
     binary = b64encode(b"version: v1").decode()
@@ -408,7 +386,6 @@ async def test_rejected_configuration_is_unknown_and_logged() -> None:
     assert said.problems == ['ConfigMap gpu/configs, key default: version: must be v1, not "v2"']
 
 
-@virtual
 async def test_config_maps_are_pooled_and_different_keys_unknown() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "configs", {"data": {"a": "version: v1", "same": "version: v1", "other": TIME_SLICING}})
@@ -421,7 +398,6 @@ async def test_config_maps_are_pooled_and_different_keys_unknown() -> None:
     assert said.problems == ["ConfigMap gpu/more, key other: differs from the key in ConfigMap gpu/configs"]
 
 
-@virtual
 async def test_configurations_beyond_the_bound_are_unknown() -> None:
     cluster = FakeCluster()
     said = Said()
@@ -435,7 +411,6 @@ async def test_configurations_beyond_the_bound_are_unknown() -> None:
     assert said.problems == [f"ConfigMap gpu/configs: has more than {MOST_CONFIGS} configurations; all are unknown"]
 
 
-@virtual
 async def test_version_alone_needs_no_request() -> None:
     cluster = FakeCluster()
     wanted = FactsSettings(device_plugin=DevicePluginSource(version="v0.20.0"))
@@ -447,7 +422,6 @@ async def test_version_alone_needs_no_request() -> None:
     assert (cluster.reads, cluster.watched) == ([], [])
 
 
-@virtual
 async def test_missing_daemon_set_and_image_without_version_are_reported() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "configs", {"data": {"default": "version: v1"}})
@@ -465,7 +439,6 @@ async def test_missing_daemon_set_and_image_without_version_are_reported() -> No
     ]
 
 
-@virtual
 async def test_daemon_set_without_configuration_shares_nothing() -> None:
     """As on EKS from the static manifest. A node without labels of GPU feature discovery has whole cards there."""
     cluster = FakeCluster()

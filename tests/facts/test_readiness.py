@@ -6,8 +6,8 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 
 from tests.facts.fake_cluster import gpu_node
-from tests.facts.server import standing_in
+from tests.facts.server import Answer, standing_in
 from tests.server.certificates import issue
 from tests.server.client import Client, Reply
 from tests.server.lines import PATIENCE, Lines, until
@@ -31,6 +31,9 @@ from webhook.server.observe.log import EventLog
 
 FACTS = "{nodes: true, namespaces: true, runtimeClasses: true, deviceClasses: true, devicePlugin: {version: v0.20.0}}"
 SOURCES = ("nodes", "namespaces", "runtime classes", "device classes", "device plugin")
+
+
+Serving = Callable[..., AbstractAsyncContextManager["Started"]]
 
 
 @dataclass(slots=True)
@@ -72,7 +75,7 @@ class Started:
 
 
 @asynccontextmanager
-async def started(folder: Path, facts: str = FACTS, installed_as: str | None = None) -> AsyncIterator[Started]:
+async def started(folder: Path, facts: str, installed_as: str | None = None) -> AsyncIterator[Started]:
     """Start a server that follows these facts of a stand-in."""
     own = folder / "own"
     own.mkdir()
@@ -95,17 +98,29 @@ async def started(folder: Path, facts: str = FACTS, installed_as: str | None = N
         os.close(writing)
 
 
-async def test_server_is_ready_after_reading_facts(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def serving(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> Serving:
+    """Starts a server whose stand-in answers so, for the time of a context."""
+
+    @asynccontextmanager
+    async def serve(answer: Answer, facts: str, installed_as: str | None = None) -> AsyncIterator[Started]:
+        async with asyncio.timeout(PATIENCE), standing_in(cluster, answer) as stand_in:
+            monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
+            async with started(cluster, facts, installed_as) as server:
+                yield server
+
+    return serve
+
+
+async def test_server_is_ready_after_reading_facts(serving: Serving) -> None:
     api = Rejecting()
-    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
-        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
-        async with started(cluster) as server:
-            await server.logged("nodes cannot be read")
-            unready, scraped = await server.get("/readyz?verbose"), await server.metrics()
-            api.allowed.set()
-            await server.logged(*(f"{source} read" for source in SOURCES))
-            ready, scraped_later = await server.get("/readyz?verbose"), await server.metrics()
-            known = server.server.live.evaluator.snapshot.facts
+    async with serving(api.answer, FACTS) as server:
+        await server.logged("nodes cannot be read")
+        unready, scraped = await server.get("/readyz?verbose"), await server.metrics()
+        api.allowed.set()
+        await server.logged(*(f"{source} read" for source in SOURCES))
+        ready, scraped_later = await server.get("/readyz?verbose"), await server.metrics()
+        known = server.server.live.evaluator.snapshot.facts
     assert unready.status == 503
     assert {"[-]not waiting for nodes", "[ ]facts: nodes: unknown, failing"} <= _lines(unready)
     assert _facts(scraped, "nodes") == {"age_seconds": -1, "objects": 0, "failing": 1}
@@ -136,15 +151,13 @@ def _facts(exposition: str, source: str) -> dict[str, float]:
     ("facts", "warned"), [("{deviceClasses: true}", True), ("{deviceClasses: true, nodes: true}", False)]
 )
 async def test_device_classes_without_nodes_are_warned_of_at_start(
-    cluster: Path, monkeypatch: pytest.MonkeyPatch, facts: str, *, warned: bool
+    serving: Serving, facts: str, *, warned: bool
 ) -> None:
     api = Rejecting()
     api.allowed.set()
-    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
-        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
-        async with started(cluster, facts) as server:
-            await server.logged("device classes read")
-            events = [json.loads(line)["event"] for line in server.lines.so_far()]
+    async with serving(api.answer, facts) as server:
+        await server.logged("device classes read")
+        events = [json.loads(line)["event"] for line in server.lines.so_far()]
     assert ("facts.deviceClasses without facts.nodes" in events) is warned
 
 
@@ -191,25 +204,21 @@ def _account(mode: str | None) -> dict[str, Any]:
 ONE_FACT = "{runtimeClasses: true}"
 
 
-async def test_server_is_ready_with_the_cap_and_follows_installation(
-    cluster: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_server_is_ready_with_the_cap_and_follows_installation(serving: Serving) -> None:
     api = Installation()
-    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
-        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
-        async with started(cluster, ONE_FACT, "gpus/webhook") as server:
-            await server.logged("runtime classes read")
-            waiting = await server.get("/readyz?verbose")
-            api.answering.set()
-            await server.logged("mode capped")
-            await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
-            capped, allowed = await server.get("/readyz?verbose"), await server.allows_two()
-            api.change("mode: [", "warn")
-            await server.logged("reload rejected")
-            warned = await server.get("/readyz?verbose")
-            api.change("mode: enforce", None)
-            await server.logged("mode no longer capped")
-            denied = not await server.allows_two()
+    async with serving(api.answer, ONE_FACT, "gpus/webhook") as server:
+        await server.logged("runtime classes read")
+        waiting = await server.get("/readyz?verbose")
+        api.answering.set()
+        await server.logged("mode capped")
+        await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
+        capped, allowed = await server.get("/readyz?verbose"), await server.allows_two()
+        api.change("mode: [", "warn")
+        await server.logged("reload rejected")
+        warned = await server.get("/readyz?verbose")
+        api.change("mode: enforce", None)
+        await server.logged("mode no longer capped")
+        denied = not await server.allows_two()
     assert {"[-]not waiting for settings", "[-]not waiting for mode", "[ ]settings are from: the file"} <= _lines(
         waiting
     )
@@ -219,28 +228,22 @@ async def test_server_is_ready_with_the_cap_and_follows_installation(
     assert (allowed, denied) == (True, True)
 
 
-async def test_forbidden_installation_does_not_keep_server_unready(
-    cluster: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_forbidden_installation_does_not_keep_server_unready(serving: Serving) -> None:
     api = Installation(status=403)
     api.answering.set()
-    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
-        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
-        async with started(cluster, ONE_FACT, "gpus/webhook") as server:
-            await server.logged("installed settings cannot be read", "runtime classes read")
-            await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
-            shown = await server.get("/readyz?verbose")
+    async with serving(api.answer, ONE_FACT, "gpus/webhook") as server:
+        await server.logged("installed settings cannot be read", "runtime classes read")
+        await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
+        shown = await server.get("/readyz?verbose")
     assert "[ ]settings are from: the file, failing" in _lines(shown)
 
 
-async def test_nothing_is_followed_without_name_of_installation(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_followed_without_name_of_installation(serving: Serving) -> None:
     api = Installation()
-    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
-        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
-        async with started(cluster, ONE_FACT) as server:
-            await server.logged("runtime classes read")
-            await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
-            shown = await server.get("/readyz?verbose")
+    async with serving(api.answer, ONE_FACT) as server:
+        await server.logged("runtime classes read")
+        await asyncio.to_thread(until, lambda: server.client.health("/readyz").status == 200)
+        shown = await server.get("/readyz?verbose")
     assert "settings are from" not in shown.body.decode()
 
 

@@ -93,8 +93,7 @@ def test_text_beyond_the_bound_is_not_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "place"),
-    [("  file: |\n    a: 1\n    b: [\n    c: 2\n", (8, 1)), ('  file: "a: 1\\nb: ["\n', (4, 9))],
+    ("data", "place"), [("  file: |\n    a: 1\n    b: [\n    c: 2\n", (8, 1)), ('  file: "a: 1\\nb: ["\n', (4, 9))]
 )
 def test_error_stands_on_its_line_in_a_block(data: str, place: tuple[int, int]) -> None:
     found = read(data)

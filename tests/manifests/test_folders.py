@@ -52,10 +52,7 @@ def test_links_out_of_the_folder_are_skipped(top: Path, target: str) -> None:
     (top / "here" / "below" / "kustomization.yaml").symlink_to(top / "here" / target)
     files, skipped = read("here")
     assert files == ["here/a.yaml", "here/below/b.yaml"]
-    assert skipped == {
-        "here/below/kustomization.yaml": Reason.OUTSIDE,
-        "here/below/out.yaml": Reason.OUTSIDE,
-    }
+    assert skipped == {"here/below/kustomization.yaml": Reason.OUTSIDE, "here/below/out.yaml": Reason.OUTSIDE}
 
 
 def test_links_within_the_folder_are_read(top: Path) -> None:

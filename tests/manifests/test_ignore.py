@@ -36,18 +36,7 @@ FILES = (
 FOLDERS = ("c", "c/b", "c/b/c", "d", "d/c", "d/c/b", "d/ab")
 PATHS = (*FILES, *FOLDERS)
 
-WORDS = [
-    "**",
-    "**/",
-    "/**",
-    "*.b",
-    "[a-b]",
-    "[!a]",
-    "[^c]",
-    "[]a]",
-    "c/",
-    "a/",
-]
+WORDS = ["**", "**/", "/**", "*.b", "[a-b]", "[!a]", "[^c]", "[]a]", "c/", "a/"]
 LINE = st.lists(st.sampled_from([*WORDS, *"abcd*?/!#.- "]), max_size=6).map("".join)
 # gitignore(5) gives `a**` the meaning of `a*`. Where no other wildcard is before it, git compares the `a` apart, and
 # then takes the stars for the start of a pattern (`match_pathname` in dir.c).

@@ -244,11 +244,7 @@ def test_kustomization_and_patch_that_are_named_as_in_a_folder(top: Path) -> Non
     assert codes(checked("--force-exclude", "kk/p.yaml")) == {"kk/p.yaml": ["GPS023 warn 2"]}
 
 
-UNBUILT = {
-    "file": "kk/",
-    "reason": Reason.KUSTOMIZATION,
-    "instead": "kubectl kustomize kk | gpushare-webhook check -",
-}
+UNBUILT = {"file": "kk/", "reason": Reason.KUSTOMIZATION, "instead": "kubectl kustomize kk | gpushare-webhook check -"}
 
 
 @pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
@@ -264,9 +260,7 @@ def test_named_kustomization_is_counted(top: Path, name: str) -> None:
 def test_named_kustomization_without_header_is_an_error_with_the_command(top: Path) -> None:
     write(top, kustomization_yaml="resources: [a.yaml]", a_yaml=pod(1))
     report = checked("kk/kustomization.yaml", "kk/a.yaml")
-    assert [one["message"] for one in report["errors"]] == [
-        "a kustomization; pipe `kubectl kustomize kk` and name -",
-    ]
+    assert [one["message"] for one in report["errors"]] == ["a kustomization; pipe `kubectl kustomize kk` and name -"]
     assert "unread" not in report
 
 

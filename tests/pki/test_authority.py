@@ -55,8 +55,7 @@ SERVICE = x509.DNSName(HOSTS[0])
 
 
 @pytest.mark.parametrize(
-    "host",
-    [SERVICE, x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.IPAddress(ipaddress.ip_address("::1"))],
+    "host", [SERVICE, x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.IPAddress(ipaddress.ip_address("::1"))]
 )
 def test_certificate_verifies_for_its_hosts(
     authority: Authority, leaf: ServingCertificate, host: x509.GeneralName

@@ -39,54 +39,37 @@ def contents(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
 
 
-def test_generate_writes_three_private_files(folder: Path) -> None:
+def test_generate_writes_private_files_for_thirty_days_of_loopback(folder: Path) -> None:
     printed = generate(folder)
     assert printed.startswith("certificates for localhost, 127.0.0.1 are in certs/, valid for 30 days")
     assert sorted(file.name for file in folder.iterdir()) == [*FILES[:1], SCRIPT.name, *FILES[1:]]
     assert {oct((folder / name).stat().st_mode & 0o777) for name in FILES} == {"0o600"}
     assert [name for name in FILES if b"PRIVATE KEY" in (folder / name).read_bytes()] == ["tls.key"]
-
-
-def test_generated_certificate_is_valid_thirty_days_on_loopback(folder: Path) -> None:
-    generate(folder)
     leaf = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
     left = leaf.not_valid_after_utc - datetime.now(UTC)
     assert timedelta(days=29, hours=23) < left <= timedelta(days=30)
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert "localhost" in names.get_values_for_type(x509.DNSName)
     assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
-
-
-def test_generate_keeps_valid_files_unless_forced(folder: Path) -> None:
-    generate(folder)
     first = contents(folder)
     assert generate(folder) == ""
     assert contents(folder) == first
-    generate(folder, "--force")
-    assert not set(contents(folder)) & set(first)
 
 
-def test_generate_replaces_all_if_one_is_missing(folder: Path) -> None:
-    generate(folder)
-    for name in FILES:
-        first = contents(folder)
-        (folder / name).unlink()
-        generate(folder)
-        assert not set(contents(folder)) & set(first), name
-
-
-def test_generate_replaces_expiring_files(folder: Path) -> None:
-    generate(folder)
+def expiring() -> bytes:
     now = datetime.now(UTC)
     leaf = Authority.create("test", now, timedelta(days=1)).sign(["localhost"], now, timedelta(hours=23))
-    (folder / "tls.crt").write_bytes(leaf.certificate)
-    generate(folder)
-    assert (folder / "tls.crt").read_bytes() != leaf.certificate
+    return leaf.certificate
 
 
-def test_generate_replaces_damaged_files(folder: Path) -> None:
+def test_generate_replaces_all_if_forced_or_one_is_missing_damaged_or_expiring(folder: Path) -> None:
     generate(folder)
-    for name in FILES:
-        (folder / name).write_bytes(b"damaged\n")
-        generate(folder)
-        assert b"-----BEGIN " in (folder / name).read_bytes(), name
+    spoilt: list[tuple[str, bytes | None]] = [(name, content) for name in FILES for content in (None, b"damaged\n")]
+    for name, content in [*spoilt, ("tls.crt", expiring()), ("", b"")]:
+        first = contents(folder)
+        if content is None:
+            (folder / name).unlink()
+        elif name:
+            (folder / name).write_bytes(content)
+        generate(folder, *([] if name else ["--force"]))
+        assert not set(contents(folder)) & {*first, content}, (name, content)

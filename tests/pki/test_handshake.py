@@ -13,6 +13,8 @@ from tests.pki.test_keeper import authorities, current, issued, rotating
 from tests.pki.virtual import virtual
 from tests.pki.world import HOST, World
 
+pytestmark = virtual
+
 
 def shake_hands(folder: Path, pair: tuple[bytes, bytes], pem: bytes) -> None:
     """A handshake in memory, as between the API server and a replica. Raises ssl.SSLError."""
@@ -42,7 +44,6 @@ def all_shake_hands(folder: Path, world: World) -> int:
     return len(pairs)
 
 
-@virtual
 async def test_handshakes_succeed_through_rotation(tmp_path: Path) -> None:
     world = await rotating(seed=9, began=datetime.now(UTC))
     old, shaken = current(world), 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -17,9 +18,19 @@ from tests.pki.virtual import virtual
 from tests.pki.world import BEGAN, BRIEF, HOURS, MUTATING, OURS, SECRET, VALIDATING, Replica, World
 from webhook.pki import Authority, bundle
 
+pytestmark = virtual
+
 MINUTE = timedelta(minutes=1)
 PATIENCE = 60
 """Seconds after which a process has failed."""
+
+
+@pytest.fixture(autouse=True)
+async def _worlds_end_well() -> AsyncIterator[None]:
+    World.made.clear()
+    yield
+    for world in list(World.made):
+        await world.ended()
 
 
 async def running(replicas: int = 3, *, seed: int = 0, old: bool = False, began: datetime = BEGAN) -> World:
@@ -76,7 +87,6 @@ async def rotated(world: World, before: x509.Certificate, within: timedelta) -> 
     raise AssertionError([replica.events() for replica in world.replicas])
 
 
-@virtual
 async def test_three_replicas_install_with_three_writes() -> None:
     world = await running()
     assert len(authorities(world)) == 1
@@ -87,10 +97,8 @@ async def test_three_replicas_install_with_three_writes() -> None:
     assert world.replicas[0].counts.end == current(world).not_valid_after_utc
     await world.pass_time(HOURS)
     assert world.api.writes == 3, "nothing has changed"
-    await world.ended()
 
 
-@virtual
 async def test_changes_in_a_row_are_gathered() -> None:
     world = await running(1)
     client = world.replicas[0].client
@@ -101,10 +109,8 @@ async def test_changes_in_a_row_are_gathered() -> None:
         world.change_secret(theirs=str(number).encode())
         await wait(0.01)
     assert 2 <= client.requests.count(("GET", SECRET)) - before <= 10, "rounds are at least 0.1 s apart"
-    await world.ended()
 
 
-@virtual
 async def test_configuration_created_after_replicas() -> None:
     world = World()
     replica = world.add()
@@ -114,11 +120,9 @@ async def test_configuration_created_after_replicas() -> None:
     await world.pass_time(timedelta(seconds=2))
     assert replica.keeper.trusted
     assert [len(bundle.read(pem)) for pem in world.live().values()] == [1, 1, 1]
-    await world.ended()
 
 
 @pytest.mark.parametrize("later", [4.0, None])
-@virtual
 async def test_mutating_configuration_waits_ten_seconds_for_validating_one(later: float | None) -> None:
     """In between, `/mutate` would mark pods, which the guard then leaves to `/validate`."""
     world = World()
@@ -132,10 +136,8 @@ async def test_mutating_configuration_waits_ten_seconds_for_validating_one(later
     await wait(1.5)
     published = [fields["configuration"] for _, event, fields in replica.logged if event == "bundle published"]
     assert published == ([VALIDATING, MUTATING] if later else [MUTATING])
-    await world.ended()
 
 
-@virtual
 async def test_certificate_is_renewed_after_two_thirds_of_lifetime_with_jitter() -> None:
     world = await running(seed=3)
     await world.pass_time(1.5 * HOURS)
@@ -147,10 +149,8 @@ async def test_certificate_is_renewed_after_two_thirds_of_lifetime_with_jitter()
         assert all(0.6 <= span <= 0.77 for span in spans), "up to a minute late"
         times.append(spans[0])
     assert max(times) - min(times) > 0.02
-    await world.ended()
 
 
-@virtual
 async def test_rotation_has_three_phases() -> None:
     world = await rotating(seed=4)
     old = current(world)
@@ -174,10 +174,8 @@ async def test_rotation_has_three_phases() -> None:
     assert world.now() - promoted >= 2 * BRIEF.leaf
     assert "ca-previous.crt" not in world.secret()
     assert sum(replica.counts.counted.get("rotations", 0) for replica in world.replicas) == 1
-    await world.ended()
 
 
-@virtual
 async def test_replica_may_start_at_any_time_of_rotation() -> None:
     world = await rotating(1)
     old = current(world)
@@ -189,10 +187,8 @@ async def test_replica_may_start_at_any_time_of_rotation() -> None:
         await world.pass_time(timedelta(seconds=4))
         await newcomer.stop()
     assert current(world) != old
-    await world.ended()
 
 
-@virtual
 async def test_deleted_secret_is_recreated() -> None:
     world = await running()
     old = current(world)
@@ -201,10 +197,8 @@ async def test_deleted_secret_is_recreated() -> None:
     assert set(world.secret()) == {"ca-next.crt", "ca-next.key", "ca-previous.crt"}, "nothing signs yet"
     assert all(issued(replica, old) for replica in world.replicas)
     await rotated(world, old, within=5 * MINUTE)
-    await world.ended()
 
 
-@virtual
 async def test_secret_is_not_recreated_without_deployment() -> None:
     world = await running()
     del world.api.objects[OURS.deployment]
@@ -212,7 +206,6 @@ async def test_secret_is_not_recreated_without_deployment() -> None:
     await world.pass_time(10 * MINUTE)
     assert SECRET not in world.api.objects
     assert all(replica.keeper.trusted for replica in world.replicas)
-    await world.ended()
 
 
 def other() -> Authority:
@@ -242,7 +235,6 @@ DAMAGE: list[dict[str, bytes | None]] = [
 )
 @pytest.mark.slow
 @pytest.mark.parametrize("turning", [False, True], ids=["at rest", "rotating"])
-@virtual
 async def test_damaged_secret_is_repaired(damage: dict[str, bytes | None], turning: bool) -> None:
     world = await (rotating(seed=5) if turning else running(seed=5))
     await world.pass_time(timedelta(seconds=20))
@@ -253,11 +245,9 @@ async def test_damaged_secret_is_repaired(damage: dict[str, bytes | None], turni
     assert issued(newcomer, current(world))
     assert set(world.secret()) <= {"ca.crt", "ca.key", "ca-previous.crt"}
     assert all(issued(replica, current(world)) for replica in world.replicas)
-    await world.ended()
 
 
 @pytest.mark.parametrize("pem", [b"", b"rubbish", other().bundle()], ids=["blank", "rubbish", "foreign"])
-@virtual
 async def test_foreign_bundle_is_replaced_by_one_write(pem: bytes) -> None:
     world = await running()
     ours, writes = authorities(world), world.api.writes
@@ -266,10 +256,8 @@ async def test_foreign_bundle_is_replaced_by_one_write(pem: bytes) -> None:
     assert authorities(world) == ours
     assert world.api.writes == writes + 1
     assert all(replica.keeper.trusted for replica in world.replicas)
-    await world.ended()
 
 
-@virtual
 async def test_added_removed_and_renamed_entries_get_bundle() -> None:
     world = await running()
     ours = authorities(world)
@@ -284,10 +272,8 @@ async def test_added_removed_and_renamed_entries_get_bundle() -> None:
     await world.pass_time(timedelta(seconds=2))
     assert authorities(world) == ours
     assert len(world.live()) == 3
-    await world.ended()
 
 
-@virtual
 async def test_new_entry_restarts_settle_time() -> None:
     world = await rotating(seed=6)
     await world.pass_time(timedelta(seconds=50))
@@ -296,11 +282,9 @@ async def test_new_entry_restarts_settle_time() -> None:
     old = current(world)
     await rotated(world, old, within=5 * MINUTE)
     assert world.now() - came >= BRIEF.settle
-    await world.ended()
 
 
 @pytest.mark.slow
-@virtual
 async def test_rotation_completes_despite_conflicts() -> None:
     world = await rotating(seed=7)
     old = current(world)
@@ -314,11 +298,9 @@ async def test_rotation_completes_despite_conflicts() -> None:
             await wait(0.02)
         assert world.now() < world.began + 3 * HOURS
     assert all(replica.keeper.trusted for replica in world.replicas)
-    await world.ended()
 
 
 @pytest.mark.slow
-@virtual
 async def test_writes_are_rate_limited_against_a_competing_writer() -> None:
     world = await running()
     foreign, writes = other().bundle(), world.api.writes
@@ -338,7 +320,6 @@ async def test_writes_are_rate_limited_against_a_competing_writer() -> None:
             replica.events().count(f"certificates {how}") for how in ("changed too often", "no longer change too often")
         )
         assert began == ended <= 1
-    await world.ended()
 
 
 CLOCKS = {
@@ -356,7 +337,6 @@ CLOCKS = {
 @pytest.mark.slow
 @pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("by", CLOCKS.values(), ids=CLOCKS.keys())
-@virtual
 async def test_clock_jump_heals(by: timedelta) -> None:
     world = await running(seed=8)
     await world.pass_time(MINUTE)
@@ -372,10 +352,8 @@ async def test_clock_jump_heals(by: timedelta) -> None:
         assert replica.keeper.trusted
         assert bundle.valid(replica.leaves[-1], world.now())
     await world.pass_time(30 * MINUTE)
-    await world.ended()
 
 
-@virtual
 async def test_replica_is_not_trusted_before_bundle_is_published() -> None:
     world = await running(1)
     (replica,) = world.replicas
@@ -384,10 +362,8 @@ async def test_replica_is_not_trusted_before_bundle_is_published() -> None:
         await wait(0.001)
     assert not replica.keeper.trusted
     await world.ready(within=3)
-    await world.ended()
 
 
-@virtual
 async def test_certificate_is_renewed_without_api_server() -> None:
     world = await running()
     await world.pass_time(MINUTE)
@@ -401,10 +377,8 @@ async def test_certificate_is_renewed_without_api_server() -> None:
     await world.pass_time(2 * MINUTE)
     assert all(replica.events()[-1] != "certificates cannot be reconciled" for replica in world.replicas)
     assert world.now() > lost
-    await world.ended()
 
 
-@virtual
 async def test_certificate_signed_without_api_server_is_checked() -> None:
     world = await running(1)
     (replica,) = world.replicas
@@ -417,10 +391,8 @@ async def test_certificate_signed_without_api_server_is_checked() -> None:
     await world.pass_time(3 * MINUTE)
     assert issued(replica, mine.certificate)
     assert not replica.keeper.trusted, "no bundle has that authority"
-    await world.ended()
 
 
-@virtual
 async def test_isolated_replica_stays_trusted_through_rotation() -> None:
     world = await rotating(seed=9)
     lonely = world.replicas[0]
@@ -434,10 +406,8 @@ async def test_isolated_replica_stays_trusted_through_rotation() -> None:
     lonely.client.lost = False
     await world.pass_time(5 * MINUTE)
     assert issued(lonely, current(world))
-    await world.ended()
 
 
-@virtual
 async def test_rotation_survives_lost_responses() -> None:
     world = World(10)
     world.age(0.58 * BRIEF.ca)
@@ -448,11 +418,9 @@ async def test_rotation_survives_lost_responses() -> None:
     first = current(world)
     await world.pass_time(HOURS)
     assert current(world) != first
-    await world.ended()
 
 
 @pytest.mark.parametrize("denied", [("PATCH", MUTATING), ("GET", VALIDATING), ("PUT", SECRET), ("GET", SECRET)])
-@virtual
 async def test_missing_right_is_logged_once_and_retried_with_backoff(denied: tuple[str, str]) -> None:
     world = World(11)
     world.configure_both()
@@ -468,11 +436,9 @@ async def test_missing_right_is_logged_once_and_retried_with_backoff(denied: tup
     world.api.forbidden = set()
     await world.ready(within=90)
     assert replica.events().count("certificates reconciled again") == 1
-    await world.ended()
 
 
 @pytest.mark.parametrize(("refused", "written"), [(MUTATING, [VALIDATING]), (VALIDATING, [])])
-@virtual
 async def test_write_is_counted_and_logged_although_other_fails(refused: str, written: list[str]) -> None:
     world = World(12)
     world.configure_both()
@@ -482,11 +448,9 @@ async def test_write_is_counted_and_logged_although_other_fails(refused: str, wr
     assert replica.counts.counted["writes"] == world.api.writes == 1 + len(written), "the Secret is one"
     published = [fields["configuration"] for _, event, fields in replica.logged if event == "bundle published"]
     assert published == written
-    await world.ended()
 
 
 @pytest.mark.parametrize(("refused", "disputed"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
-@virtual
 async def test_writes_are_rate_limited_although_other_configuration_fails(refused: str, disputed: str) -> None:
     world = await running(1, seed=13)
     (replica,) = world.replicas
@@ -501,7 +465,6 @@ async def test_writes_are_rate_limited_although_other_configuration_fails(refuse
     await replica.stop()
 
 
-@virtual
 async def test_invalid_patch_is_logged_once_and_retried_with_backoff() -> None:
     world = World(14)
     world.configure_both()
@@ -513,10 +476,8 @@ async def test_invalid_patch_is_logged_once_and_retried_with_backoff() -> None:
     assert replica.client.requests.count(("PATCH", MUTATING)) <= 100
     world.api.invalid = set()
     await world.ready(within=90)
-    await world.ended()
 
 
-@virtual
 async def test_changes_are_seen_within_a_minute_without_watches() -> None:
     world = World(12)
     world.configure_both()
@@ -527,10 +488,8 @@ async def test_changes_are_seen_within_a_minute_without_watches() -> None:
     await world.pass_time(timedelta(seconds=65))
     assert replica.keeper.trusted
     assert all(world.live().values())
-    await world.ended()
 
 
-@virtual
 async def test_short_lived_watches_are_retried_with_backoff() -> None:
     world = await running(1)
     (replica,) = world.replicas
@@ -543,10 +502,8 @@ async def test_short_lived_watches_are_retried_with_backoff() -> None:
         "one round per minute, and one for each of the three watches"
     )
     assert replica.keeper.trusted
-    await world.ended()
 
 
-@virtual
 async def test_migration_from_cert_manager_without_gap() -> None:
     world = World(13)
     world.configure_both()
@@ -558,11 +515,9 @@ async def test_migration_from_cert_manager_without_gap() -> None:
     assert not replica.keeper.trusted
     assert theirs.certificate in authorities(world), "its certificates are in use until all replicas have ours"
     await world.ready(within=120)
-    await world.ended()
 
 
 @pytest.mark.parametrize("reachable", [True, False])
-@virtual
 async def test_certificate_that_cannot_be_installed_is_retried(reachable: bool) -> None:
     world = await running(1)
     (replica,) = world.replicas
@@ -581,7 +536,6 @@ async def test_certificate_that_cannot_be_installed_is_retried(reachable: bool) 
     assert replica.events().count("certificate signed") == 2
     assert replica.events().count("certificate installed again") == 1
     assert replica.events().count("certificates reconciled again") == (0 if reachable else 1)
-    await world.ended()
 
 
 @pytest.mark.slow

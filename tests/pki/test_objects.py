@@ -16,6 +16,8 @@ from webhook.pki import Authority
 from webhook.pki.authorities import Authorities
 from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, Objects
 
+pytestmark = virtual
+
 BUNDLE = b"bundle"
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -39,13 +41,11 @@ def bundle(api: FakeApi, path: str) -> Any:
     return api.objects[path]["webhooks"][0]["clientConfig"].get("caBundle")
 
 
-@virtual
 async def test_fake_api_server_answers_like_real_one() -> None:
     """`tests/cluster/test_rotation_api.py` asks a real one."""
     assert await manners.ask(Client(FakeApi(Random(0)))) == manners.ANSWERS  # noqa: S311
 
 
-@virtual
 async def test_secret_is_read_last() -> None:
     """Otherwise a successor could be published between the two reads, and look foreign."""
     _, client, objects = served()
@@ -53,7 +53,6 @@ async def test_secret_is_read_last() -> None:
     assert client.requests == [("GET", MUTATING), ("GET", VALIDATING), ("GET", SECRET)]
 
 
-@virtual
 async def test_missing_objects_are_no_error() -> None:
     api, _, objects = served()
     api.delete(MUTATING)
@@ -63,7 +62,6 @@ async def test_missing_objects_are_no_error() -> None:
     assert state.authorities == Authorities()
 
 
-@virtual
 async def test_secret_is_parsed_once_per_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading an authority signs a probe certificate, so it must not happen on each access."""
     _, _, objects = served()
@@ -82,7 +80,6 @@ async def test_secret_is_parsed_once_per_read(monkeypatch: pytest.MonkeyPatch) -
     assert len(parsed) == 1
 
 
-@virtual
 async def test_error_response_names_request() -> None:
     api, _, objects = served()
     api.forbidden = {("GET", MUTATING)}
@@ -91,7 +88,6 @@ async def test_error_response_names_request() -> None:
     assert refused.value.status == 403
 
 
-@virtual
 async def test_second_writer_gets_conflict() -> None:
     _, _, objects = served()
     state = await objects.read()
@@ -107,7 +103,6 @@ async def test_second_writer_gets_conflict() -> None:
         await published(objects, state, BUNDLE + BUNDLE)
 
 
-@virtual
 async def test_publish_skips_configurations_with_same_bundle() -> None:
     _, client, objects = served()
     assert await published(objects, await objects.read(), BUNDLE) == [VALIDATING, MUTATING]
@@ -117,7 +112,6 @@ async def test_publish_skips_configurations_with_same_bundle() -> None:
 
 
 @pytest.mark.parametrize("failing", [MUTATING, VALIDATING])
-@virtual
 async def test_publish_writes_mutating_configuration_after_validating_one(failing: str) -> None:
     api, _, objects = served()
     api.forbidden = {("PATCH", failing)}
@@ -147,7 +141,6 @@ VERSION = {"metadata": {"resourceVersion": "1"}}
         (OURS.deployment, {"metadata": {"name": "guard"}}, "Object missing required field `uid`"),
     ],
 )
-@virtual
 async def test_response_of_wrong_shape_is_connection_error(path: str, answer: dict[str, Any], why: str) -> None:
     """Not a KeyError, which would stop a keeper: a proxy may answer in place of the API server."""
     _, client, objects = served()
@@ -162,7 +155,6 @@ async def test_response_of_wrong_shape_is_connection_error(path: str, answer: di
     assert "hunter2" not in str(error.value)
 
 
-@virtual
 async def test_error_message_is_printable_and_short() -> None:
     _, client, objects = served()
 
@@ -176,7 +168,6 @@ async def test_error_message_is_printable_and_short() -> None:
     assert len(str(error.value)) < 600
 
 
-@virtual
 async def test_recreated_secret_keeps_metadata_and_has_owner() -> None:
     api, _, objects = served()
     metadata = {"name": OURS.secret, "labels": {"chart": "ours"}, "annotations": {"theirs": "1"}}

@@ -56,10 +56,6 @@ def stored(step: Step | None, event: str) -> Authorities:
     return step.authorities
 
 
-def test_no_step_at_rest() -> None:
-    assert rotation.decide(view(Authorities(ONE), serving(ONE)), TERMS) is None
-
-
 def test_new_authority_signs_at_once_in_empty_cluster() -> None:
     made = stored(rotation.decide(view(Authorities()), TERMS), "authority created")
     assert made.current is not None
@@ -186,22 +182,6 @@ def test_certificate_is_not_renewed_without_gain() -> None:
     assert step is None, "another certificate would end with its authority too"
 
 
-@pytest.mark.parametrize("since", [7 * DAY, -HOUR], ids=["ended", "not yet begun"])
-def test_invalid_certificate_is_replaced_at_once(since: timedelta) -> None:
-    assert rotation.decide(view(Authorities(ONE), serving(ONE, since=since), settled=[]), TERMS) == Sign(ONE)
-
-
-def test_valid_certificate_is_replaced_only_by_settled_authority() -> None:
-    held = Authorities(TWO, None, (ONE.certificate,), NOW)
-    assert rotation.decide(view(held, serving(ONE), settled=[ONE]), TERMS) is None
-    assert rotation.decide(view(held, serving(ONE)), TERMS) == Sign(TWO)
-
-
-def test_lost_authority_is_retained_while_in_use() -> None:
-    retained = stored(rotation.decide(view(Authorities(TWO), serving(ONE), settled=[]), TERMS), "authority retained")
-    assert retained == Authorities(TWO, None, (ONE.certificate,), NOW)
-
-
 @pytest.mark.parametrize("live", [[], [ONE], [TWO, ONE], [ONE, TWO, ENDED]])
 def test_publish_if_any_bundle_differs(live: list[Authority]) -> None:
     held = Authorities(ONE, TWO, (OLD.certificate,), NOW)
@@ -215,17 +195,6 @@ def test_predecessors_are_dropped_after_retention() -> None:
         held = Authorities(TWO, None, (ONE.certificate,), NOW - since)
         step = rotation.decide(view(held, serving(TWO, since=MINUTE)), TERMS)
         assert step is None if kept else stored(step, "predecessor dropped") == Authorities(TWO)
-
-
-def test_expired_predecessor_is_dropped_alone() -> None:
-    held = Authorities(TWO, None, (ENDED.certificate, ONE.certificate), NOW)
-    left = stored(rotation.decide(view(held, serving(TWO, since=MINUTE)), TERMS), "predecessor dropped")
-    assert left == Authorities(TWO, None, (ONE.certificate,), NOW)
-
-
-def test_predecessor_in_use_is_kept() -> None:
-    held = Authorities(TWO, None, (ONE.certificate,), NOW - 100 * DAY)
-    assert rotation.decide(view(held, serving(ONE), settled=[]), TERMS) is None
 
 
 def test_renewal_without_api_server_is_limited_to_one_lifetime() -> None:
@@ -256,11 +225,33 @@ def test_foreign_authority_in_secret_is_demoted_to_successor() -> None:
         assert (demoted.current, demoted.successor, demoted.predecessors) == (None, TWO, (ONE.certificate,))
 
 
-def test_foreign_bundles_are_replaced_if_current_authority_is_in_use() -> None:
-    step = rotation.decide(view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]), TERMS)
-    assert step == Publish((TWO.certificate,))
+RECENT = Authorities(TWO, None, (ONE.certificate,), NOW)
+STEPS: dict[str, tuple[View, Step | None]] = {
+    "at rest": (view(Authorities(ONE), serving(ONE)), None),
+    "certificate that has ended": (view(Authorities(ONE), serving(ONE, since=7 * DAY), settled=[]), Sign(ONE)),
+    "certificate not yet valid": (view(Authorities(ONE), serving(ONE, since=-HOUR), settled=[]), Sign(ONE)),
+    "valid certificate, authority not settled": (view(RECENT, serving(ONE), settled=[ONE]), None),
+    "valid certificate, authority settled": (view(RECENT, serving(ONE)), Sign(TWO)),
+    "lost authority in use": (
+        view(Authorities(TWO), serving(ONE), settled=[]),
+        Store(RECENT, "authority retained"),
+    ),
+    "expired predecessor": (
+        view(replace(RECENT, predecessors=(ENDED.certificate, ONE.certificate)), serving(TWO, since=MINUTE)),
+        Store(RECENT, "predecessor dropped"),
+    ),
+    "predecessor in use": (view(replace(RECENT, since=NOW - 100 * DAY), serving(ONE), settled=[]), None),
+    "foreign bundles, current authority in use": (
+        view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]),
+        Publish((TWO.certificate,)),
+    ),
+    "blank bundles": (view(Authorities(TWO), live=[]), Sign(TWO)),
+    "expired bundles": (view(Authorities(TWO), live=[ENDED]), Sign(TWO)),
+    "bundles that have the authority": (view(Authorities(TWO), live=[TWO, ONE]), Sign(TWO)),
+}
 
 
-@pytest.mark.parametrize("live", [[], [ENDED], [TWO, ONE]])
-def test_authority_signs_if_bundles_are_blank_expired_or_have_it(live: list[Authority]) -> None:
-    assert rotation.decide(view(Authorities(TWO), None, live=live), TERMS) == Sign(TWO)
+@pytest.mark.parametrize("name", STEPS)
+def test_next_step(name: str) -> None:
+    seen, expected = STEPS[name]
+    assert rotation.decide(seen, TERMS) == expected

@@ -15,6 +15,8 @@ from webhook.pki.keeper import Trust
 from webhook.pki.objects import Entry, HookConfiguration
 from webhook.pki.rotation import Served
 
+pytestmark = virtual
+
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 DAY = timedelta(days=1)
 HOST = "guard.gpu.svc"
@@ -42,14 +44,12 @@ class Checker:
         return self.trust.trusted
 
 
-@virtual
 async def test_certificate_of_old_authority_is_trusted_at_once() -> None:
     checker = Checker()
     assert checker.trusts(OLD, OLD.bundle(), YOUNG.bundle() + OLD.bundle())
     assert checker.logged == [("info", "certificate trusted", {"entries": 4})]
 
 
-@virtual
 async def test_log_line_names_some_of_many_entries() -> None:
     checker = Checker()
     assert checker.trusts(OLD, *[OLD.bundle()] * 500)
@@ -59,7 +59,6 @@ async def test_log_line_names_some_of_many_entries() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-@virtual
 async def test_one_rejecting_entry_makes_untrusted(place: int) -> None:
     checker = Checker()
     assert checker.trusts(OLD, *[OLD.bundle()] * 3)
@@ -70,7 +69,6 @@ async def test_one_rejecting_entry_makes_untrusted(place: int) -> None:
     assert checker.logged[1:] == [("warning", "certificate not trusted", {"entries": entries, "count": 2})]
 
 
-@virtual
 async def test_trust_returns_one_second_after_rejection() -> None:
     checker = Checker()
     assert not checker.trusts(OLD, b"")
@@ -83,22 +81,16 @@ async def test_trust_returns_one_second_after_rejection() -> None:
     assert checker.trust.wait() == 0
 
 
-@virtual
-async def test_certificate_of_young_authority_is_trusted_after_one_second() -> None:
+async def test_certificate_of_young_authority_is_trusted_after_one_second_or_at_once_if_trusted_before() -> None:
     checker = Checker()
     assert not checker.trusts(YOUNG, YOUNG.bundle())
     await wait(1)
     assert checker.trusts(YOUNG, YOUNG.bundle())
-
-
-@virtual
-async def test_trust_is_kept_with_young_authority() -> None:
     checker = Checker()
     assert checker.trusts(OLD, OLD.bundle())
     assert checker.trusts(YOUNG, YOUNG.bundle() + OLD.bundle())
 
 
-@virtual
 async def test_trust_checks_host_and_validity() -> None:
     checker = Checker()
     assert not checker.trusts(OLD, OLD.bundle(), now=NOW + 2 * DAY)
@@ -107,7 +99,6 @@ async def test_trust_checks_host_and_validity() -> None:
     assert not checker.trusts(OLD, OLD.bundle())
 
 
-@virtual
 async def test_no_configuration_is_trusted_and_logged_once() -> None:
     checker = Checker()
     assert checker.trusts(OLD)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-P = ParamSpec("P")
+import pytest
+
 T = TypeVar("T")
 Events = list[tuple[selectors.SelectorKey, int]]
 
@@ -67,11 +67,5 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         return runner.run(coroutine)
 
 
-def virtual(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """A test that runs in virtual time."""
-
-    @wraps(test)
-    def ran(*arguments: P.args, **named: P.kwargs) -> None:
-        run(test(*arguments, **named))
-
-    return ran
+virtual = pytest.mark.virtual
+"""Marks an asynchronous test, or those of a module, that runs in virtual time: `tests/conftest.py` chooses its loop."""

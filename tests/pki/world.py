@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -118,7 +118,10 @@ class Replica:
 class World:
     """The cluster. Made inside a virtual loop."""
 
+    made: ClassVar[list[World]] = []
+
     def __init__(self, seed: int = 0, began: datetime = BEGAN) -> None:
+        self.made.append(self)
         self.chance = Random(seed)  # noqa: S311
         self.lifetimes = BRIEF
         self.api = FakeApi(self.chance)
@@ -185,6 +188,7 @@ class World:
         self.check_all()
         for replica in list(self.replicas):
             await replica.stop()
+        self.made.remove(self)
 
     def live(self) -> dict[str, bytes]:
         """The `caBundle` of every entry, as it is now."""

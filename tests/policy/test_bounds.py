@@ -17,13 +17,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.selector import ANALYSED, requirement
 from webhook.policy.pods.pod import Pod
 from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
-from webhook.policy.settings.settings import (
-    Injections,
-    Settings,
-    SteeringInjection,
-    TolerationInjection,
-    Workloads,
-)
+from webhook.policy.settings.settings import Injections, Settings, SteeringInjection, TolerationInjection, Workloads
 from webhook.policy.verdict import KEPT_PER_CODE, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
 
 pytestmark = pytest.mark.slow

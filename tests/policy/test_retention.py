@@ -6,14 +6,16 @@ import gc
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from tests.policy.growing import CONFIGURATIONS, ORIGINS, answer, dimensions, grown
-from tests.strategies.configurations import EVALUATORS
+from tests.policy.test_growth import EVALUATOR, Growth, by_server, of_the_day, review, singles
 from webhook.policy.context import RequestContext
 
 pytestmark = pytest.mark.slow
+
+Json = dict[str, Any]
 
 LONG = 200_000
 KEPT = LONG // 2
@@ -33,46 +35,49 @@ def nothing_kept() -> Iterator[None]:
     assert kept < KEPT
 
 
-TEXTS = [name for name in dimensions() if name.endswith((" of x", " of /."))]
+TEXTS = [one for one in of_the_day(singles, 1) if one.object["kind"] == "Pod" and one.members[0].unit in ("x", "/.")]
+
+
+def name_of(growth: Growth) -> str:
+    return "/".join(map(str, growth.members[0].place))
 
 
 @pytest.mark.exhaustive(every=8)
-@pytest.mark.parametrize("name", TEXTS)
-def test_long_text_is_not_kept(name: str) -> None:
-    evaluator = EVALUATORS[CONFIGURATIONS[1]]
-    answer(grown((name,), LONG), evaluator, ORIGINS[0])
+@pytest.mark.parametrize("growth", TEXTS, ids=name_of)
+def test_long_text_is_not_kept(growth: Growth) -> None:
+    answer(growth.grown(LONG))
     with nothing_kept():
         for more in range(1, 4):
-            answer(grown((name,), LONG + more), evaluator, ORIGINS[0])
+            answer(growth.grown(LONG + more))
 
 
-@pytest.mark.parametrize("name", ["metadata/annotations", "spec/containers/[]/resources/limits", "spec/nodeSelector"])
-def test_long_names_are_not_kept(name: str) -> None:
-    evaluator = EVALUATORS[CONFIGURATIONS[1]]
-    place, _ = dimensions()[name]
+def answer(pod: Json) -> None:
+    by_server(pod, review(pod))
+
+
+def pod_with(place: str, name: str, value: str = "1") -> Json:
+    """A pod that asks for a GPU, with another name in one of its mappings."""
+    limits, annotations, selector = {"nvidia.com/gpu": "1"}, dict[str, str](), dict[str, str]()
+    {"limits": limits, "annotations": annotations, "nodeSelector": selector}[place][name] = value
+    spec = {"containers": [{"name": "c", "resources": {"limits": limits}}], "nodeSelector": selector}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": annotations}, "spec": spec}
+
+
+@pytest.mark.parametrize("place", ["annotations", "limits", "nodeSelector"])
+def test_long_names_are_not_kept(place: str) -> None:
     with nothing_kept():
         for more in range(4):
-            pod = grown((name,), 1)
-            holder = pod
-            for step in place:
-                holder = holder[0] if step == "[]" else holder[step]  # type: ignore[index]
-            holder["nvidia.com/" + "g" * (LONG + more)] = "1"
-            answer(pod, evaluator, ORIGINS[0])
-            del pod, holder
+            answer(pod_with(place, "nvidia.com/" + "g" * (LONG + more)))
 
 
 def test_long_quantity_is_not_kept() -> None:
-    evaluator = EVALUATORS[CONFIGURATIONS[0]]
     with nothing_kept():
         for more in range(4):
-            pod = grown((), 1)
-            pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "0" * (LONG + more) + "1"
-            answer(pod, evaluator, ORIGINS[0])
-            del pod
+            answer(pod_with("limits", "nvidia.com/gpu", "0" * (LONG + more) + "1"))
 
 
 def test_long_namespace_is_not_kept() -> None:
-    evaluator = EVALUATORS[CONFIGURATIONS[0]]
+    pod = pod_with("limits", "nvidia.com/gpu")
     with nothing_kept():
         for more in range(4):
-            answer(grown((), 1), evaluator, RequestContext("n" * (LONG + more)))
+            EVALUATOR.evaluate(pod, "", "Pod", RequestContext("n" * (LONG + more)))

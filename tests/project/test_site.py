@@ -38,14 +38,27 @@ def test_documentation_stays_short() -> None:
     assert words.total() <= WORDS, dict(words.most_common(10))
 
 
-def test_links_lead_to_places_in_site() -> None:
-    text = "[GPS001](../../webhook/policy/checks/gps001.md#why) and [the license](../../LICENSE)\n"
-    assert converted(text, "reference/checks.md") == "[GPS001](checks/gps001.md#why) and the license\n"
-
-
-def test_nested_list_has_four_columns_for_each_level() -> None:
-    text = "- a\n  - b\n    c\n\n1. d\n   ```sh\n   e\n   ```\n"
-    assert converted(text, "index.md") == "- a\n    - b\n        c\n\n1. d\n    ```sh\n    e\n    ```\n"
+@pytest.mark.parametrize(
+    ("text", "place", "shown"),
+    [
+        (
+            "[GPS001](../../webhook/policy/checks/gps001.md#why) and [the license](../../LICENSE)\n",
+            "reference/checks.md",
+            "[GPS001](checks/gps001.md#why) and the license\n",
+        ),
+        (
+            "- a\n  - b\n    c\n\n1. d\n   ```sh\n   e\n   ```\n",
+            "index.md",
+            "- a\n    - b\n        c\n\n1. d\n    ```sh\n    e\n    ```\n",
+        ),
+        ("## What `a.b` is: C\n", "index.md", "## What `a.b` is: C {#what-ab-is-c}\n"),
+        ("# a\n\n```text\n# a\n```\n\n## A\n", "index.md", "# a {#a}\n\n```text\n# a\n```\n\n## A {#a-1}\n"),
+        ("x\n\n<!-- exits: 2 -->\n```sh\ny\n```\n", "index.md", "x\n\n```sh\ny\n```\n"),
+    ],
+    ids=["links", "nested list", "anchor of GitHub", "second heading of one name", "comment about commands"],
+)
+def test_markdown_of_github_is_converted(text: str, place: str, shown: str) -> None:
+    assert converted(text, place) == shown
 
 
 @pytest.mark.parametrize(("place", "file"), pages().items())
@@ -61,20 +74,6 @@ def code_blocks(text: str) -> list[tuple[str, str]]:
     return [(language, dedent(code)) for _, _, language, code in found]
 
 
-def test_heading_keeps_anchor_of_github() -> None:
-    assert converted("## What `a.b` is: C\n", "index.md") == "## What `a.b` is: C {#what-ab-is-c}\n"
-
-
-def test_second_heading_of_one_name_has_numbered_anchor() -> None:
-    assert converted("# a\n\n```text\n# a\n```\n\n## A\n", "index.md") == (
-        "# a {#a}\n\n```text\n# a\n```\n\n## A {#a-1}\n"
-    )
-
-
-def test_comment_about_commands_is_left_out() -> None:
-    assert converted("x\n\n<!-- exits: 2 -->\n```sh\ny\n```\n", "index.md") == "x\n\n```sh\ny\n```\n"
-
-
 def test_source_has_pages_pictures_and_navigation(tmp_path: Path) -> None:
     write_source(tmp_path)
     written = {file.relative_to(tmp_path / "docs").as_posix() for file in (tmp_path / "docs").rglob("*.md")}
@@ -84,8 +83,9 @@ def test_source_has_pages_pictures_and_navigation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("html", "count"),
+    ("text", "count"),
     [
+        ('@import url("https://example.com/y.css");', 1),
         ('<script src="https://example.com/x.js"></script>', 1),
         ('<link rel="stylesheet" href="https://example.com/x.css">', 1),
         ("<link href=https://example.com/x.css rel=stylesheet>", 1),
@@ -100,16 +100,10 @@ def test_source_has_pages_pictures_and_navigation(tmp_path: Path) -> None:
         ('<a href="https://example.com/">x</a><script src="x.js"></script>', 0),
     ],
 )
-def test_page_that_loads_from_another_server_is_found(html: str, count: int, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text(html)
-    assert len(external(tmp_path)) == count
-
-
-def test_styles_that_load_from_another_server_are_found(tmp_path: Path) -> None:
-    (tmp_path / "x.css").write_text('@import url("https://example.com/y.css");')
-    assert external(tmp_path) == [
-        'x.css: loads from another server: @import url("https://example.com/y.css");',
-    ]
+def test_file_that_loads_from_another_server_is_found(text: str, count: int, tmp_path: Path) -> None:
+    file = "index.html" if text.startswith("<") else "x.css"
+    (tmp_path / file).write_text(text)
+    assert [one.startswith(f"{file}: loads from another server: ") for one in external(tmp_path)] == [True] * count
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 
 from tests.cli.run import run
 from tests.report.golden import INPUTS, folder
-from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, written
-from webhook.diagnostics import Unread
+from tests.report.reports import DENIAL, WARNING, result, written
 from webhook.report.check.junit import JunitWriter
 from webhook.report.model import Entry, LocatedFinding, Subject
 
@@ -70,27 +69,6 @@ def test_denial_is_failure_and_warning_is_output() -> None:
     assert failure.attrib == {"type": "GPS001", "message": "too many (and 1 more)"}
     assert failure.text == "\n".join(["a.yaml:7:3: deny GPS001 too many", "    remedy: ask for 1"] * 2)
     assert output.text == "a.yaml:1:1: warn GPS005 hides it\n    remedy: leave it out"
-
-
-def test_warned_and_exempt_objects_pass() -> None:
-    exempt = result("allowed")._replace(reason="exempt: of Windows")
-    ((warned, audited, left),) = suites([result("warned", WARNING), result("allowed", NOTE), exempt])
-    assert [child.tag for case in (warned, audited, left) for child in case] == ["system-out"] * 3
-    assert left[0].text == "exempt: of Windows"
-
-
-def test_skipped_objects_and_unread_files_have_their_reason() -> None:
-    skipped = result("skipped")._replace(reason="skipped: it runs no pods")
-    first, second = suites([skipped, Unread("b.yaml", "values of a Helm chart")])
-    assert first[0][0].attrib["message"] == "skipped: it runs no pods"
-    assert second[0][0].attrib["message"] == "values of a Helm chart"
-
-
-def test_errors_belong_to_their_file() -> None:
-    first, second = suites([UNREADABLE, MISSING])
-    assert (first.attrib["name"], second.attrib["name"]) == ("b.yaml", "c.yaml")
-    assert first[0][0].attrib == {"type": "unreadable", "message": "not YAML"}
-    assert first[0][0].text == "b.yaml:3:5: not YAML"
 
 
 def test_suite_of_large_file_continues_in_another() -> None:

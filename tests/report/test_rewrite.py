@@ -155,16 +155,8 @@ UNFIT = "its text cannot take the edits"
         ),
         (f"{POD}    env: &env []\n  initContainers:\n  - name: d\n    env: *env\n", 12, ALIAS),
         (f"x: &x {{env: []}}\n{HEAD}spec:\n  containers:\n  - <<: *x\n    name: c\n    {GPU}\n", 8, ALIAS),
-        (
-            f"{HEAD}spec:\n  containers:\n  - <<: {{env: []}}\n    name: c\n    {GPU}\n",
-            1,
-            UNFIT,
-        ),
-        (
-            POD.replace("  name: p\n", f"  name: p\n  annotations:\n    {ANNOTATION}: !!binary YQ==\n", 1),
-            1,
-            UNFIT,
-        ),
+        (f"{HEAD}spec:\n  containers:\n  - <<: {{env: []}}\n    name: c\n    {GPU}\n", 1, UNFIT),
+        (POD.replace("  name: p\n", f"  name: p\n  annotations:\n    {ANNOTATION}: !!binary YQ==\n", 1), 1, UNFIT),
     ],
 )
 def test_text_that_cannot_be_edited_is_named(text: str, line: int, reason: str) -> None:

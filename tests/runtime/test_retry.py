@@ -9,6 +9,8 @@ from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.runtime.retry import Backoff, RateLimiter, delay, monotonic, wait_for_event
 
+pytestmark = virtual
+
 
 async def waits(backoff: Backoff, number: int) -> list[float]:
     """How long the next waits are."""
@@ -20,7 +22,6 @@ async def waits(backoff: Backoff, number: int) -> list[float]:
     return found
 
 
-@virtual
 async def test_backoff_doubles_up_to_a_minute_and_resets() -> None:
     backoff = Backoff(1.0, Random(1))  # noqa: S311
     for waited, most in zip(await waits(backoff, 9), [1, 2, 4, 8, 16, 32, 60, 60, 60], strict=True):
@@ -30,7 +31,6 @@ async def test_backoff_doubles_up_to_a_minute_and_resets() -> None:
     assert max(await waits(backoff, 1)) <= 1
 
 
-@virtual
 async def test_stable_operation_resets_backoff() -> None:
     backoff = Backoff(1.0, Random(1))  # noqa: S311
     await waits(backoff, 5)
@@ -42,13 +42,11 @@ async def test_stable_operation_resets_backoff() -> None:
     assert 0.5 <= monotonic() - ended <= 1
 
 
-@virtual
 async def test_backoff_is_random() -> None:
     seconds = [(await waits(Backoff(1.0, Random(seed)), 1))[0] for seed in range(4)]  # noqa: S311
     assert len(set(seconds)) == 4
 
 
-@virtual
 async def test_wait_for_event_ends_early() -> None:
     event = asyncio.Event()
     asyncio.get_running_loop().call_later(3, event.set)
@@ -60,7 +58,6 @@ async def test_wait_for_event_ends_early() -> None:
     assert monotonic() == 15
 
 
-@virtual
 async def test_rate_limiter_allows_burst_of_ten_then_one_per_ten_seconds() -> None:
     allowance = RateLimiter()
     for _ in range(10):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from tests.server.certificates import Certificates
 from tests.server.client import Client
@@ -31,6 +35,16 @@ class Serve:
             raise AssertionError(f"the server does not start: {self.errors.so_far()}") from error
         self.client = Client(ready["port"], ready["healthPort"], certificates.trust())
 
+    def cpu(self) -> float:
+        """Seconds of processor time that the process has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self, which: str = "VmRSS") -> int:
+        """Bytes of the process's memory: `VmRSS` now, `VmHWM` the most so far."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(which))
+
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal; the exit code of the process."""
         self.process.send_signal(number)
@@ -38,12 +52,18 @@ class Serve:
 
 
 @contextmanager
-def serve(certificates: Certificates, *options: str) -> Iterator[Serve]:
-    """Run the server as a process, which ends with the context. Without settings it does not wait for endpoints."""
-    settings = [] if "--config" in options else certificates.impatient
-    command = [*SERVE, *FREE_PORTS, *certificates.options, *settings, *options]
-    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
-        yield Serve(process, certificates)
+def serve(certificates: Certificates, *options: str, **limits: object) -> Iterator[Serve]:
+    """Run the server as a process with limits of its settings, which ends with the context.
+
+    Without settings it does not wait for endpoints.
+    """
+    with NamedTemporaryFile("w", suffix=".yaml") as settings:
+        json.dump({"server": {"shutdownDelay": "0s", **limits}}, settings)
+        settings.flush()
+        config = [] if "--config" in options else ["--config", settings.name]
+        command = [*SERVE, *FREE_PORTS, *certificates.options, *config, *options]
+        with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+            yield Serve(process, certificates)
 
 
 @contextmanager

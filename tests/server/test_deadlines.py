@@ -23,11 +23,9 @@ CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
 
 
 @pytest.fixture(scope="module")
-def hasty(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+def hasty(certificates: Certificates) -> Iterator[Serve]:
     """A server whose deadlines are half a second."""
-    settings = tmp_path_factory.mktemp("hasty") / "settings.yaml"
-    settings.write_text("server: {shutdownDelay: 0s, headerTimeout: 500ms, bodyTimeout: 500ms}\n")
-    with serve(certificates, "--config", str(settings)) as server:
+    with serve(certificates, headerTimeout="500ms", bodyTimeout="500ms") as server:
         yield server
 
 
@@ -70,12 +68,7 @@ def test_silent_connection_stays_open(hasty: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    "started",
-    [
-        WHOLE[:-1],
-        WHOLE[: WHOLE.index(b"\r\n\r\n") + 4],
-    ],
-    ids=["all but a byte", "the header alone"],
+    "started", [WHOLE[:-1], WHOLE[: WHOLE.index(b"\r\n\r\n") + 4]], ids=["all but a byte", "the header alone"]
 )
 def test_incomplete_body_gets_408(hasty: Serve, started: bytes) -> None:
     with hasty.client.connect() as connection:

@@ -39,10 +39,30 @@ def values(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz", "/livez?verbose"])
-def test_probes_of_serving_server(client: Client, path: str) -> None:
-    well = client.health(path)
-    assert (well.status, well.body, well.headers["server"]) == (200, b"ok\n", "gpushare-webhook")
+WELL = (200, b"ok\n")
+UNKNOWN = (404, b"not found; see /livez, /readyz and /metrics\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        *((path, WELL) for path in ("/livez", "/readyz", "/livez?verbose")),
+        *((path, UNKNOWN) for path in ("/", "/mutate", "/readyz/", "/healthz")),
+    ],
+)
+def test_probes_of_serving_server(client: Client, path: str, answer: tuple[int, bytes]) -> None:
+    found = client.health(path)
+    assert (found.status, found.body) == answer
+    assert found.headers["server"] == "gpushare-webhook"
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "allow"),
+    [*((method, 405, "GET, HEAD") for method in ("POST", "PUT", "DELETE")), ("HEAD", 200, None)],
+)
+def test_methods_of_probes(client: Client, method: str, status: int, allow: str | None) -> None:
+    answered = client.health("/readyz", method)
+    assert (answered.status, answered.headers.get("allow")) == (status, allow)
 
 
 def test_readyz_verbose_lists_conditions(client: Client) -> None:
@@ -65,22 +85,6 @@ async def test_draining_server_is_not_ready(certificates: Certificates) -> None:
     lines = unready.body.decode().splitlines()
     assert (unready.status, lines[:2], lines[-1]) == (503, ["[+]listening", "[-]not stopping"], "not ready")
     assert alive.status == 200
-
-
-@pytest.mark.parametrize("path", ["/", "/mutate", "/readyz/", "/healthz"])
-def test_other_health_path_gets_404(client: Client, path: str) -> None:
-    missing = client.health(path)
-    assert (missing.status, missing.body) == (404, b"not found; see /livez, /readyz and /metrics\n")
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_other_health_method_gets_405(client: Client, method: str) -> None:
-    refused = client.health("/livez", method)
-    assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD")
-
-
-def test_head_of_readyz(client: Client) -> None:
-    assert client.health("/readyz", "HEAD").status == 200
 
 
 def labelled(name: str) -> set[str]:

@@ -90,12 +90,9 @@ async def waits(seconds: float) -> list[int]:
         turns.stop()
 
 
-async def test_short_review_does_not_wait_for_other_work() -> None:
-    assert await waits(0.0) == [0] * 30
-
-
-async def test_reviews_that_take_a_fifth_of_the_time_do_not_wait() -> None:
-    assert await waits(0.001) == [0] * 30
+@pytest.mark.parametrize("seconds", [0.0, 0.001])
+async def test_reviews_that_take_a_fifth_of_the_time_do_not_wait(seconds: float) -> None:
+    assert await waits(seconds) == [0] * 30
 
 
 async def test_long_reviews_leave_turns_to_other_work() -> None:

@@ -11,6 +11,8 @@ from tests.pki.virtual import virtual
 from tests.server.lines import PipedLog
 from webhook.server.lifecycle import Lifecycle, Phase, log_readiness
 
+pytestmark = virtual
+
 
 @dataclass
 class Replica:
@@ -36,7 +38,6 @@ class Logged:
         return [(one["event"], one.get("reasons")) for one in self._piped.end()]
 
 
-@virtual
 async def test_reasons_are_logged_each_minute_until_ready() -> None:
     replica = Replica({"listening", "certificate trusted"})
     logged = Logged(replica)
@@ -53,7 +54,6 @@ async def test_reasons_are_logged_each_minute_until_ready() -> None:
     ]
 
 
-@virtual
 async def test_short_start_and_short_interruptions_are_not_logged() -> None:
     replica = Replica({"listening"})
     logged = Logged(replica)
@@ -65,7 +65,6 @@ async def test_short_start_and_short_interruptions_are_not_logged() -> None:
     assert logged.events() == []
 
 
-@virtual
 async def test_stopping_replica_is_not_logged() -> None:
     replica = Replica()
     logged = Logged(replica)

@@ -7,7 +7,6 @@ import signal
 import socket
 import time
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -31,18 +30,8 @@ def stopping(server: Serve, number: signal.Signals = signal.SIGTERM) -> None:
     server.log.event("stopping")
 
 
-def written(folder: Path, **limits: str) -> str:
-    """A settings file with these limits; its path."""
-    settings = folder / "settings.yaml"
-    settings.write_text(json.dumps({"server": limits}))
-    return str(settings)
-
-
-def test_shutdown_delay_answers_with_connection_close(certificates: Certificates, tmp_path: Path) -> None:
-    with (
-        serve(certificates, "--config", written(tmp_path, shutdownDelay=LONG)) as server,
-        server.client.connect() as before,
-    ):
+def test_shutdown_delay_answers_with_connection_close(certificates: Certificates) -> None:
+    with serve(certificates, shutdownDelay=LONG) as server, server.client.connect() as before:
         before.sendall(WHOLE)
         assert reply(before).headers.get("connection") is None
         stopping(server)
@@ -58,13 +47,8 @@ def test_shutdown_delay_answers_with_connection_close(certificates: Certificates
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_drain_refuses_connections_and_answers_open_request(
-    certificates: Certificates, tmp_path: Path, number: signal.Signals
-) -> None:
-    with (
-        serve(certificates, "--config", written(tmp_path, shutdownDelay="0s", drainTimeout=LONG)) as server,
-        server.client.connect() as connection,
-    ):
+def test_drain_refuses_connections_and_answers_open_request(certificates: Certificates, number: signal.Signals) -> None:
+    with serve(certificates, drainTimeout=LONG) as server, server.client.connect() as connection:
         connection.sendall(WHOLE[:-1])
         stopping(server, number)
         until(lambda: is_refused(server))
@@ -75,12 +59,9 @@ def test_drain_refuses_connections_and_answers_open_request(
         assert server.errors.to_the_end() == []
 
 
-def test_drain_keeps_idle_connections_for_a_second(certificates: Certificates, tmp_path: Path) -> None:
+def test_drain_keeps_idle_connections_for_a_second(certificates: Certificates) -> None:
     """A request may be under way on a connection that looks idle, and closing would lose it."""
-    with (
-        serve(certificates, "--config", written(tmp_path, shutdownDelay="0s", drainTimeout=LONG)) as server,
-        server.client.connect() as connection,
-    ):
+    with serve(certificates, drainTimeout=LONG) as server, server.client.connect() as connection:
         connection.sendall(WHOLE)
         assert reply(connection).status == 200
         answered = time.monotonic()
@@ -90,9 +71,8 @@ def test_drain_keeps_idle_connections_for_a_second(certificates: Certificates, t
         assert server.process.wait(PATIENCE) == 0
 
 
-def test_end_of_drain_sheds_open_request(certificates: Certificates, tmp_path: Path) -> None:
-    config = written(tmp_path, shutdownDelay="0s", drainTimeout="1s", bodyTimeout=LONG)
-    with serve(certificates, "--config", config) as server, server.client.connect() as connection:
+def test_end_of_drain_sheds_open_request(certificates: Certificates) -> None:
+    with serve(certificates, drainTimeout="1s", bodyTimeout=LONG) as server, server.client.connect() as connection:
         connection.sendall(WHOLE[:-1])
         stopping(server)
         shed = reply(connection)
@@ -103,11 +83,11 @@ def test_end_of_drain_sheds_open_request(certificates: Certificates, tmp_path: P
         assert server.errors.to_the_end() == []
 
 
-@pytest.mark.parametrize("limits", [{"shutdownDelay": LONG}, {"shutdownDelay": "0s", "drainTimeout": LONG}])
-def test_second_signal_stops_at_once(certificates: Certificates, tmp_path: Path, limits: dict[str, str]) -> None:
+@pytest.mark.parametrize("limits", [{"shutdownDelay": LONG}, {"drainTimeout": LONG}])
+def test_second_signal_stops_at_once(certificates: Certificates, limits: dict[str, str]) -> None:
     """With a connection before its handshake, one within a request, and one that is idle."""
     with (
-        serve(certificates, "--config", written(tmp_path, bodyTimeout=LONG, **limits)) as server,
+        serve(certificates, bodyTimeout=LONG, **limits) as server,
         socket.create_connection(("127.0.0.1", server.client.port), PATIENCE),
         server.client.connect() as connection,
         server.client.connect() as idle,

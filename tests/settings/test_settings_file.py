@@ -120,8 +120,7 @@ def test_unexpected_error_of_pydantic_keeps_its_text(path: tuple[str | int, ...]
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["facts: {devicePlugin: gpus/configs}", "facts: {devicePlugin: {configMaps: [gpus/configs]}}"],
+    "text", ["facts: {devicePlugin: gpus/configs}", "facts: {devicePlugin: {configMaps: [gpus/configs]}}"]
 )
 def test_device_plugin_is_a_config_map_or_a_mapping(load_text: Load, text: str) -> None:
     assert load_text(text).settings.facts.device_plugin == DevicePluginSource(("gpus/configs",))

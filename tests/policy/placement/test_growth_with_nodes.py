@@ -14,25 +14,17 @@ from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Namespace, Node, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.selector import MOST_LISTED, MOST_LISTED_TERMS
-from webhook.policy.settings.settings import (
-    Injections,
-    Settings,
-    SteeringInjection,
-    TolerationInjection,
-)
+from webhook.policy.settings.settings import Injections, Settings, SteeringInjection, TolerationInjection
 
 pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 
 SETTINGS = {
-    "nodes out of reach": Settings(
-        injections=Injections(steering=SteeringInjection(True)),
-    ),
+    "nodes out of reach": Settings(injections=Injections(steering=SteeringInjection(True))),
     "taints tolerated": Settings(
         injections=Injections(
-            steering=SteeringInjection(True),
-            tolerations=TolerationInjection(from_nodes=("taint-*",)),
+            steering=SteeringInjection(True), tolerations=TolerationInjection(from_nodes=("taint-*",))
         )
     ),
 }

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 
 from tests import scheduler
 from tests.policy.placement.landing import admitted, labelled_classes, placement
-from tests.strategies.selecting import (
-    GPU,
-    POOL,
-    clusters,
-    nearly_placed_pods,
-    selecting,
-    selecting_pods,
-    tolerations,
-)
+from tests.strategies.selecting import GPU, POOL, clusters, nearly_placed_pods, selecting, selecting_pods, tolerations
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node
@@ -92,11 +84,7 @@ def is_sliced(node: Node) -> bool:
 MPS_LABELS = PlacementSettings().mps_labels
 
 
-@given(
-    selecting_pods(names=True),
-    clusters(),
-    st.lists(st.sampled_from(sorted(MPS_LABELS)), unique=True, min_size=1),
-)
+@given(selecting_pods(names=True), clusters(), st.lists(st.sampled_from(sorted(MPS_LABELS)), unique=True, min_size=1))
 def test_no_is_never_said_while_known_mps_node_takes_pod(
     pod: Json, nodes: tuple[Node, ...], configured: list[str]
 ) -> None:

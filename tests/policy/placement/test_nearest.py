@@ -55,12 +55,7 @@ def alternatives(pod: Json) -> list[list[Demanded]]:
     terms = scheduler.terms_of(pod)
     if terms is None:
         return [selector]
-    path = (
-        "affinity",
-        "nodeAffinity",
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        "nodeSelectorTerms",
-    )
+    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     return [
         selector
         + [

@@ -364,7 +364,7 @@ SHAPES: dict[str, tuple[str, str, Callable[[int], Json]]] = {
         },
     ),
 }
-"""Members that grow together; `test_workload_growth` grows each alone."""
+"""Members that grow together; `tests/policy/test_growth.py` grows each alone."""
 
 
 @pytest.mark.slow

@@ -128,11 +128,7 @@ LIMITS_OF_FIRST = "spec.containers[0].resources.limits"
         ("v1 Pod", {"spec": {"initContainer": [TRAIN]}}, "spec.initContainers[0].resources.limits"),
         ("v1 Pod", {"containers": [TRAIN]}, LIMITS_OF_FIRST),
         ("v1 Pod", {"metadata": {"labels": {"spec": POD}}}, LIMITS_OF_FIRST),
-        (
-            "v1 Pod",
-            {"spec": {"containers": [TRAIN, {"resource": LIMITS}]}},
-            "spec.containers[1].resources.limits",
-        ),
+        ("v1 Pod", {"spec": {"containers": [TRAIN, {"resource": LIMITS}]}}, "spec.containers[1].resources.limits"),
         ("v1 Pod", {"spec": {"containers": [{"limits": {GPU: 2}}]}}, LIMITS_OF_FIRST),
         (
             "v1 Pod",

@@ -7,7 +7,6 @@ import json
 import socket
 import time
 from contextlib import AsyncExitStack, ExitStack, suppress
-from pathlib import Path
 
 import pytest
 
@@ -41,18 +40,13 @@ async def p99(client: Client) -> float:
     return quantile([answer.seconds for answer in answers if not isinstance(answer, BaseException)], 0.99)
 
 
-def limited(folder: Path, **limits: object) -> list[str]:
-    """Options for a server with these limits, which lets clients stop for a minute."""
-    settings = folder / "settings.yaml"
-    server = {"shutdownDelay": "0s", "drainTimeout": "0s", "headerTimeout": "1m", "bodyTimeout": "1m", **limits}
-    settings.write_text(json.dumps({"server": server}))
-    return ["--config", str(settings)]
+LENIENT = {"drainTimeout": "0s", "headerTimeout": "1m", "bodyTimeout": "1m"}
+"""Limits of a server that lets clients stop for a minute."""
 
 
-async def test_unfinished_requests_do_not_slow_reviews(certificates: Certificates, tmp_path: Path) -> None:
+async def test_unfinished_requests_do_not_slow_reviews(certificates: Certificates) -> None:
     """Compared with a server without them at the same time: whatever else the machine does, it does to both."""
-    options = limited(tmp_path)
-    with serve(certificates, *options) as server, serve(certificates, *options) as empty:
+    with serve(certificates, **LENIENT) as server, serve(certificates, **LENIENT) as empty:
         async with (
             unfinished(server.client, 1000),
             unfinished(server.client, 100, HALF_A_HEADER),
@@ -64,17 +58,17 @@ async def test_unfinished_requests_do_not_slow_reviews(certificates: Certificate
 
 
 @pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, HALF_A_BODY], ids=["nothing", "half-a-header", "half-a-body"])
-async def test_connection_limit_evicts_unfinished(certificates: Certificates, tmp_path: Path, sent: bytes) -> None:
-    with serve(certificates, *limited(tmp_path, maxConnections=20)) as server:
+async def test_connection_limit_evicts_unfinished(certificates: Certificates, sent: bytes) -> None:
+    with serve(certificates, **LENIENT, maxConnections=20) as server:
         async with unfinished(server.client, 50, sent):
             assert measured(server.client, "connections") <= 20
             await is_served(server, HONEST)
         assert measured(server.client, 'closed_connections_total{reason="evicted"}') >= 30
 
 
-async def test_proven_connections_outlast_newcomers(certificates: Certificates, tmp_path: Path) -> None:
+async def test_proven_connections_outlast_newcomers(certificates: Certificates) -> None:
     """A review proves a connection; where all slots for proven ones are in use, the answer of a newcomer closes it."""
-    with serve(certificates, *limited(tmp_path, maxConnections=20)) as server:
+    with serve(certificates, **LENIENT, maxConnections=20) as server:
         proven = [await Line.open(server.client) for _ in range(18)]
         for line in proven:
             assert (await line.ask(PATIENT)).status == 200
@@ -89,8 +83,8 @@ async def test_proven_connections_outlast_newcomers(certificates: Certificates, 
                 await line.close()
 
 
-async def test_proven_connection_replaces_idle_proven_connection(certificates: Certificates, tmp_path: Path) -> None:
-    with serve(certificates, *limited(tmp_path, maxConnections=9)) as server:
+async def test_proven_connection_replaces_idle_proven_connection(certificates: Certificates) -> None:
+    with serve(certificates, **LENIENT, maxConnections=9) as server:
         idle = [await Line.open(server.client) for _ in range(8)]
         for line in idle:
             assert (await line.ask(PATIENT)).status == 200
@@ -106,9 +100,9 @@ async def test_proven_connection_replaces_idle_proven_connection(certificates: C
             await line.close()
 
 
-async def test_connections_in_use_survive_half_sent_reviews(certificates: Certificates, tmp_path: Path) -> None:
+async def test_connections_in_use_survive_half_sent_reviews(certificates: Certificates) -> None:
     """Clients that keep their connections busy lose none of them, and no request, to 500 half reviews."""
-    with serve(certificates, *limited(tmp_path, maxConnections=200)) as server:
+    with serve(certificates, **LENIENT, maxConnections=200) as server:
         attacked = asyncio.Event()
 
         async def use(line: Line) -> int:
@@ -136,19 +130,17 @@ async def test_connections_in_use_survive_half_sent_reviews(certificates: Certif
 
 
 @pytest.mark.parametrize(("at_most", "count"), [(2048, 200), (100, 200)], ids=["with-room", "at-the-limit"])
-async def test_clients_without_tls_keep_no_review_out(
-    certificates: Certificates, tmp_path: Path, at_most: int, count: int
-) -> None:
-    with serve(certificates, *limited(tmp_path, maxConnections=at_most)) as server, ExitStack() as silent:
+async def test_clients_without_tls_keep_no_review_out(certificates: Certificates, at_most: int, count: int) -> None:
+    with serve(certificates, **LENIENT, maxConnections=at_most) as server, ExitStack() as silent:
         for _ in range(count):
             silent.enter_context(socket.create_connection(("127.0.0.1", server.client.port), 5))
         async with asyncio.timeout(4):  # the API server waits for five seconds
             await is_served(server, HONEST)
 
 
-async def test_connection_beyond_the_limit_waits_for_a_slot(certificates: Certificates, tmp_path: Path) -> None:
+async def test_connection_beyond_the_limit_waits_for_a_slot(certificates: Certificates) -> None:
     """A client that has as many slots as others waits for a second before it evicts a body that still arrives."""
-    with serve(certificates, *limited(tmp_path, maxConnections=5)) as server:
+    with serve(certificates, **LENIENT, maxConnections=5) as server:
         async with unfinished(server.client, 5, HALF_A_BODY) as busy:
             until(lambda: measured(server.client, "connections") == 5)
             waiting = asyncio.create_task(Line.open(server.client))

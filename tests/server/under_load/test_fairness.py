@@ -91,11 +91,8 @@ async def answered(server: Serve) -> AsyncIterator[None]:
 
 
 @pytest.fixture(scope="module")
-def server(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    settings = tmp_path_factory.mktemp("fair") / "settings.yaml"
-    limits = {"maxConnections": REVIEWS, "shutdownDelay": "0s", "drainTimeout": "0s"}
-    settings.write_text(json.dumps({"server": limits}))
-    with serve(certificates, "--config", str(settings)) as running:
+def server(certificates: Certificates) -> Iterator[Serve]:
+    with serve(certificates, maxConnections=REVIEWS, drainTimeout="0s") as running:
         yield running
 
 

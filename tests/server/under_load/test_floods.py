@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 
@@ -58,9 +57,9 @@ async def flood(server: Serve, rounds: int) -> None:
 async def test_bad_input_leaves_no_log_line_and_no_memory(certificates: Certificates) -> None:
     with serve(certificates) as server:
         await flood(server, 20)
-        settled = resident(server)
+        settled = server.memory()
         await flood(server, 100)
-        grown = resident(server) - settled
+        grown = server.memory() - settled
         assert server.client.say(GOOD).status == 200
         server.log.event("review")
         said = [json.loads(line)["event"] for line in server.log.so_far()]
@@ -68,20 +67,18 @@ async def test_bad_input_leaves_no_log_line_and_no_memory(certificates: Certific
     assert grown < ALLOWANCE
 
 
-async def test_large_bodies_share_bounded_memory(certificates: Certificates, tmp_path: Path) -> None:
+async def test_large_bodies_share_bounded_memory(certificates: Certificates) -> None:
     """Clients that each send most of a large review: those for which there is no memory get 503."""
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m, bodyLimit: 7Mi}\n")
     large = request("POST", "/mutate?timeout=30s", b" " * (7 * 2**20))
-    with serve(certificates, "--config", str(settings)) as server:
-        before = resident(server)
+    with serve(certificates, bodyTimeout="1m", bodyLimit="7Mi") as server:
+        before = server.memory()
         async with unfinished(server.client, 2, large[:-1]):
             await asyncio.to_thread(until, lambda: measured(server.client, "large_bodies_bytes") > 13.9 * 2**20)
             shed = await asyncio.gather(*(refusal(server, large[:-1]) for _ in range(20)))
             assert set(shed) == {(503, "1", "close", "large reviews are being read already")}
             assert server.client.say(GOOD).status == 200  # a usual review needs none of that memory
             assert server.client.say(MEDIUM).status == 200  # and one of 60 KiB has some left
-        grown = resident(server) - before
+        grown = server.memory() - before
         assert server.client.say(request("POST", "/mutate", json.dumps(review(pod())).encode())).status == 200
     assert grown < 64 * 2**20
 
@@ -92,10 +89,10 @@ async def test_connections_that_send_much_take_bounded_memory(certificates: Cert
     sent = next(attack.sent for attack in ATTACKS if attack.name == name)
     with serve(certificates) as server:
         async with unfinished(server.client, FLOOD):
-            idle = resident(server)
+            idle = server.memory()
         async with unfinished(server.client, FLOOD, sent):
             await asyncio.to_thread(until, lambda: server.client.say(GOOD).status == 200)
-            grown = resident(server) - idle
+            grown = server.memory() - idle
     print(f"\n{name}: {grown / FLOOD / 1024:.0f} KiB per connection")
     assert grown < FLOOD * 128 * 1024
 
@@ -108,10 +105,3 @@ async def refusal(server: Serve, started: bytes) -> tuple[int, str, str, str]:
     await line.close()
     headers = [answer.headers.get(name, "") for name in ("retry-after", "connection")]
     return answer.status, headers[0], headers[1], json.loads(answer.body)["message"]
-
-
-def resident(server: Serve) -> int:
-    """The memory that the server's process holds, in bytes."""
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024

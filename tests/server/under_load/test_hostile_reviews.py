@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from pathlib import Path
 
 import pytest
 
@@ -28,22 +27,15 @@ The product's bar is 250 ms. Here two busy processors also run the client, and t
 """
 
 
-def memory(server: Serve, which: str) -> int:
-    """Bytes of the server's memory: `VmRSS` now, `VmHWM` the most so far."""
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith(which))
-    return int(line.split()[1]) * 1024
-
-
 @pytest.mark.exhaustive(every=12)
 @pytest.mark.parametrize("shape", [*SHAPES, *CHECKED])
 def test_peak_memory_is_bounded(certificates: Certificates, shape: str) -> None:
     asked = body(shape)
     with serve(certificates) as server:
         assert server.client.say(HONEST).status == 200
-        before = memory(server, "VmRSS")
+        before = server.memory()
         answer = server.client.post("/mutate?timeout=30s", asked)
-        grown = memory(server, "VmHWM") - before
+        grown = server.memory("VmHWM") - before
     print(f"\n{shape}: {len(asked) / MIB:.1f} MiB, {grown / MIB:.0f} MiB more, {grown / len(asked):.1f} times")
     assert answer.status == {"too many objects": 413, "too deep": 400}.get(shape, 200)
     assert grown <= 15 * len(asked) + 32 * MIB
@@ -125,10 +117,10 @@ def test_distinct_long_texts_leave_no_memory_behind(certificates: Certificates, 
 
     with serve(certificates) as server:
         server.client.say(HONEST)
-        before = memory(server, "VmRSS")
+        before = server.memory()
         for number in range(count):
             create(number)
-        until(lambda: memory(server, "VmRSS") - before < 16 * MIB)
+        until(lambda: server.memory() - before < 16 * MIB)
 
 
 @pytest.mark.parametrize("shape", ["too many objects", "too deep"])
@@ -136,10 +128,10 @@ def test_rejected_reviews_leave_no_memory_behind(certificates: Certificates, sha
     asked = request("POST", "/mutate", body(shape))
     with serve(certificates) as server:
         server.client.say(HONEST)
-        before = memory(server, "VmRSS")
+        before = server.memory()
         for _ in range(100):
             assert server.client.say(asked).status in (400, 413)
-        until(lambda: memory(server, "VmRSS") - before < 16 * MIB)
+        until(lambda: server.memory() - before < 16 * MIB)
 
 
 def test_aborted_reviews_leave_no_memory_behind(certificates: Certificates) -> None:
@@ -147,22 +139,14 @@ def test_aborted_reviews_leave_no_memory_behind(certificates: Certificates) -> N
     half = request("POST", "/mutate", b" " * 4 * MIB)[: 3 * MIB]
     with serve(certificates) as server:
         server.client.say(HONEST)
-        before = memory(server, "VmRSS")
+        before = server.memory()
         for _ in range(20):
             with server.client.connect() as connection:
                 connection.sendall(half)
                 until(lambda: measured(server.client, "large_bodies_bytes") > 2 * MIB)
             until(lambda: measured(server.client, "large_bodies_bytes") == 0)
         assert measured(server.client, 'refused_requests_total{code="400"}') == 20
-        until(lambda: memory(server, "VmRSS") - before < 16 * MIB)
-
-
-@pytest.fixture
-def impatient(tmp_path: Path) -> list[str]:
-    """A server that gives open requests a moment only."""
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {shutdownDelay: 0s, drainTimeout: 50ms}\n")
-    return ["--config", str(settings)]
+        until(lambda: server.memory() - before < 16 * MIB)
 
 
 LARGE = request("POST", "/mutate?timeout=30s", body("misspelled resources"))
@@ -179,9 +163,9 @@ async def two_large_reviews(server: Serve) -> list[asyncio.Task[Reply]]:
     return asked
 
 
-async def test_drain_sheds_large_reviews(certificates: Certificates, impatient: list[str]) -> None:
+async def test_drain_sheds_large_reviews(certificates: Certificates) -> None:
     """One that is processed, one that waits: the API server asks another replica for both."""
-    with serve(certificates, *impatient) as server:
+    with serve(certificates, drainTimeout="50ms") as server:
         asked = await two_large_reviews(server)
         exit_code = await asyncio.to_thread(server.end)
         answers = await asyncio.gather(*asked)
@@ -205,19 +189,15 @@ async def test_large_review_whose_client_has_gone_is_not_processed(certificates:
         assert measured(server.client, "reviews_total") == 2
 
 
-async def test_drain_answers_large_reviews_in_time(certificates: Certificates, tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {shutdownDelay: 0s, drainTimeout: 1h}\n")
-    with serve(certificates, "--config", str(settings)) as server:
+async def test_drain_answers_large_reviews_in_time(certificates: Certificates) -> None:
+    with serve(certificates, drainTimeout="1h") as server:
         asked = await two_large_reviews(server)
         assert await asyncio.to_thread(server.end) == 0
         assert [answer.status for answer in await asyncio.gather(*asked)] == [200, 200]
 
 
-def test_second_signal_does_not_wait_for_a_large_review(certificates: Certificates, tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {shutdownDelay: 1h}\n")
-    with serve(certificates, "--config", str(settings)) as server, server.client.connect() as connection:
+def test_second_signal_does_not_wait_for_a_large_review(certificates: Certificates) -> None:
+    with serve(certificates, shutdownDelay="1h") as server, server.client.connect() as connection:
         connection.sendall(LARGE)
         until(lambda: measured(server.client, "large_reviews") == 1)
         server.process.terminate()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.hostile import SHAPES
@@ -12,7 +9,7 @@ from tests.server.certificates import Certificates
 from tests.server.client import Client, measured, request
 from tests.server.lines import until
 from tests.server.load import Answer, Line, overload, quantile
-from tests.server.process import Serve, serve
+from tests.server.process import serve
 
 pytestmark = pytest.mark.slow
 
@@ -23,28 +20,25 @@ ADMITTED = 80
 """Reviews that the server answers before the overload ends."""
 
 IN_FLIGHT = 8
-SETTINGS = f"server: {{shutdownDelay: 0s, maxInFlight: {IN_FLIGHT}}}\n"
 
 SLOW = SHAPES["misspelled resources"]
 """A pod that is small enough for the event loop, and takes ten times as long as a handshake with an answer of 503."""
 
 
-async def test_ten_times_the_capacity_is_shed(certificates: Certificates, tmp_path: Path) -> None:
+async def test_ten_times_the_capacity_is_shed(certificates: Certificates) -> None:
     """By counts and processor time: both say the same on a busy machine."""
-    settings = tmp_path / "settings.yaml"
-    settings.write_text(SETTINGS)
     asked = request("POST", f"/mutate?timeout={TIMEOUT}s", SLOW.review(SLOW.count_for(48 * 1024)))
-    with serve(certificates, "--config", str(settings)) as server:
+    with serve(certificates, maxInFlight=IN_FLIGHT) as server:
         await in_turn(server.client, asked, 20)
-        began = cpu_seconds(server)
+        began = server.cpu()
         await in_turn(server.client, asked, ADMITTED)
-        alone = cpu_seconds(server) - began
-        before, processed = peak(server), measured(server.client, "reviews_total")
-        began = cpu_seconds(server)
+        alone = server.cpu() - began
+        before, processed = server.memory("VmHWM"), measured(server.client, "reviews_total")
+        began = server.cpu()
         answers = await overload(server.client, asked, 10, 10 * IN_FLIGHT, ADMITTED, patience=TIMEOUT)
-        among = cpu_seconds(server) - began
+        among = server.cpu() - began
         until(lambda: measured(server.client, "in_flight") == 0)
-        processed, grown = measured(server.client, "reviews_total") - processed, peak(server) - before
+        processed, grown = measured(server.client, "reviews_total") - processed, server.memory("VmHWM") - before
         assert server.client.say(asked).status == 200, "everything is as before"
     given = [answer for answer in answers if isinstance(answer, Answer)]
     admitted = [answer.seconds for answer in given if answer.status == 200]
@@ -73,16 +67,3 @@ async def in_turn(client: Client, asked: bytes, count: int) -> None:
     for _ in range(count):
         assert (await line.ask(asked)).status == 200
     await line.close()
-
-
-def cpu_seconds(server: Serve) -> float:
-    """The processor time of the server's process."""
-    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def peak(server: Serve) -> int:
-    """The most memory that the server's process has held, in bytes."""
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
