@@ -6,11 +6,14 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+import msgspec
 from msgspec import Raw, Struct
 
 Object = dict[str, Any]
 """A decoded JSON object, such as a Kubernetes object."""
 
+UNDECODABLE: Final = (msgspec.DecodeError, RecursionError, ValueError)
+"""What decoding raises for an object that is not of its kind."""
 
 JSON: Final = "application/json"
 METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"

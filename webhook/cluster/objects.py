@@ -10,10 +10,10 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Struct
 
-from webhook.cluster.api_server import ApiServer, Metadata, ResponseTooLargeError, Rule
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, Metadata, ResponseTooLargeError, Rule
 from webhook.cluster.pages import ForbiddenError, NotFoundError, Unread, answer, latest_pages
 from webhook.cluster.reading import entries
-from webhook.cluster.watch import UNDECODABLE, ReadError
+from webhook.cluster.watch import ReadError
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
 from webhook.policy.settings.formats import OBJECT

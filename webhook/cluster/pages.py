@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import JSON, METADATA, ApiServer, ResponseTooLargeError, Rule
-from webhook.cluster.watch import FAILURES, UNDECODABLE, ReadError, ResourceVersion
+from webhook.cluster.api_server import JSON, METADATA, UNDECODABLE, ApiServer, ResponseTooLargeError, Rule
+from webhook.cluster.watch import FAILURES, ReadError, ResourceVersion
 from webhook.policy.messages import printable
 
 

@@ -11,10 +11,10 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule
 from webhook.cluster.objects import Kind
 from webhook.cluster.readers import Collection
-from webhook.cluster.watch import UNDECODABLE, ReadError
+from webhook.cluster.watch import ReadError
 
 _GROUP: Final = "kueue.x-k8s.io"
 _RULE: Final = Rule(_GROUP, "localqueues", ("list",))

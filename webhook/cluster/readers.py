@@ -9,10 +9,10 @@ from typing import ClassVar, Final, Generic, TypeVar
 
 from msgspec import Raw
 
-from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule
 from webhook.cluster.objects import Kind
 from webhook.cluster.pages import ExpiredError, NotFoundError, Unread, answer, pages
-from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, Start
+from webhook.cluster.watch import Bookmark, ReadError, Start
 from webhook.runtime.retry import next_turn
 
 T = TypeVar("T")

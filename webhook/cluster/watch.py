@@ -18,15 +18,12 @@ from typing import Annotated, ClassVar, Final, Generic, Protocol, TypeAlias, Typ
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Metadata, Rule, StatusError
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, Metadata, Rule, StatusError
 from webhook.policy.messages import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, is_stable, monotonic
 
 T = TypeVar("T")
-
-UNDECODABLE: Final = (msgspec.DecodeError, RecursionError, ValueError)
-"""What decoding raises for an object that is not of its kind."""
 
 _TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 
