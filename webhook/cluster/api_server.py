@@ -59,16 +59,23 @@ class ApiServer(Protocol):
         """Yield the events of one watch until the server ends it. Raises StatusError, or another OSError."""
 
 
-class Metadata(Struct):
-    """The name of an object."""
+class Metadata(Struct, rename="camel"):
+    """The metadata of an object, as far as it is read."""
 
     name: str
-
-
-class LabelledMetadata(Metadata):
-    """The name and the labels of an object."""
-
+    namespace: str = ""
+    resource_version: str = ""
     labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Identified(Struct):
+    """An object of which the metadata alone is read."""
+
+    metadata: Metadata
+
+
+IDENTIFIED: Final = msgspec.json.Decoder(Identified)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,16 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import Metadata, Rule
+from webhook.cluster.api_server import Metadata
 from webhook.cluster.objects import Kind
 from webhook.policy.placement.cluster_objects import DeviceClass, RuntimeClass
 
-RUNTIME: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
-RUNTIME_RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
-
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
-DEVICE: Final = tuple(
-    Kind("deviceclass", "deviceclasses", "resource.k8s.io", version).path() for version in ("v1", "v1beta2", "v1beta1")
+DEVICE_CLASSES: Final = tuple(
+    Kind("deviceclass", "deviceclasses", "resource.k8s.io", version, is_namespaced=False)
+    for version in ("v1", "v1beta2", "v1beta1")
 )
-DEVICE_RULE: Final = Rule("resource.k8s.io", "deviceclasses", ("list", "watch"))
 
 MOST_LABELS: Final = 64
 """Labels of a class's node selector that are kept: the first by name. Without the others, it selects more nodes."""
@@ -49,13 +46,13 @@ class _DeviceClass(Struct):
     spec: _DeviceClassSpec = _DeviceClassSpec()
 
 
-_RUNTIME_CLASSES: Final = msgspec.json.Decoder(_RuntimeClass)
-_DEVICE_CLASSES: Final = msgspec.json.Decoder(_DeviceClass)
+_DECODER_OF_RUNTIMES: Final = msgspec.json.Decoder(_RuntimeClass)
+_DECODER_OF_DEVICES: Final = msgspec.json.Decoder(_DeviceClass)
 
 
 def runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
     """Read a RuntimeClass. Raises msgspec.MsgspecError."""
-    one = _RUNTIME_CLASSES.decode(found)
+    one = _DECODER_OF_RUNTIMES.decode(found)
     selector = (one.scheduling and one.scheduling.node_selector) or {}
     if len(selector) > MOST_LABELS:
         selector = {key: selector[key] for key in nsmallest(MOST_LABELS, selector)}
@@ -64,5 +61,5 @@ def runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
 
 def device_class(found: Raw) -> tuple[str, DeviceClass]:
     """Read a DeviceClass. Raises msgspec.MsgspecError."""
-    one = _DEVICE_CLASSES.decode(found)
+    one = _DECODER_OF_DEVICES.decode(found)
     return one.metadata.name, DeviceClass(one.metadata.name, one.spec.extended_resource_name or "")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
-from webhook.cluster.api_server import ApiServer, LabelledMetadata, Rule
+from webhook.cluster.api_server import IDENTIFIED, ApiServer, Metadata
+from webhook.cluster.objects import NAMESPACE
 from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection
 from webhook.policy.placement.cluster_objects import Namespace
-
-_RULE: Final = Rule("", "namespaces", ("list", "watch"))
 
 _POD_SECURITY: Final = "pod-security.kubernetes.io/"
 _MOST_LABELS: Final = 64
@@ -27,40 +25,29 @@ _LONGEST: Final = 1024
 """Characters of such an annotation that are read."""
 
 
-class _Metadata(LabelledMetadata):
-    annotations: dict[str, str] | None = None
-
-
-class _Namespace(Struct):
-    metadata: _Metadata
-
-
-_NAMESPACES: Final = msgspec.json.Decoder(_Namespace)
-
-
 def reader(api: ApiServer) -> Collection[Namespace]:
     """Read the namespaces."""
     pool = Pool()
 
     def namespace(found: Raw) -> tuple[str, Namespace]:
-        metadata = _NAMESPACES.decode(found).metadata
+        metadata = IDENTIFIED.decode(found).metadata
         labels = metadata.labels or {}
         if len(labels) > _MOST_LABELS:
             labels = _fewer(labels)
         shared = {pool.shared(key): pool.shared(value) for key, value in labels.items()}
         return metadata.name, Namespace(metadata.name, shared, _selector(metadata))
 
-    return Collection(api, ("/api/v1/namespaces",), namespace, _RULE, parse_metadata=namespace)
+    return Collection(api, (NAMESPACE,), namespace, parse_metadata=namespace)
 
 
 def selecting(found: Raw) -> tuple[str, Namespace | None]:
     """Read a namespace that adds a node selector to its pods; None for another one. Raises msgspec.MsgspecError."""
-    metadata = _NAMESPACES.decode(found).metadata
+    metadata = IDENTIFIED.decode(found).metadata
     selector = _selector(metadata)
     return metadata.name, Namespace(metadata.name, metadata.labels or {}, selector) if selector else None
 
 
-def _selector(metadata: _Metadata) -> dict[str, str]:
+def _selector(metadata: Metadata) -> dict[str, str]:
     written = next((text for key in _SELECTORS if (text := (metadata.annotations or {}).get(key))), "")
     if len(written) > _LONGEST:
         return {}

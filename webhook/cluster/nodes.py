@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import LabelledMetadata, Rule
+from webhook.cluster.api_server import Metadata
 from webhook.cluster.pool import Pool
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
@@ -20,7 +20,6 @@ from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.pods.gpu_resources import names_gpu
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
-RULE: Final = Rule("", "nodes", ("list", "watch"))
 PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
 
@@ -48,7 +47,7 @@ class _Status(Struct, frozen=True):
 class NodeObject(Struct):
     """A node as the API server sends it, in the fields that are read."""
 
-    metadata: LabelledMetadata
+    metadata: Metadata
     spec: _NodeSpec = _NodeSpec()
     status: _Status = _Status()
 

@@ -8,12 +8,10 @@ from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
 
 import msgspec
-from msgspec import Struct
 
-from webhook.cluster.api_server import UNDECODABLE, ApiServer, Metadata, ResponseTooLargeError, Rule
-from webhook.cluster.pages import ForbiddenError, NotFoundError, Unread, answer, latest_pages
+from webhook.cluster.api_server import IDENTIFIED, UNDECODABLE, ApiServer, Rule
+from webhook.cluster.pages import NotFoundError, ReadError, answer, pages
 from webhook.cluster.reading import entries
-from webhook.cluster.watch import ReadError
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
 from webhook.policy.settings.formats import OBJECT
@@ -187,15 +185,15 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
     ) -> AsyncGenerator[list[Object], None]:
         try:
-            path = kind.path(namespace)
-            async with aclosing(latest_pages(self._api, path, kind.rule(namespace), PAGE, query)) as listed:
+            found = pages(self._api, kind.path(namespace), kind.rule(namespace), PAGE, query, continues=True)
+            async with aclosing(found) as listed:
                 async for page in listed:
-                    if isinstance(page, Unread):
-                        one = _METADATA.decode(page.item).metadata
+                    if page.unread:
                         self._incomplete.add(kind)
-                        self._leave_out(_single(kind, one.namespace, one.name), page.why)
-                        continue
-                    yield [msgspec.json.decode(item) for item in page.items or ()]
+                        for one in map(IDENTIFIED.decode, page.items):
+                            self._leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
+                    else:
+                        yield [msgspec.json.decode(item) for item in page.items]
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
@@ -208,16 +206,16 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
     def has_all(self, kind: Kind) -> bool:
         return kind not in self._incomplete
 
-    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
-        rule = Rule("", "pods/proxy", ("get",), namespace=namespace)
-        try:
-            path = f"{POD.path(namespace, pod)}:{port:d}/proxy/metrics"
-            return (await answer(self._api, path, f"GET {path}", rule, "get")).decode(errors="replace")
-        except NotFoundError:
-            return None
-        except (ReadError, ResponseTooLargeError) as error:
-            self._leave_out(f"metrics of pods in namespace {namespace}", str(error), matters=False)
-            return None
+    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        what = _single(kind, namespace, name)
+        return self._decoded(await self._get(kind, namespace, name, what, matters=kind != SECRET), what)
+
+    async def document(self, path: str) -> Object | None:
+        """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read.
+
+        Every user may read it, by `system:discovery`.
+        """
+        return self._decoded(await self._answer(path, None, path), path)
 
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
@@ -225,34 +223,6 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
             if any(one.get("name") == kind.plural for one in entries(await self.document(kind.root), "resources")):
                 return kind
         return None
-
-    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
-        rule = Rule(kind.group, kind.plural, ("get",), namespace=namespace or "")
-        try:
-            path = kind.path(namespace, name)
-        except NotFoundError:
-            return None
-        return await self._decoded(path, rule, _single(kind, namespace, name), matters=kind != SECRET)
-
-    async def document(self, path: str) -> Object | None:
-        """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read."""
-        # A path that is no object has a rule of another form, which every user has by `system:discovery`.
-        return await self._decoded(path, None, path)
-
-    async def _decoded(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> Object | None:
-        """The object at a path; None where there is none, or it cannot be read."""
-        try:
-            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", rule or _NO_RULE, "get"))
-        except NotFoundError:
-            return None
-        except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            why = str(error)
-            if rule is None and isinstance(error, ForbiddenError):
-                of_path = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
-                why = f"403: not allowed to get {path}; add this rule to a ClusterRole: {of_path}"
-            self._leave_out(what, why, matters=matters)
-            return None
-        return found
 
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         return any(one.what == _single(kind, namespace, name) for one in self.left_out)
@@ -264,37 +234,48 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
             "tailLines": str(LOG_LINES),
             "limitBytes": str(LOG_BYTES),
         }
+        what = f"log of container {container} of pod {namespace}/{pod}"
+        body = await self._get(POD, namespace, pod, what, "/log", f"/log?{urlencode(asked)}", matters=True)
+        return None if body is None else body[-LOG_BYTES:].decode(errors="replace")
+
+    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
+        what, below = f"metrics of pods in namespace {namespace}", f":{port:d}/proxy/metrics"
+        body = await self._get(POD, namespace, pod, what, "/proxy", below, matters=False)
+        return None if body is None else body.decode(errors="replace")
+
+    async def _get(
+        self, kind: Kind, namespace: str | None, name: str, what: str, sub: str = "", below: str = "", *, matters: bool
+    ) -> bytes | None:
+        """The body of an object, or of a subresource below its path; None where there is none, or it cannot be read."""
+        rule = Rule(kind.group, f"{kind.plural}{sub}", ("get",), namespace=namespace or "")
         try:
-            path = f"{POD.path(namespace, pod)}/log"
-            body = await answer(
-                self._api,
-                f"{path}?{urlencode(asked)}",
-                f"GET {path}",
-                Rule("", "pods/log", ("get",), namespace=namespace),
-                "get",
-            )
-        except (ReadError, ResponseTooLargeError) as error:
-            self._leave_out(f"log of container {container} of pod {namespace}/{pod}", str(error))
+            path = f"{kind.path(namespace, name)}{below}"
+        except NotFoundError:
             return None
-        return body[-LOG_BYTES:].decode("utf-8", "replace")
+        return await self._answer(path, rule, what, matters=matters)
+
+    async def _answer(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> bytes | None:
+        try:
+            return await answer(self._api, path, rule, "get")
+        except NotFoundError:
+            return None
+        except ReadError as error:
+            self._leave_out(what, str(error), matters=matters)
+            return None
+
+    def _decoded(self, body: bytes | None, what: str) -> Object | None:
+        try:
+            return None if body is None else _OBJECTS.decode(body)
+        except UNDECODABLE as error:
+            self._leave_out(what, f"not an object of the API server: {error}")
+            return None
 
     def _leave_out(self, what: str, why: str, *, matters: bool = True) -> None:
         if all(one.what != what for one in self.left_out):
             self.left_out.append(LeftOut(what, why, matters))
 
 
-_NO_RULE: Final = Rule("", "", ("get",))
-
-
-class _Metadata(Metadata):
-    namespace: str | None = None
-
-
-class _Object(Struct):
-    metadata: _Metadata
-
-
-_METADATA: Final = msgspec.json.Decoder(_Object)
+_OBJECTS: Final = msgspec.json.Decoder(Object)
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:

@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
-from typing import Final
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Annotated, Final, NamedTuple, TypeAlias
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from webhook.cluster.api_server import JSON, METADATA, UNDECODABLE, ApiServer, ResponseTooLargeError, Rule
-from webhook.cluster.watch import FAILURES, ReadError, ResourceVersion
 from webhook.policy.messages import printable
 
+ResourceVersion: TypeAlias = Annotated[str, Meta(min_length=1)]
+"""Where a watch resumes. A watch from an empty version would start over, and miss deletions."""
 
-class ListMeta(Struct, rename="camel"):
-    """The metadata of a list. `continue_` is empty in its last page."""
 
+class Page(NamedTuple):
+    """Objects of a list, as they were received, and the version of the list.
+
+    `unread` says why an object cannot be read; the items are then its metadata alone, as PartialObjectMetadata.
+    """
+
+    version: str
+    items: Sequence[Raw]
+    unread: str = ""
+
+
+class _ListMeta(Struct, rename="camel"):
     resource_version: ResourceVersion
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class Page(Struct):
-    """One page of a list. The items stay as they were received."""
-
-    metadata: ListMeta
+class _List(Struct):
+    metadata: _ListMeta
     items: list[Raw] | None = None
 
 
-class Unread(Struct):
-    """The place of an object in a list that cannot be read: its metadata as PartialObjectMetadata, and why."""
-
-    metadata: ListMeta
-    item: Raw
-    why: str
-
-
 class _Continued(Struct, frozen=True):
-    """The metadata of a response with status 410: where the list continues with newer objects."""
-
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class _Expired(Struct):
-    metadata: _Continued = _Continued()
+class Failure(Struct):
+    """What the API server says about a failure. With status 410, the metadata tells where the list continues."""
+
+    message: str = ""
+    metadata: _Continued | None = None
 
 
-_PAGES = msgspec.json.Decoder(Page)
-_EXPIRED = msgspec.json.Decoder(_Expired)
+_LISTS = msgspec.json.Decoder(_List)
+FAILURES = msgspec.json.Decoder(Failure)
 
 _FACTOR: Final = 4
 """How much smaller a page is after a response that cannot be read, and how much larger after a small one."""
@@ -57,12 +58,20 @@ _SMALL: Final = 2 * 2**20
 """Bytes of a response after which a larger page fits as well."""
 
 
+class ReadError(Exception):
+    """The objects cannot be read now. The message says why."""
+
+
 class ForbiddenError(ReadError):
     """The caller may not read this. The message names the missing rule."""
 
 
 class NotFoundError(ReadError):
     """The server does not serve this path, or has no such object."""
+
+
+class UnreadableError(ReadError):
+    """A response is too large, or is not the JSON of its kind."""
 
 
 class ExpiredError(ReadError):
@@ -76,108 +85,86 @@ class ExpiredError(ReadError):
         self.rest = rest
 
 
-class _UndecodableError(Exception):
-    """A response is no list that can be decoded. The message says why."""
-
-
 async def pages(
-    api: ApiServer, path: str, rule: Rule, size: int, query: Mapping[str, str] | None = None, rest: str = ""
-) -> AsyncGenerator[Page | Unread, None]:
+    api: ApiServer, path: str, rule: Rule, size: int, query: Mapping[str, str] | None = None, *, continues: bool = False
+) -> AsyncGenerator[Page, None]:
     """Yield the pages of a list, of `size` objects or fewer where these are too large. Raises ReadError.
 
     An object that cannot be read even alone, because it is too large or nested too deeply, costs itself: its metadata
-    shows its name, and where the list continues. `rest` is a token to begin at.
+    shows its name, and where the list continues.
+
+    `continues`: where the version of the list expires, the later pages have newer objects. Each object comes once,
+    since the list continues after the last one. A list that expires twice at one place fails.
     """
-    limit = size
+    limit, rest, is_new = size, "", False
     while True:
         asked = {**(query or {}), "limit": str(limit)} | ({"continue": rest} if rest else {})
-        url, what = f"{path}?{urlencode(asked)}", f"list of {path}"
+        url, unread = f"{path}?{urlencode(asked)}", ""
         try:
-            body = await answer(api, url, what, rule, "list")
-            page = _decoded(body, what)
-        except (ResponseTooLargeError, _UndecodableError) as error:
+            found, length = await _list(api, url, rule)
+        except UnreadableError as error:
             if limit > 1:
                 limit = max(1, limit // _FACTOR)
                 continue
-            try:
-                page = _decoded(await answer(api, url, what, rule, "list", METADATA), what)
-            except (ResponseTooLargeError, _UndecodableError):
-                raise ReadError(str(error)) from None
-            for item in page.items or ():
-                yield Unread(page.metadata, item, str(error))
-        else:
-            yield page
-            if len(body) < _SMALL:
-                limit = min(size, limit * _FACTOR)
-        if rest and rest == page.metadata.continue_:
-            raise ReadError(f"{what}: it does not end")
-        rest = page.metadata.continue_
+            unread = str(error)
+            found, length = await _list(api, url, rule, METADATA)
+        except ExpiredError as error:
+            if not (continues and is_new and error.rest):
+                raise
+            rest, is_new = error.rest, False
+            continue
+        yield Page(found.metadata.resource_version, found.items or (), unread)
+        if length < _SMALL and not unread:
+            limit = min(size, limit * _FACTOR)
+        if rest and rest == found.metadata.continue_:
+            raise ReadError(f"list of {path}: it does not end")
+        rest, is_new = found.metadata.continue_, True
         if not rest:
             return
 
 
-async def latest_pages(
-    api: ApiServer, path: str, rule: Rule, size: int, query: Mapping[str, str] | None = None
-) -> AsyncGenerator[Page | Unread, None]:
-    """Yield the pages of a list, the later ones with newer objects where its version expires. Raises ReadError.
-
-    Each object comes once, since the list continues after the last one. A list that expires twice at one place fails.
-    """
-    rest = ""
-    while True:
-        goes_on = False
-        try:
-            async with aclosing(pages(api, path, rule, size, query, rest)) as listed:
-                async for page in listed:
-                    goes_on = True
-                    yield page
-        except ExpiredError as error:
-            if not (goes_on and error.rest):
-                raise
-            rest = error.rest
-        else:
-            return
-
-
-def _decoded(body: bytes, what: str) -> Page:
-    """The page in a response. Raises _UndecodableError."""
+async def _list(api: ApiServer, url: str, rule: Rule, accept: str = JSON) -> tuple[_List, int]:
+    """One page, and its size in bytes."""
+    body = await answer(api, url, rule, "list", accept)
     try:
-        return _PAGES.decode(body)
+        return _LISTS.decode(body), len(body)
     except UNDECODABLE as error:
-        raise _UndecodableError(f"{what}: not a list of the API server: {error}") from None
+        raise UnreadableError(f"{_asked(url, 'list')}: not a list of the API server: {error}") from None
 
 
-async def answer(api: ApiServer, path: str, asked: str, rule: Rule, verb: str, accept: str = JSON) -> bytes:
-    """The body of a response with status 200. Raises ReadError for any other, and ResponseTooLargeError."""
+async def answer(api: ApiServer, path: str, rule: Rule | None, verb: str, accept: str = JSON) -> bytes:
+    """The body of a response with status 200. Raises ReadError for any other."""
     try:
         status, body = await api.read(path, accept)
-    except ResponseTooLargeError:
-        raise
+    except ResponseTooLargeError as error:
+        raise UnreadableError(str(error)) from None
     except OSError as error:
         raise ReadError(str(error)) from None
+    if status == 200:
+        return body
+    asked, said = _asked(path, verb), _said(body)
     match status:
-        case 200:
-            return body
-        case 403:
+        case 403 if rule is not None:
             raise ForbiddenError(rule.missing(verb))
         case 404:
             raise NotFoundError(f"{asked}: 404 not found")
         case 410:
-            raise ExpiredError(f"{asked}: it expires before its last page is read", _rest(body))
-    raise ReadError(f"{asked}: {status} {printable(_message(body))}".rstrip())
+            rest = "" if said.metadata is None else said.metadata.continue_
+            raise ExpiredError(f"{asked}: it expires before its last page is read", rest)
+    raise ReadError(f"{asked}: {status} {printable(said.message)}".rstrip())
 
 
-def _message(body: bytes) -> str:
-    """The server's words about a failure; empty for a proxy's page."""
+def _asked(path: str, verb: str) -> str:
+    """The name of a request in messages."""
+    return f"{'list of' if verb == 'list' else 'GET'} {path.partition('?')[0]}"
+
+
+def _said(body: bytes) -> Failure:
+    """The server's words about a failure; empty for a proxy's page.
+
+    The token of a response with status 410 is that of kubernetes apiserver pkg/storage/etcd3 `interpretListError`.
+    """
     try:
-        return FAILURES.decode(body).message
+        return FAILURES.decode(body)
     except UNDECODABLE:
-        return ""
-
-
-def _rest(body: bytes) -> str:
-    """The token of a response with status 410 (kubernetes apiserver pkg/storage/etcd3 `interpretListError`)."""
-    try:
-        return _EXPIRED.decode(body).metadata.continue_
-    except UNDECODABLE:
-        return ""
+        return Failure()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import ClassVar, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from msgspec import Raw
 
 from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule
 from webhook.cluster.objects import Kind
-from webhook.cluster.pages import ExpiredError, NotFoundError, Unread, answer, pages
-from webhook.cluster.watch import Bookmark, ReadError, Start
+from webhook.cluster.pages import ExpiredError, NotFoundError, ReadError, answer, pages
+from webhook.cluster.watch import Start
 from webhook.runtime.retry import next_turn
 
 T = TypeVar("T")
@@ -28,85 +28,78 @@ _EXPIRED: Final = 3
 class Collection(Generic[T]):
     """Reads all objects of one kind in pages. Needs the rights to list and to watch.
 
-    `paths` are the versions of its API, the best first. The first one that the server has is read. If it has
+    `kinds` are the versions of its API, the best first. The first one that the server has is read. If it has
     none, there are no objects. `page` is the number of objects to ask for at once. `parse_metadata` reads the
     metadata of an object that cannot be read; without it, such an object fails the list.
     """
 
-    resumes: ClassVar[bool] = True
-
     api: ApiServer
-    paths: Sequence[str]
+    kinds: Sequence[Kind]
     parse: Callable[[Raw], tuple[str, T | None]]
-    rule: Rule
     page: int = 250
     parse_metadata: Callable[[Raw], tuple[str, T | None]] | None = None
 
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.kinds[0].group, self.kinds[0].plural, ("list", "watch"))
+
     async def start(self) -> Start[T]:
         """List the objects of the first version that the server has. Raises ReadError."""
-        for path in self.paths:
+        for kind in self.kinds:
             try:
-                return await self._listed(path)
+                return await self._listed(kind.path())
             except NotFoundError:
                 continue
-        return Start({}, None)
+        return Start({})
 
     async def _listed(self, path: str) -> Start[T]:
-        for _ in range(_EXPIRED):
-            try:
+        for _ in range(_EXPIRED - 1):
+            with suppress(ExpiredError):
                 return await self._pages(path)
-            except ExpiredError:
-                continue
-        raise ReadError(f"list of {path}: it expires before its last page is read")
+        return await self._pages(path)
 
     async def _pages(self, path: str) -> Start[T]:
         objects: dict[str, T] = {}
-        version = None
         async with aclosing(pages(self.api, path, self.rule, self.page)) as listed:
             async for page in listed:
-                version = page.metadata.resource_version
-                if isinstance(page, Unread):
-                    if self.parse_metadata is None:
-                        raise ReadError(page.why)
-                    parse, items = self.parse_metadata, [page.item]
-                else:
-                    parse, items = self.parse, page.items or []
+                parse = self.parse_metadata if page.unread else self.parse
+                if parse is None:
+                    raise ReadError(page.unread)
                 try:
-                    for at in range(0, len(items), _BATCH):
-                        parsed = map(parse, items[at : at + _BATCH])
+                    for at in range(0, len(page.items), _BATCH):
+                        parsed = map(parse, page.items[at : at + _BATCH])
                         objects.update((name, value) for name, value in parsed if value is not None)
                         await next_turn()
                 except UNDECODABLE as error:
                     raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
-        return Start(objects, Bookmark(path, {}, version))
+        return Start(objects, path, version=page.version)
 
 
 @dataclass(frozen=True, slots=True)
 class Named(Generic[T]):
     """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
 
-    A watch without a resource version begins with what is there, but reports nothing about an object that is missing.
-    So the object is read before each watch, every few minutes, and a deletion between the two is noticed then.
+    Its watch reports nothing about an object that is missing. So the object is read before each watch, every few
+    minutes, and a deletion between the two is noticed then.
     """
-
-    resumes: ClassVar[bool] = False
 
     api: ApiServer
     kind: Kind
-    namespace: str
+    namespace: str | None
     name: str
     parse: Callable[[Raw], tuple[str, T | None]]
-    rule: Rule
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.kind.group, self.kind.plural, ("get", "watch"), self.name, self.namespace or "")
 
     async def start(self) -> Start[T]:
-        path = self.kind.path(self.namespace, self.name)
-        bookmark = Bookmark(self.kind.path(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}, None)
+        path, query = self.kind.path(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}
         try:
-            body = await answer(self.api, path, f"GET {path}", self.rule, "get")
-        except (NotFoundError, ExpiredError):
-            return Start({}, bookmark)
-        try:
+            body = await answer(self.api, self.kind.path(self.namespace, self.name), self.rule, "get")
             name, value = self.parse(Raw(body))
+        except (NotFoundError, ExpiredError):
+            return Start({}, path, query)
         except UNDECODABLE as error:
-            raise ReadError(f"GET {path}: not an object of the API server: {error}") from None
-        return Start({} if value is None else {name: value}, bookmark)
+            raise ReadError(f"GET {path}/{self.name}: not an object of the API server: {error}") from None
+        return Start({} if value is None else {name: value}, path, query)
