@@ -17,8 +17,7 @@ from tests.pki.fake_api import wait, watch_event
 from tests.pki.virtual import virtual
 from webhook.cluster.api_server import JSON, WatchEvent
 from webhook.cluster.objects import SECRET
-from webhook.cluster.readers import Collection
-from webhook.cluster.watch import Feed
+from webhook.cluster.watch import Collection, Feed
 
 PATH = SECRET.path()
 Event = dict[str, Any]

@@ -11,10 +11,8 @@ from msgspec import Raw
 
 from webhook.cluster import classes, device_plugin, namespaces, nodes, stack
 from webhook.cluster.api_server import ApiServer
-from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, NODE, RUNTIME_CLASS, Kind
-from webhook.cluster.pages import ReadError
-from webhook.cluster.readers import Collection, Named
-from webhook.cluster.watch import Reader
+from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, NODE, RUNTIME_CLASS, Kind, ReadError
+from webhook.cluster.watch import Collection, Named, Reader
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.elements import DevicePluginSource

@@ -9,7 +9,7 @@ from msgspec import Raw
 from webhook.cluster.api_server import IDENTIFIED, ApiServer, Metadata
 from webhook.cluster.objects import NAMESPACE
 from webhook.cluster.pool import Pool
-from webhook.cluster.readers import Collection
+from webhook.cluster.watch import Collection
 from webhook.policy.placement.cluster_objects import Namespace
 
 _POD_SECURITY: Final = "pod-security.kubernetes.io/"

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from webhook.cluster.api_server import ApiServer
-from webhook.cluster.objects import Kind, LiveObjects, all_of
-from webhook.cluster.pages import ReadError
+from webhook.cluster.objects import Kind, LiveObjects, ReadError, all_of
 from webhook.cluster.reading import word
 
 _LOCAL_QUEUES: Final = [

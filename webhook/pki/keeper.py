@@ -16,8 +16,7 @@ from msgspec import Raw
 
 from webhook.cluster.api_server import IDENTIFIED, ApiServer
 from webhook.cluster.objects import MUTATING, SECRET, VALIDATING, Kind
-from webhook.cluster.readers import Named
-from webhook.cluster.watch import Feed
+from webhook.cluster.watch import Feed, Named
 from webhook.diagnostics import InputError
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority, age
