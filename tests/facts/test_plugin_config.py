@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cluster.plugin_config import LARGEST, PluginConfigError, parse
+from webhook.cluster.device_plugin import LARGEST, read_text
 from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
 from webhook.policy.sharing.config import MOST_RESOURCES
 
@@ -21,7 +21,9 @@ FOUR = (Replicas("nvidia.com/gpu", 4),)
 
 
 def read(text: str, mig_strategy: str | None = None) -> PluginConfig:
-    return parse("key", text.encode(), mig_strategy)
+    found = read_text("key", text.encode(), mig_strategy)
+    assert found.config is not None
+    return found.config
 
 
 def mps(block: str, above: str = "") -> str:
@@ -30,9 +32,9 @@ def mps(block: str, above: str = "") -> str:
 
 
 def problem(text: str, mig_strategy: str | None = None) -> str:
-    with pytest.raises(PluginConfigError) as error:
-        read(text, mig_strategy)
-    return str(error.value)
+    found = read_text("key", text.encode(), mig_strategy)
+    assert found.config is None
+    return found.problem
 
 
 @pytest.mark.parametrize(
@@ -261,13 +263,10 @@ def test_hostile_bytes_are_rejected(data: bytes) -> None:
 
 
 def _read_or_rejected(data: bytes) -> None:
-    said = ""
-    try:
-        found = parse("key", data)
-    except PluginConfigError as error:
-        said = str(error)
-    else:
-        assert found.name == "key"
-        assert all(one.replicas >= 2 for one in found.resources)
-    assert said.isprintable()
-    assert len(said) < 500
+    found = read_text("key", data)
+    if found.config is not None:
+        assert found.config.name == "key"
+        assert all(one.replicas >= 2 for one in found.config.resources)
+    assert (found.problem == "") is (found.config is not None)
+    assert found.problem.isprintable()
+    assert len(found.problem) < 500

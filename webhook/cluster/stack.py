@@ -17,21 +17,18 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster import plugin_config
 from webhook.cluster.api_server import Metadata
-from webhook.cluster.device_plugin import MOST_CONFIGS, PluginDaemonSet, parse_config_map, version_of
+from webhook.cluster.device_plugin import PluginDaemonSet, version_of
 from webhook.cluster.nodes import NodeObject, whole
 from webhook.cluster.reading import Object, condition, controller, entries, number, part, word
-from webhook.diagnostics import dotted
 from webhook.policy.messages import cut
-from webhook.policy.placement.cluster_objects import PluginConfig, Taint
+from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, STRATEGY, shows_gpus
 from webhook.policy.placement.selector import NAME_FIELD, Requirement, requirement
 from webhook.policy.placement.taints import Tolerations, is_lifecycle
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.sharing import config
 from webhook.policy.sharing.objects import DefaultRule
 
 MOST_DETAIL: Final = 300
@@ -145,27 +142,6 @@ class ProgramPod(NamedTuple):
     is_ready: bool
     detail: str = ""
     mounts_kubelet: bool = False
-
-
-class Text(NamedTuple):
-    """A configuration of the plugin: the value of its document, and its meaning; None if the plugin refuses it."""
-
-    value: object
-    config: PluginConfig | None
-    unread: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Configurations:
-    """A ConfigMap with configurations of the plugin, by `namespace/name`. `texts` is None if it does not exist."""
-
-    where: str
-    texts: Mapping[str, Text] | None
-
-    @property
-    def shares(self) -> bool:
-        """Whether one of them shares cards."""
-        return any(one.config is not None and one.config.strategy != "none" for one in (self.texts or {}).values())
 
 
 # Nodes.
@@ -452,22 +428,3 @@ def _variables(container: Object, maps: Mapping[str, Mapping[str, str]]) -> dict
 
 def _environment(container: Object) -> dict[str, str | None]:
     return _variables(container, {})
-
-
-def configurations(where: str, found: Object | None, mig_strategy: str | None) -> Configurations:
-    """Read a ConfigMap of the plugin; None for one that does not exist."""
-    if found is None:
-        return Configurations(where, None)
-    _, data = parse_config_map(Raw(msgspec.json.encode(found)))
-    return Configurations(where, {key: _text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
-
-
-def _text(key: str, data: bytes, mig_strategy: str | None) -> Text:
-    try:
-        value = plugin_config.first_document(data)
-    except plugin_config.PluginConfigError as error:
-        return Text(None, None, str(error))
-    try:
-        return Text(value, config.parse(key, value, mig_strategy))
-    except config.RefusedError as error:
-        return Text(value, None, "" if mig_strategy is None else f"{dotted(error.path)}: {error}")
