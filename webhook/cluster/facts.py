@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Raw
 
-from webhook.cluster import classes, device_plugin, namespaces, nodes, stack
+from webhook.cluster import classes, device_plugin, nodes, stack
 from webhook.cluster.api_server import ApiServer
-from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, NODE, RUNTIME_CLASS, Kind, ReadError
+from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, NAMESPACE, NODE, RUNTIME_CLASS, Kind, ReadError
 from webhook.cluster.watch import Collection, Named, Reader
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
@@ -84,7 +84,9 @@ def parts(
         of_nodes = Collection(api, (NODE,), parse, page, nodes.metadata_parser(decisive))
         yield FactsPart("nodes", {"nodes": of_nodes}, _nodes)
     if wanted.namespaces:
-        yield FactsPart("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
+        parse_namespace = classes.namespace_parser()
+        of_namespaces = Collection(api, (NAMESPACE,), parse_namespace, parse_metadata=parse_namespace)
+        yield FactsPart("namespaces", {"namespaces": of_namespaces}, _sorted)
     if wanted.runtime_classes:
         of_classes = Collection(api, (RUNTIME_CLASS,), classes.runtime_class)
         yield FactsPart("runtime_classes", {"runtime classes": of_classes}, _sorted, expires=False)

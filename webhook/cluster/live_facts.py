@@ -19,7 +19,9 @@ Publish = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Puts fields of the facts in force. None stands for a field that is unknown."""
 
 _INTERVAL: Final = 1.0
-"""Seconds between two snapshots: indexing 5,000 nodes takes more than a tenth of that."""
+"""Seconds between two snapshots, since indexing 5,000 nodes takes more than a tenth of that.
+
+This often, a source is found to be too old, or fresh again."""
 
 _AWAITED: Final = 10.0
 """Seconds for which a starting server waits for facts: enough for several tries, or for one that times out."""
@@ -66,7 +68,7 @@ class LiveFacts:
                 began = monotonic()
                 if await self._publish_changes(outdated):
                     await delay(max(0.0, began + _INTERVAL - monotonic()))
-            await wait_for_event(self._changed, min(source.until_expiry() for source in self.sources))
+            await wait_for_event(self._changed, _INTERVAL)
 
     async def _publish_changes(self, outdated: list[LiveSource]) -> bool:
         """Publish what has changed; return False if there is nothing, because nothing is known yet."""
@@ -131,11 +133,6 @@ class LiveSource:
         if unknown != self._unknown:
             self._unknown = unknown
             self.outdated = True
-
-    def until_expiry(self) -> float:
-        """Seconds until the next feed becomes too old, one at least: this often, an old one may be fresh again."""
-        ages = [feed.age for feed in self.feeds.values() if feed.age is not None]
-        return max(_INTERVAL, min((self._max_age - age for age in ages), default=self._max_age))
 
     async def build(self) -> None:
         """Make the value of the field. The work is done on another thread."""

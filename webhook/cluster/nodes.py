@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import Metadata
-from webhook.cluster.pool import Pool
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
@@ -27,6 +26,28 @@ LARGE_PAGE: Final = 250
 """Nodes in one page of a command, which has memory for more and waits for each page."""
 
 _EFFECTS: Final[Mapping[str, str]] = {"NoSchedule": "", "PreferNoSchedule": "", "NoExecute": ""}
+
+
+_POOLED: Final = 20_000
+"""Strings that a pool keeps."""
+
+_LONGEST: Final = 256
+"""Characters of a string that is shared."""
+
+
+class Pool:
+    """Strings that many objects have in common. When it is full, it starts over: strings in use stay in use."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, str] = {}
+
+    def shared(self, text: str) -> str:
+        """Return an equal string, the same for equal texts."""
+        if len(text) > _LONGEST:
+            return text
+        if len(self._seen) >= _POOLED:
+            self._seen.clear()
+        return self._seen.setdefault(text, text)
 
 
 class _Taint(Struct):

@@ -197,13 +197,6 @@ _KUBELET: Final = "/kubelet/device-plugins"
 """The end of the folder in which plugins register: k0s and MicroK8s keep the kubelet's folders below their own."""
 
 
-class _AllKeys:
-    """Stands for the keys of all taints, so that every toleration counts."""
-
-    def __contains__(self, _key: object) -> bool:
-        return True
-
-
 def role_of(spec: Object) -> Role | None:
     """The program that a pod runs, by its containers; None for a pod of another kind."""
     containers = entries(spec, "containers")
@@ -286,9 +279,13 @@ def feature_worker(found: Object) -> Program | None:
 
 def _placed(pod: Object) -> tuple[Requirement | None, Tolerations] | None:
     """What a pod requires of its node, and what it tolerates; None if it is malformed, as in a file."""
+    listed = entries(pod, "tolerations")
     try:
-        needs, tolerations = requirement(Pod.of_template({"spec": pod})), Tolerations(_AllKeys())
-        tolerations.add(entries(pod, "tolerations"), ())
+        needs, tolerations = (
+            requirement(Pod.of_template({"spec": pod})),
+            Tolerations([word(one, "key") for one in listed]),
+        )
+        tolerations.add(listed, ())
     except MalformedError:
         return None
     return needs, tolerations

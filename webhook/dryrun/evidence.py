@@ -14,9 +14,8 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw
 
-from webhook.cluster.classes import device_class, runtime_class
+from webhook.cluster.classes import device_class, runtime_class, selecting
 from webhook.cluster.device_plugin import MOST_CONFIGS, Texts, device_plugin, parse_config_map, read_text
-from webhook.cluster.namespaces import selecting
 from webhook.cluster.nodes import parser
 from webhook.cluster.stack import program
 from webhook.dryrun.configurations import Values, at, claim, values_of
