@@ -8,7 +8,6 @@ assets/state-device-plugin/0500_daemonset.yaml), with `nvidia-device-plugin` and
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
@@ -35,22 +34,22 @@ Texts: TypeAlias = Mapping[str, bytes]
 """The configurations of one ConfigMap by key. A text that is too large is cut to one that is still too large."""
 
 
-class _ConfigMap(Struct, rename="camel"):
+class _ConfigMap(Struct):
     metadata: Metadata
     data: dict[str, str] | None = None
-    binary_data: dict[str, str] | None = None
 
 
 _CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
 
 
 def parse_config_map(found: Raw) -> tuple[str, Texts]:
-    """Read the texts of a ConfigMap, as files in the plugin's container (config-manager `getConfigFileNameMap`)."""
+    """Read the texts of a ConfigMap. Raises msgspec.MsgspecError."""
     one = _CONFIG_MAPS.decode(found)
-    longest = LARGEST + 1
-    texts = {key: text[:longest].encode(errors="replace") for key, text in (one.data or {}).items()}
-    binary = {key: b64decode(text[: 4 * longest])[:longest] for key, text in (one.binary_data or {}).items()}
-    return one.metadata.name, {key: text for key, text in (texts | binary).items() if not key.startswith("..")}
+    return one.metadata.name, _texts(one.data)
+
+
+def _texts(data: Mapping[str, str] | None) -> Texts:
+    return {key: text[: LARGEST + 1].encode(errors="replace") for key, text in (data or {}).items()}
 
 
 class Text(NamedTuple):
@@ -100,7 +99,7 @@ def configurations(where: str, found: object | None, mig_strategy: str | None) -
     """Read a ConfigMap of the plugin; None for one that does not exist."""
     if found is None:
         return Configurations(where, None)
-    _, data = parse_config_map(Raw(msgspec.json.encode(found)))
+    data = _texts(msgspec.convert(found, _ConfigMap).data)
     return Configurations(where, {key: read_text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
 
 
