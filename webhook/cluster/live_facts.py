@@ -125,22 +125,20 @@ class LiveSource:
 
     def expire(self) -> None:
         """Find the feeds that have become too old, or are fresh again."""
-        unknown = frozenset(
-            name
-            for name, feed in self.feeds.items()
-            if feed.age is None or (self._part.expires and feed.age >= self._max_age)
-        )
-        if unknown != self._unknown:
-            self._unknown = unknown
-            self.outdated = True
+        unknown = frozenset(name for name, feed in self.feeds.items() if self._known(feed) is None)
+        self.outdated = self.outdated or unknown != self._unknown
+        self._unknown = unknown
+
+    def _known(self, feed: Feed[Any]) -> Mapping[str, Any] | None:
+        """The objects of a feed; None while they are unknown, or too old."""
+        is_old = self._part.expires and (feed.age or 0.0) >= self._max_age
+        return None if is_old else feed.objects
 
     async def build(self) -> None:
         """Make the value of the field. The work is done on another thread."""
         self.outdated = False
-        found = [
-            None if name in self._unknown or feed.objects is None else dict(feed.objects)
-            for name, feed in self.feeds.items()
-        ]
+        known = map(self._known, self.feeds.values())
+        found = [None if objects is None else dict(objects) for objects in known]
         self.built = await asyncio.to_thread(self._part.build, found)
 
     def report(self, log: LogEvent) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from heapq import nsmallest
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import Metadata
+from webhook.cluster.api_server import IDENTIFIED, Metadata
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
@@ -25,7 +25,7 @@ PAGE: Final = 50
 LARGE_PAGE: Final = 250
 """Nodes in one page of a command, which has memory for more and waits for each page."""
 
-_EFFECTS: Final[Mapping[str, str]] = {"NoSchedule": "", "PreferNoSchedule": "", "NoExecute": ""}
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 _POOLED: Final = 20_000
@@ -119,7 +119,10 @@ def _kept(decisive: Decisive, *, others: bool) -> Callable[[NodeObject], tuple[s
         return name, replace(
             kept,
             labels={pool.shared(key): pool.shared(value) for key, value in kept.labels.items()},
-            taints=tuple(_pooled(each, pool) for each in sorted(kept.taints, key=taint_order)),
+            taints=tuple(
+                Taint(pool.shared(each.key), each.effect, pool.shared(each.value))
+                for each in sorted(kept.taints, key=taint_order)
+            ),
             resources={pool.shared(resource): whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
         )
 
@@ -130,10 +133,9 @@ def metadata_parser(decisive: Decisive) -> Callable[[Raw], tuple[str, Node]]:
     """Return what reads the metadata of a node that cannot be read. How such a node shares its cards is unknown."""
 
     def node(found: Raw) -> tuple[str, Node]:
-        metadata = _NODES.decode(found).metadata
+        metadata = IDENTIFIED.decode(found).metadata
         kept = bounded(Node(metadata.name, metadata.labels or {}), decisive)
-        incomplete: tuple[NodePart, ...] = ("taints", "resources")
-        return metadata.name, replace(kept, incomplete=kept.incomplete + incomplete)
+        return metadata.name, replace(kept, incomplete=(*kept.incomplete, "taints", "resources"))
 
     return node
 
@@ -173,7 +175,3 @@ def whole(quantity: object) -> int:
         return max(0, parse(quantity)) // NANO
     except QuantityError:
         return 0
-
-
-def _pooled(taint: Taint, pool: Pool) -> Taint:
-    return Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))

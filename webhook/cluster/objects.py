@@ -363,7 +363,7 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
             self._incomplete.add(kind)
-            self._leave_out(_listing(kind, namespace), str(error))
+            self._leave_out(_listing(kind, namespace), error)
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
@@ -373,7 +373,7 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         what = _single(kind, namespace, name)
-        return self._decoded(await self._get(kind, namespace, name, what, matters=kind != SECRET), what)
+        return self._decoded(await self._get(kind, namespace, name, what), what)
 
     async def document(self, path: str) -> Object | None:
         """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read.
@@ -397,21 +397,21 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         asked = {
             "container": container,
-            "previous": "true" if previous else "false",
-            "tailLines": str(LOG_LINES),
-            "limitBytes": str(LOG_BYTES),
+            "previous": str(previous).lower(),
+            "tailLines": LOG_LINES,
+            "limitBytes": LOG_BYTES,
         }
         what = f"log of container {container} of pod {namespace}/{pod}"
-        body = await self._get(POD, namespace, pod, what, "/log", f"/log?{urlencode(asked)}", matters=True)
+        body = await self._get(POD, namespace, pod, what, "/log", f"/log?{urlencode(asked)}")
         return None if body is None else body[-LOG_BYTES:].decode(errors="replace")
 
     async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
         what, below = f"metrics of pods in namespace {namespace}", f":{port:d}/proxy/metrics"
-        body = await self._get(POD, namespace, pod, what, "/proxy", below, matters=False)
+        body = await self._get(POD, namespace, pod, what, "/proxy", below)
         return None if body is None else body.decode(errors="replace")
 
     async def _get(
-        self, kind: Kind, namespace: str | None, name: str, what: str, sub: str = "", below: str = "", *, matters: bool
+        self, kind: Kind, namespace: str | None, name: str, what: str, sub: str = "", below: str = ""
     ) -> bytes | None:
         """The body of an object, or of a subresource below its path; None where there is none, or it cannot be read."""
         rule = Rule(kind.group, f"{kind.plural}{sub}", ("get",), namespace=namespace or "")
@@ -419,7 +419,7 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
             path = f"{kind.path(namespace, name)}{below}"
         except NotFoundError:
             return None
-        return await self._answer(path, rule, what, matters=matters)
+        return await self._answer(path, rule, what, matters=kind != SECRET and sub != "/proxy")
 
     async def _answer(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> bytes | None:
         try:
@@ -427,7 +427,7 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         except NotFoundError:
             return None
         except ReadError as error:
-            self._leave_out(what, str(error), matters=matters)
+            self._leave_out(what, error, matters=matters)
             return None
 
     def _decoded(self, body: bytes | None, what: str) -> Object | None:
@@ -437,9 +437,9 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
             self._leave_out(what, f"not an object of the API server: {error}")
             return None
 
-    def _leave_out(self, what: str, why: str, *, matters: bool = True) -> None:
+    def _leave_out(self, what: str, why: object, *, matters: bool = True) -> None:
         if all(one.what != what for one in self.left_out):
-            self.left_out.append(LeftOut(what, why, matters))
+            self.left_out.append(LeftOut(what, str(why), matters))
 
 
 _OBJECTS: Final = msgspec.json.Decoder(Object)
