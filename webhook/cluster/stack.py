@@ -277,11 +277,9 @@ def feature_worker(found: Object) -> Program | None:
 def _placed(pod: Object) -> tuple[Requirement | None, Tolerations] | None:
     """What a pod requires of its node, and what it tolerates; None if it is malformed, as in a file."""
     listed = entries(pod, "tolerations")
+    tolerations = Tolerations({word(one, "key") for one in listed})
     try:
-        needs, tolerations = (
-            requirement(Pod.of_template({"spec": pod})),
-            Tolerations([word(one, "key") for one in listed]),
-        )
+        needs = requirement(Pod.of_template({"spec": pod}))
         tolerations.add(listed, ())
     except MalformedError:
         return None
