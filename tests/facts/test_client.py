@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.client import Configuration
 
 from tests.facts.server import Answer, StandIn, standing_in
 from webhook import __version__
@@ -340,13 +340,6 @@ async def test_invalid_authority_of_kubeconfig_is_an_error_of_one_line(tmp_path:
     (line,) = str(wrong.value).splitlines()
     assert line.startswith(f"cannot connect: {file}: ")
     assert line.endswith("; pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG")
-
-
-@pytest.mark.parametrize("name", ["param_serialize", "call_api"])
-async def test_connect_reports_missing_library_method(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.delattr(ApiClient, name)
-    with pytest.raises(ClusterError, match=f"^the installed kubernetes library lacks ApiClient.{name}; reinstall"):
-        await connect()
 
 
 async def test_connect_reports_invalid_service_account_ca(cluster: Path) -> None:

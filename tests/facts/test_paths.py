@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.cluster.objects import CONFIG_MAP, NODE, Kind, LiveObjects
-from webhook.cluster.pages import NotFoundError
+from webhook.cluster.objects import CONFIG_MAP, NODE, Kind, LiveObjects, NotFoundError
 
 ILLEGAL = ("..", ".", "a/b", "a?b", "a#b", "a%2fb", "a b", "A", "a\n", "-a", "a" * 254, "é")
 

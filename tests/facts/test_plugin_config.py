@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from webhook.cluster.plugin_config import LARGEST, PluginConfigError, parse
+from webhook.cluster.device_plugin import LARGEST, read_text
 from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
 from webhook.policy.sharing.config import MOST_RESOURCES
 
@@ -19,7 +19,9 @@ FOUR = (Replicas("nvidia.com/gpu", 4),)
 
 
 def read(text: str, mig_strategy: str | None = None) -> PluginConfig:
-    return parse("key", text.encode(), mig_strategy)
+    found = read_text("key", text.encode(), mig_strategy)
+    assert found.config is not None
+    return found.config
 
 
 def mps(block: str, above: str = "") -> str:
@@ -28,9 +30,9 @@ def mps(block: str, above: str = "") -> str:
 
 
 def problem(text: str, mig_strategy: str | None = None) -> str:
-    with pytest.raises(PluginConfigError) as error:
-        read(text, mig_strategy)
-    return str(error.value)
+    found = read_text("key", text.encode(), mig_strategy)
+    assert found.config is None
+    return found.problem
 
 
 @pytest.mark.parametrize(
@@ -234,13 +236,10 @@ imex: {{channelIDs: [0], required: false}}
 @example(b"\xff\xfea")
 @example(b"x: " + b"9" * 5000)
 def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
-    said = ""
-    try:
-        found = parse("key", data)
-    except PluginConfigError as error:
-        said = str(error)
-    else:
-        assert found.name == "key"
-        assert all(one.replicas >= 2 for one in found.resources)
-    assert said.isprintable()
-    assert len(said) < 500
+    found = read_text("key", data)
+    if found.config is not None:
+        assert found.config.name == "key"
+        assert all(one.replicas >= 2 for one in found.config.resources)
+    assert (found.problem == "") is (found.config is not None)
+    assert found.problem.isprintable()
+    assert len(found.problem) < 500

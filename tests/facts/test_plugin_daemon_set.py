@@ -10,7 +10,7 @@ import pytest
 from msgspec import Raw
 
 from webhook.cluster.device_plugin import PluginDaemonSet, version_of
-from webhook.cluster.stack import parse_daemon_set
+from webhook.cluster.stack import parse_daemon_set, program
 from webhook.policy.sharing.objects import DefaultRule
 
 
@@ -98,6 +98,25 @@ def test_plugin_without_configuration(container: dict[str, Any], *, unconfigured
     """As the static manifest of NVIDIA/k8s-device-plugin deploys it (deployments/static)."""
     assert found([container]).unconfigured is unconfigured
     assert not found([container, manager("nvidia-device-plugin-sidecar")]).unconfigured
+
+
+@pytest.mark.parametrize(
+    ("volume", "read"),
+    [
+        ({"configMap": {"name": "configs"}}, ("configs", "a.yaml")),
+        ({"configMap": {"name": "configs", "items": [{"key": "k", "path": "a.yaml"}]}}, ("configs", "k")),
+        ({"configMap": {"name": "configs", "items": [{"key": "k", "path": "b.yaml"}]}}, ("", None)),
+        ({"projected": {"sources": [{"secret": {}}, {"configMap": {"name": "configs"}}]}}, ("configs", "a.yaml")),
+        ({"emptyDir": {}}, ("", None)),
+    ],
+)
+def test_file_of_plugin_leads_to_its_config_map(volume: dict[str, Any], read: tuple[str, str | None]) -> None:
+    mounts = [{"name": "none", "mountPath": "/"}, {"name": "config", "mountPath": "/config/"}]
+    plugin = {"name": "nvidia-device-plugin", "args": ["--config-file=/config/a.yaml"], "volumeMounts": mounts}
+    spec = {"containers": [plugin], "volumes": [{"name": "other"}, {"name": "config", **volume}]}
+    one = program({"spec": {"template": {"spec": spec}}})
+    assert one is not None
+    assert (one.config_map, one.key) == read
 
 
 @pytest.mark.parametrize("name", ["DEFAULT_CONFIG", "FALLBACK_STRATEGIES"])

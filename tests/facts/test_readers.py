@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -376,13 +375,10 @@ TIME_SLICING = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}"
 
 async def test_rejected_configuration_is_unknown_and_logged() -> None:
     cluster = FakeCluster()
-    binary = b64encode(b"version: v1").decode()
-    cluster.put(CONFIG_MAPS, "configs", {
-        "data": {"default": "version: v2", "good": "version: v1"}, "binaryData": {"binary": binary, "..x": ""},
-    })  # fmt: skip
+    cluster.put(CONFIG_MAPS, "configs", {"data": {"default": "version: v2", "good": "version: v1"}})
     said = Said()
     plugin = (await read_facts(cluster, CONFIGS, log=said)).device_plugin
-    assert plugin == DevicePlugin(configs=(PluginConfig("binary"), PluginConfig("good")), default_config="default")
+    assert plugin == DevicePlugin(configs=(PluginConfig("good"),), default_config="default")
     assert said.problems == ['ConfigMap gpu/configs, key default: version: must be v1, not "v2"']
 
 

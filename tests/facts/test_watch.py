@@ -8,20 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
-from random import Random
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec import Raw
 
 from tests.pki.fake_api import wait, watch_event
 from tests.pki.virtual import virtual
-from webhook.cluster.api_server import JSON, Rule, WatchEvent
-from webhook.cluster.readers import Collection
-from webhook.cluster.watch import Changed, Confirmed, Listed, WatchLog, changes, follow
+from webhook.cluster.api_server import JSON, WatchEvent
+from webhook.cluster.objects import SECRET
+from webhook.cluster.watch import Collection, Feed
 
-PATH = "/api/v1/namespaces/gpu/secrets"
+PATH = SECRET.path()
 Event = dict[str, Any]
 
 
@@ -60,22 +58,20 @@ class Script:
 
 
 class Watching:
-    """A running watch, with what it has yielded and logged."""
+    """A running feed of a collection, with its objects after each change, and what it has logged."""
 
     def __init__(self) -> None:
         self.script = Script()
-        self.yielded: list[Any] = []
+        self.seen: list[dict[str, int]] = []
         self.logged: list[tuple[str, str, dict[str, Any]]] = []
+        self.feed = Feed(self.script, "objects", Collection(self.script, [SECRET], size), self._changed, self._log)
+        self.task = asyncio.get_running_loop().create_task(self.feed.run())
 
-    def log(self, level: str, event: str, /, **fields: Any) -> None:
+    async def _changed(self) -> None:
+        self.seen.append(dict(self.feed.objects or {}))
+
+    def _log(self, level: str, event: str, /, **fields: Any) -> None:
         self.logged.append((level, event, fields))
-
-    def start(self, watch: AsyncGenerator[Any, None]) -> None:
-        async def run() -> None:
-            async for one in watch:
-                self.yielded.append(one)
-
-        self.task = asyncio.get_running_loop().create_task(run())
 
     async def send(self, *events: Event | Exception | None) -> None:
         for one in events:
@@ -88,117 +84,56 @@ class Watching:
         await asyncio.wait([self.task])
 
 
-def following() -> Watching:
-    """A watch of a collection, whose values are the sizes of its objects."""
-    made = Watching()
-    log = WatchLog(made.log, "objects")
-    reader = Collection(made.script, [PATH], size, Rule("", "secrets", ("list", "watch")))
-    made.start(follow(made.script, reader, log))
-    return made
-
-
 def size(found: Raw) -> tuple[str, int]:
     """The name of an object, and the size that `event` gives it."""
     read = msgspec.json.decode(found)
     return read["metadata"]["name"], read["size"]
 
 
-def named() -> Watching:
-    """A watch of the object `guard`."""
-    made = Watching()
-    made.start(changes(made.script, PATH, "guard", WatchLog(made.log, "objects", "debug"), Random(0)))  # noqa: S311
-    return made
-
-
 @virtual
-async def test_follow_yields_parsed_objects_after_each_change() -> None:
-    watching = following()
+async def test_objects_are_known_after_each_change() -> None:
+    watching = Watching()
     await watching.send(event("MODIFIED", 8), event("ADDED", 9, "other"), event("DELETED", 10))
-    assert watching.yielded == [Listed({"guard": 5}), Changed("guard", 8), Changed("other", 9), Changed("guard", None)]
+    assert watching.seen == [{"guard": 5}, {"guard": 8}, {"guard": 8, "other": 9}, {"other": 9}]
     await watching.stop()
 
 
 @virtual
-async def test_follow_resumes_at_bookmark_without_listing() -> None:
-    watching = following()
+async def test_watch_resumes_at_bookmark_without_listing() -> None:
+    watching = Watching()
     await watching.send(event("BOOKMARK", 99), None)
     await wait(10)
+    assert watching.feed.age is not None
+    assert watching.feed.age > 5
+    await watching.send(event("BOOKMARK", 100))
+    assert watching.feed.age == 1
     assert watching.script.lists == 1
     assert watching.script.queries == [
         {"allowWatchBookmarks": "true", "resourceVersion": "7"},
         {"allowWatchBookmarks": "true", "resourceVersion": "99"},
     ]
-    assert watching.yielded == [Listed({"guard": 5}), Confirmed(), Confirmed()]
+    assert watching.seen == [{"guard": 5}]
     await watching.stop()
 
 
 @virtual
-async def test_follow_lists_again_after_410() -> None:
-    watching = following()
+async def test_watch_lists_again_after_410() -> None:
+    watching = Watching()
     await watching.send(event("MODIFIED", 8), GONE)
     await wait(10)
     assert watching.script.lists == 2
-    assert watching.yielded == [Listed({"guard": 5}), Changed("guard", 8), Listed({"guard": 5})]
+    assert watching.script.queries[1]["resourceVersion"] == "7"
+    assert watching.seen == [{"guard": 5}, {"guard": 8}, {"guard": 5}]
     error = f"watch of {PATH}: too old resource version"
     assert watching.logged == [("warning", "objects cannot be watched", {"error": error})]
     await watching.stop()
 
 
 @virtual
-async def test_changes_begins_with_what_exists_and_never_lists() -> None:
-    watching = named()
-    await watching.send(event("ADDED", 8), event("MODIFIED", 9), event("DELETED", 10))
-    assert watching.script.lists == 0
-    assert watching.script.queries == [{"fieldSelector": "metadata.name=guard", "allowWatchBookmarks": "true"}]
-    assert watching.yielded == [None, None, None]
-    await watching.stop()
-
-
-@virtual
-async def test_changes_resumes_without_reporting_a_change() -> None:
-    watching = named()
-    await watching.send(event("ADDED", 8), event("BOOKMARK", 20), None)
-    await wait(10)
-    assert [query.get("resourceVersion") for query in watching.script.queries] == [None, "20"]
-    assert watching.yielded == [None]
-    await watching.stop()
-
-
-@pytest.mark.parametrize("error", [GONE, ConnectionError("410 Gone")], ids=["an event", "the response"])
-@virtual
-async def test_changes_starts_over_after_410_and_reports_a_change(error: Event | Exception) -> None:
-    """The object may have been deleted meanwhile, which a watch that starts over does not report."""
-    watching = named()
-    await watching.send(event("ADDED", 8), error)
-    await wait(10)
-    assert [query.get("resourceVersion") for query in watching.script.queries] == [None, None]
-    assert watching.yielded == [None, None]
-    assert [(level, what) for level, what, _ in watching.logged] == [("debug", "objects cannot be watched")]
-    await watching.stop()
-
-
-@pytest.mark.parametrize("start", [following, named])
-@virtual
-async def test_unknown_event_type_is_logged_once_and_skipped(start: Any) -> None:
-    watching = start()
-    await watching.send(event("ADDED", 8))
-    before = len(watching.yielded)
-    for _ in range(3):
-        await watching.send({"type": "RENAMED", "object": {}}, {"type": "RE\nNAMED", "object": {"metadata": None}})
-    assert len(watching.yielded) == before
-    assert watching.logged == [
-        ("warning", "unknown watch event skipped", {"path": PATH, "type": "RENAMED"}),
-        ("warning", "unknown watch event skipped", {"path": PATH, "type": "RE?NAMED"}),
-    ]
+async def test_unknown_event_type_is_skipped() -> None:
+    watching = Watching()
+    await watching.send({"type": "RENAMED", "object": {}}, {"type": "RE\nNAMED", "object": {"metadata": None}})
     await watching.send(event("MODIFIED", 9))
-    assert len(watching.yielded) == before + 1
-    assert len(watching.script.queries) == 1
-    await watching.stop()
-
-
-@virtual
-async def test_log_of_unknown_event_types_is_bounded() -> None:
-    watching = following()
-    await watching.send(*({"type": f"T{number}", "object": {}} for number in range(1000)))
-    assert len(watching.logged) == 8
+    assert watching.seen == [{"guard": 5}, {"guard": 9}]
+    assert (len(watching.script.queries), watching.logged) == (1, [])
     await watching.stop()

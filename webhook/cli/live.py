@@ -18,9 +18,8 @@ from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import FactsError, read_facts
-from webhook.cluster.objects import CONFIG_MAP, LeftOut
+from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError
 from webhook.cluster.queues import default_queues
-from webhook.cluster.watch import ReadError
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.policy.messages import printable

@@ -6,11 +6,14 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+import msgspec
 from msgspec import Raw, Struct
 
 Object = dict[str, Any]
 """A decoded JSON object, such as a Kubernetes object."""
 
+UNDECODABLE: Final = (msgspec.DecodeError, RecursionError, ValueError)
+"""What decoding raises for an object that is not of its kind."""
 
 JSON: Final = "application/json"
 METADATA: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -56,16 +59,23 @@ class ApiServer(Protocol):
         """Yield the events of one watch until the server ends it. Raises StatusError, or another OSError."""
 
 
-class Metadata(Struct):
-    """The name of an object."""
+class Metadata(Struct, rename="camel"):
+    """The metadata of an object, as far as it is read."""
 
     name: str
-
-
-class LabelledMetadata(Metadata):
-    """The name and the labels of an object."""
-
+    namespace: str = ""
+    resource_version: str = ""
     labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Identified(Struct):
+    """An object of which the metadata alone is read."""
+
+    metadata: Metadata
+
+
+IDENTIFIED: Final = msgspec.json.Decoder(Identified)
 
 
 @dataclass(frozen=True, slots=True)

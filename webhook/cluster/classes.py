@@ -1,4 +1,4 @@
-"""RuntimeClasses and DeviceClasses as facts, without the client that reads them.
+"""Namespaces, RuntimeClasses and DeviceClasses as facts, without the client that reads them.
 
 The API server rejects every pod that names a missing RuntimeClass. A DeviceClass serves extended resources through
 dynamic resource allocation.
@@ -6,28 +6,74 @@ dynamic resource allocation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import nsmallest
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import Metadata, Rule
+from webhook.cluster.api_server import IDENTIFIED, Metadata
+from webhook.cluster.nodes import Pool
 from webhook.cluster.objects import Kind
-from webhook.policy.placement.cluster_objects import DeviceClass, RuntimeClass
-
-RUNTIME: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
-RUNTIME_RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
+from webhook.policy.placement.cluster_objects import DeviceClass, Namespace, RuntimeClass
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
-DEVICE: Final = tuple(
-    Kind("deviceclass", "deviceclasses", "resource.k8s.io", version).path() for version in ("v1", "v1beta2", "v1beta1")
+DEVICE_CLASSES: Final = tuple(
+    Kind("deviceclass", "deviceclasses", "resource.k8s.io", version, is_namespaced=False)
+    for version in ("v1", "v1beta2", "v1beta1")
 )
-DEVICE_RULE: Final = Rule("resource.k8s.io", "deviceclasses", ("list", "watch"))
 
 MOST_LABELS: Final = 64
-"""Labels of a class's node selector that are kept: the first by name. Without the others, it selects more nodes."""
+"""Labels that are kept: the first by name. Without the others, the node selector of a class selects more nodes."""
+
+_POD_SECURITY: Final = "pod-security.kubernetes.io/"
+
+_SELECTORS: Final = ("scheduler.alpha.kubernetes.io/node-selector", "openshift.io/node-selector")
+"""The annotations by which a namespace adds a node selector to its pods: that of the admission plugin PodNodeSelector,
+and that of OpenShift."""
+
+_LONGEST: Final = 1024
+"""Characters of such an annotation that are read."""
+
+
+def namespace_parser() -> Callable[[Raw], tuple[str, Namespace]]:
+    """Return what reads a namespace with its labels, by which the settings may select after a reload.
+
+    The labels of Pod Security are kept beside the others.
+    """
+    pool = Pool()
+
+    def namespace(found: Raw) -> tuple[str, Namespace]:
+        metadata = IDENTIFIED.decode(found).metadata
+        labels = metadata.labels or {}
+        levels = {key: labels[key] for key in labels if key.startswith(_POD_SECURITY)}
+        others = {key: labels[key] for key in labels.keys() - levels.keys()}
+        kept = _first(levels) | _first(others)
+        shared = {pool.shared(key): pool.shared(value) for key, value in kept.items()}
+        return metadata.name, Namespace(metadata.name, shared, _selector(metadata))
+
+    return namespace
+
+
+def selecting(found: Raw) -> tuple[str, Namespace | None]:
+    """Read a namespace that adds a node selector to its pods; None for another one. Raises msgspec.MsgspecError."""
+    metadata = IDENTIFIED.decode(found).metadata
+    selector = _selector(metadata)
+    return metadata.name, Namespace(metadata.name, metadata.labels or {}, selector) if selector else None
+
+
+def _selector(metadata: Metadata) -> dict[str, str]:
+    written = next((text for key in _SELECTORS if (text := (metadata.annotations or {}).get(key))), "")
+    if len(written) > _LONGEST:
+        return {}
+    pairs = (one.partition("=") for one in written.split(","))
+    return {key.strip(): value.strip() for key, sign, value in pairs if sign}
+
+
+def _first(labels: dict[str, str]) -> dict[str, str]:
+    return labels if len(labels) <= MOST_LABELS else {key: labels[key] for key in nsmallest(MOST_LABELS, labels)}
 
 
 class _Scheduling(Struct, rename="camel"):
@@ -49,20 +95,18 @@ class _DeviceClass(Struct):
     spec: _DeviceClassSpec = _DeviceClassSpec()
 
 
-_RUNTIME_CLASSES: Final = msgspec.json.Decoder(_RuntimeClass)
-_DEVICE_CLASSES: Final = msgspec.json.Decoder(_DeviceClass)
+_RUNTIME: Final = msgspec.json.Decoder(_RuntimeClass)
+_DEVICE: Final = msgspec.json.Decoder(_DeviceClass)
 
 
 def runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
     """Read a RuntimeClass. Raises msgspec.MsgspecError."""
-    one = _RUNTIME_CLASSES.decode(found)
-    selector = (one.scheduling and one.scheduling.node_selector) or {}
-    if len(selector) > MOST_LABELS:
-        selector = {key: selector[key] for key in nsmallest(MOST_LABELS, selector)}
+    one = _RUNTIME.decode(found)
+    selector = _first((one.scheduling and one.scheduling.node_selector) or {})
     return one.metadata.name, RuntimeClass(one.metadata.name, one.handler, selector)
 
 
 def device_class(found: Raw) -> tuple[str, DeviceClass]:
     """Read a DeviceClass. Raises msgspec.MsgspecError."""
-    one = _DEVICE_CLASSES.decode(found)
+    one = _DEVICE.decode(found)
     return one.metadata.name, DeviceClass(one.metadata.name, one.spec.extended_resource_name or "")

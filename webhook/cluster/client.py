@@ -1,16 +1,14 @@
-"""The client of the API server: raw requests through `kubernetes.aio`, whose typed APIs cost 30 MiB and a second.
+"""The client of the API server: requests through aiohttp, with the configuration that the library kubernetes loads.
 
 Importing this module takes half a second, so only what talks to a cluster imports it.
 
-Every typed API of the library sends its requests by `ApiClient.param_serialize` and `ApiClient.call_api`. They have no
-public alternative: `CustomObjectsApi` cannot reach `/api/v1`, and `watch.Watch` wants a typed API and reconnects
-without a wait. `connect` checks that the installed version has both.
+The requests go by aiohttp itself: the typed APIs of the library cost 30 MiB and a second, its `CustomObjectsApi` cannot
+reach `/api/v1`, and its `watch.Watch` wants a typed API and reconnects without a wait.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncGenerator, Mapping
@@ -25,7 +23,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
-from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.client import Configuration
+from kubernetes.aio.client.rest import RESTClientObject
 from kubernetes.aio.config import (
     KUBE_CONFIG_DEFAULT_LOCATION,
     ConfigException,
@@ -34,7 +33,7 @@ from kubernetes.aio.config import (
 )
 
 from webhook import __version__
-from webhook.cluster.api_server import JSON, Object, ResponseTooLargeError, StatusError, WatchEvent
+from webhook.cluster.api_server import JSON, UNDECODABLE, Object, ResponseTooLargeError, StatusError, WatchEvent
 from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, verify
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
@@ -47,9 +46,6 @@ _WATCH = 240
 
 _PRECISION = timedelta(seconds=5)
 """The Date header has whole seconds and arrives late, so a smaller difference does not show that the clocks differ."""
-
-_REQUIRED = ("param_serialize", "call_api")
-"""What the client needs of `ApiClient`."""
 
 
 class ClusterError(Exception):
@@ -71,10 +67,7 @@ class ResponseLimits:
 _LIMITS = ResponseLimits()
 
 _SLICE = 16 * 1024
-"""Bytes of a watch that are handled in one go, in about a millisecond: one large event, or 150 small ones.
-
-The library buffers 4 MiB, which the server may send at once.
-"""
+"""Bytes of a watch that are handled in one go, in about a millisecond: one large event, or 150 small ones."""
 
 _EVENTS = msgspec.json.Decoder(WatchEvent)
 
@@ -87,22 +80,17 @@ class Client:
     """A connection to one API server, an `ApiServer`. Requests without a response raise ConnectionError."""
 
     def __init__(self, configuration: Configuration, limits: ResponseLimits = _LIMITS) -> None:
+        self._configuration = configuration
         self._limits = limits
-        configuration.proxy = configuration.proxy or _proxy(configuration.host)
-        self._client = ApiClient(configuration)
-        self._client.user_agent = f"gpushare-webhook/{__version__}"
+        self._proxy = configuration.proxy or _proxy(configuration.host)
         self._connector = aiohttp.TCPConnector(
-            limit=configuration.connection_pool_maxsize,
-            ssl=self._client.rest_client.ssl_context,
-            enable_cleanup_closed=_LEAVES_TLS_OPEN,
+            ssl=RESTClientObject(configuration).ssl_context, enable_cleanup_closed=_LEAVES_TLS_OPEN
         )
         # Not `trust_env`, with which aiohttp reads ~/.netrc too: kubectl does not, and a `default` entry there would
-        # take the place of the token, or go along to another host. `_proxy` reads the variables of proxies instead.
-        configuration.client_session_kwargs = {
-            "connector": self._connector,
-            "trust_env": False,
-            "middlewares": (_refuse_redirect,),
-        }
+        # take the place of the token. `_proxy` reads the variables of proxies instead.
+        self._session = aiohttp.ClientSession(
+            connector=self._connector, headers={"User-Agent": f"gpushare-webhook/{__version__}"}
+        )
         self.skew = timedelta()
         """How far the server's clock is ahead of this machine's."""
 
@@ -112,13 +100,10 @@ class Client:
 
     async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
         response, text = await self._answer(method, path, body)
-        try:
-            answer = json.loads(text)
-        except (ValueError, RecursionError):
-            answer = None  # such as a proxy's page
-        if not isinstance(answer, dict):
-            raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
-        return response.status, answer
+        with suppress(*UNDECODABLE):
+            return response.status, _OBJECTS.decode(text)
+        # Such as a proxy's page.
+        raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
 
     async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
         response, text = await self._answer("GET", path, accept=accept)
@@ -133,52 +118,64 @@ class Client:
         try:
             async with aclosing(_lines(response, self._limits.size)) as lines:
                 async for line in lines:
-                    yield _event(line)
+                    yield _EVENTS.decode(line)
+        except UNDECODABLE:
+            raise ConnectionError(f"watch of {path}: not an event of the API server") from None
         except (aiohttp.ClientError, OSError) as error:
             raise ConnectionError(f"watch of {path}: {_why(error)}") from None
         finally:
             _abort(response)
 
     async def close(self) -> None:
-        await self._client.close()  # type: ignore[no-untyped-call]
         await self._connector.close(abort_ssl=True)
+        await self._session.close()
 
     async def _answer(
         self, method: str, path: str, body: Any = None, accept: str = JSON
     ) -> tuple[aiohttp.ClientResponse, bytes]:
         """A response with its body. Raises ResponseTooLargeError."""
-        response = await self._send(method, path, body, self._limits.seconds, accept)
-        text, size = bytearray(), self._limits.size
+        response, size = await self._send(method, path, body, self._limits.seconds, accept), self._limits.size
         try:
-            async for chunk in response.content.iter_any():
-                text += chunk
-                if len(text) > size:
-                    break
+            await response.content.readexactly(size + 1)
+        except asyncio.IncompleteReadError as end:
+            self._set_clock(response.headers)
+            return response, end.partial
         except (aiohttp.ClientError, OSError) as error:
             raise ConnectionError(f"{method} {path}: {_why(error)}") from None
         finally:
             response.release()
-        if len(text) > size:
-            raise ResponseTooLargeError(f"{method} {path}: the answer is larger than {size} bytes")
-        self._set_clock(response.headers)
-        return response, bytes(text)
+        raise ResponseTooLargeError(f"{method} {path}: the answer is larger than {size} bytes")
 
     async def _send(
         self, method: str, path: str, body: Any, seconds: float, accept: str = JSON
     ) -> aiohttp.ClientResponse:
+        """Send a request, without following a redirect.
+
+        An API server passes on the `Location` that a pod or a Service answers through its proxy, with which a tenant
+        would choose where this machine sends a request (apimachinery pkg/util/proxy/transport.go).
+        """
+        configuration = self._configuration
         content = "application/json-patch+json" if method == "PATCH" else JSON
         headers = {"Accept": accept, "Content-Type": content}
-        limits = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT)
         try:
             # This calls `refresh_api_key_hook`, which reads the token of the service account.
-            prepared = await self._client.param_serialize(
-                method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
+            token = await configuration.get_api_key_with_prefix("BearerToken")
+            response = await self._session.request(
+                method,
+                f"{configuration.host}{path}",
+                headers=headers | ({"Authorization": token} if token else {}),
+                json=body,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT),
+                proxy=self._proxy,
+                server_hostname=configuration.tls_server_name,
             )
-            method, url, headers, body, _ = prepared
-            sent = await self._client.call_api(method, url, headers, body, _request_timeout=limits)
         except (aiohttp.ClientError, OSError, ValueError, ConfigException) as error:
             raise ConnectionError(f"{method} {path}: {_why(error)}") from None
-        response: aiohttp.ClientResponse = sent.response
+        if response.status in _REDIRECTS:
+            response.close()
+            target = printable(response.headers.get("Location", "nowhere"))
+            raise ConnectionError(f"{method} {path}: {response.status} redirects to {target}, which is not followed")
         return response
 
     def _set_clock(self, headers: Mapping[str, str]) -> None:
@@ -189,23 +186,8 @@ class Client:
         self.skew = ahead if abs(ahead) > _PRECISION else timedelta()
 
 
+_OBJECTS = msgspec.json.Decoder(Object)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-
-
-async def _refuse_redirect(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """A middleware of the session, since the library has no option for it. Raises ClientError for a redirect.
-
-    An API server passes on the `Location` that a pod or a Service answers through its proxy, with which a tenant would
-    choose where this machine sends a request (apimachinery pkg/util/proxy/transport.go).
-    """
-    response = await handler(request)
-    if response.status in _REDIRECTS:
-        response.close()
-        target = printable(response.headers.get("Location", "nowhere"))
-        raise aiohttp.ClientError(f"{response.status} redirects to {target}, which is not followed")
-    return response
 
 
 def _proxy(address: str) -> str | None:
@@ -227,11 +209,6 @@ async def connect(
     kubeconfig: str | None = None, context: str | None = None, limits: ResponseLimits = _LIMITS
 ) -> Client:
     """Connect to the cluster that this process runs in, or else to that of a kubeconfig. Raises ClusterError."""
-    if missing := [name for name in _REQUIRED if not hasattr(ApiClient, name)]:
-        names = " and ".join(f"ApiClient.{name}" for name in missing)
-        raise ClusterError(
-            f"the installed kubernetes library lacks {names}; reinstall gpushare-webhook and its dependencies"
-        )
     inside = kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
     configuration = Configuration()
     try:
@@ -277,15 +254,6 @@ async def _lines(response: aiohttp.ClientResponse, size: int) -> AsyncGenerator[
         await next_turn()
 
 
-def _event(line: bytes) -> WatchEvent:
-    """The event in a line of a watch. Raises ConnectionError."""
-    with suppress(msgspec.DecodeError, ValueError, RecursionError):
-        event = _EVENTS.decode(line)
-        if bytes(memoryview(event.object)[:1]) == b"{":
-            return event
-    raise ConnectionError("not an event of the API server")
-
-
 def _status(response: aiohttp.ClientResponse) -> str:
     return f"{response.status} {printable(response.reason or '')}".rstrip()
 
@@ -299,7 +267,7 @@ def _abort(response: aiohttp.ClientResponse) -> None:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+    if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, aiohttp.ClientConnectorError):
         refused = isinstance(error.os_error, ConnectionRefusedError)

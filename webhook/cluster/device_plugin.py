@@ -8,20 +8,24 @@ assets/state-device-plugin/0500_daemonset.yaml), with `nvidia-device-plugin` and
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster import plugin_config
 from webhook.cluster.api_server import Metadata
+from webhook.diagnostics import Diagnostic, dotted
+from webhook.manifests import documents
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig
 from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.sharing import config
 from webhook.policy.sharing.objects import NO_CONFIG, DefaultRule
+
+LARGEST: Final = 64 * 1024
+"""Bytes of the largest configuration that is read: a hundred times a usual one."""
 
 MOST_CONFIGS: Final = 1024
 """Configurations in one ConfigMap, which may have one for each node. A ConfigMap of 1 MiB has room for 100,000."""
@@ -30,46 +34,88 @@ Texts: TypeAlias = Mapping[str, bytes]
 """The configurations of one ConfigMap by key. A text that is too large is cut to one that is still too large."""
 
 
-class _ConfigMap(Struct, rename="camel"):
+class _ConfigMap(Struct):
     metadata: Metadata
     data: dict[str, str] | None = None
-    binary_data: dict[str, str] | None = None
 
 
 _CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
 
 
 def parse_config_map(found: Raw) -> tuple[str, Texts]:
-    """Read the texts of a ConfigMap, as files in the plugin's container (config-manager `getConfigFileNameMap`)."""
+    """Read the texts of a ConfigMap. Raises msgspec.MsgspecError."""
     one = _CONFIG_MAPS.decode(found)
-    longest = plugin_config.LARGEST + 1
-    texts = {key: text[:longest].encode(errors="replace") for key, text in (one.data or {}).items()}
-    binary = {key: b64decode(text[: 4 * longest])[:longest] for key, text in (one.binary_data or {}).items()}
-    return one.metadata.name, {key: text for key, text in (texts | binary).items() if not key.startswith("..")}
+    return one.metadata.name, _texts(one.data)
 
 
-@dataclass(slots=True)
-class _Pool:
-    """Configurations of several ConfigMaps by key, and what is wrong with them."""
+def _texts(data: Mapping[str, str] | None) -> Texts:
+    return {key: text[: LARGEST + 1].encode(errors="replace") for key, text in (data or {}).items()}
 
-    mig_strategy: str | None
-    found: dict[str, PluginConfig | None] = field(default_factory=dict)
-    origin: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
 
-    def add(self, where: str, key: str, text: bytes) -> None:
-        """Add one key of the ConfigMap `where`. A key whose configuration is unknown stays without one."""
-        config: PluginConfig | None = None
-        try:
-            config = plugin_config.parse(key, text, self.mig_strategy)
-        except plugin_config.PluginConfigError as error:
-            self.problems.append(f"ConfigMap {where}, key {printable(key)}: {error}")
-        first = self.origin.setdefault(key, where)
-        if first == where:
-            self.found[key] = config
-        elif self.found[key] != config:
-            self.found[key] = None
-            self.problems.append(f"ConfigMap {where}, key {printable(key)}: differs from the key in ConfigMap {first}")
+class Text(NamedTuple):
+    """A configuration of the plugin: the value of its document, and its meaning; None if the plugin refuses it.
+
+    `problem` says why it has no meaning. `is_unread`: it has no value, or its value alone does not show the problem.
+    """
+
+    value: object
+    config: PluginConfig | None
+    problem: str = ""
+    is_unread: bool = False
+
+
+def read_text(key: str, data: bytes, mig_strategy: str | None = None) -> Text:
+    """Read the configuration under one key of the plugin's ConfigMap, which is the first document of its text.
+
+    `mig_strategy` is the plugin's environment variable MIG_STRATEGY, which overrides the file.
+    """
+    if len(data) > LARGEST:
+        return Text(None, None, f"larger than {LARGEST} bytes", is_unread=True)
+    found = next(documents("", data), None)
+    if isinstance(found, Diagnostic):
+        return Text(None, None, f"line {found.line}: {found.message}", is_unread=True)
+    value = None if found is None else found.value
+    try:
+        return Text(value, config.parse(key, value, mig_strategy))
+    except config.RefusedError as error:
+        problem = f"{dotted(error.path) or 'the configuration'}: {error}"
+        return Text(value, None, problem, is_unread=mig_strategy is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Configurations:
+    """A ConfigMap with configurations of the plugin, by `namespace/name`. `texts` is None if it does not exist."""
+
+    where: str
+    texts: Mapping[str, Text] | None
+
+    @property
+    def shares(self) -> bool:
+        """Whether one of them shares cards."""
+        return any(one.config is not None and one.config.strategy != "none" for one in (self.texts or {}).values())
+
+
+def configurations(where: str, found: object | None, mig_strategy: str | None) -> Configurations:
+    """Read a ConfigMap of the plugin; None for one that does not exist."""
+    if found is None:
+        return Configurations(where, None)
+    data = _texts(msgspec.convert(found, _ConfigMap).data)
+    return Configurations(where, {key: read_text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
+
+
+@dataclass(frozen=True, slots=True)
+class PluginDaemonSet:
+    """The DaemonSet. `default` is None if no config-manager is known; `mig_strategy` overrides that of a file.
+
+    `unconfigured`: nothing gives the plugin a configuration, so that no node shares its cards. `runtime_class`: the
+    class of its pods; empty if they need none, and None if it is unknown.
+    """
+
+    version: str | None
+    default: DefaultRule | None
+    mig_strategy: str | None = None
+    unconfigured: bool = False
+    runtime_class: str | None = ""
 
 
 def device_plugin(
@@ -83,74 +129,65 @@ def device_plugin(
     empty mapping for an object that does not exist.
     """
     problems: list[str] = []
-    plugin, default = _daemon_set_and_default(source, daemon, problems)
-    version = source.version
-    mig_strategy = None
-    if plugin is not None:
-        version, mig_strategy = version or plugin.version, plugin.mig_strategy
-    unconfigured = DevicePlugin(version=version, runtime_class=None if plugin is None else plugin.runtime_class)
-    if not maps and plugin is not None and plugin.unconfigured:
-        return replace(unconfigured, configs=(), default_config=NO_CONFIG), tuple(problems)
-    if not maps or None in maps.values():
-        return unconfigured, tuple(problems)
-    pool = _Pool(mig_strategy, problems=problems)
+    plugin = _daemon_set(source, daemon, problems)
+    known = DevicePlugin(version=source.version or plugin.version, runtime_class=plugin.runtime_class)
+    if not maps and plugin.unconfigured:
+        known = replace(known, configs=(), default_config=NO_CONFIG)
+    elif maps and None not in maps.values():
+        found = _pooled(maps, plugin.mig_strategy, problems)
+        if found is not None:
+            configs = tuple(config for _, config in sorted(found.items()) if config is not None)
+            known = replace(known, configs=configs, default_config=plugin.default and plugin.default.choose(found))
+    return known, tuple(problems)
+
+
+def _daemon_set(
+    source: DevicePluginSource, daemon: Mapping[str, PluginDaemonSet] | None, problems: list[str]
+) -> PluginDaemonSet:
+    """The DaemonSet. Where none is set, the default order of NVIDIA's chart applies."""
+    if source.daemon_set is None:
+        return PluginDaemonSet(None, DefaultRule(), runtime_class=None)
+    where = f"DaemonSet {source.daemon_set}"
+    if not daemon:
+        problems += [] if daemon is None else [f"{where} does not exist"]
+        return PluginDaemonSet(None, None, runtime_class=None)
+    (found,) = daemon.values()
+    if source.version is None and found.version is None:
+        problems.append(f"{where}: its image shows no version; set facts.devicePlugin.version")
+    if found.default is None and source.config_maps:
+        problems.append(f"{where}: it has no config-manager that shows the default configuration")
+    return found
+
+
+def _pooled(
+    maps: Mapping[str, Mapping[str, Texts] | None], mig_strategy: str | None, problems: list[str]
+) -> dict[str, PluginConfig | None] | None:
+    """The configurations of several ConfigMaps by key, None for one that is unknown; None for too many of them."""
+    found: dict[str, PluginConfig | None] = {}
+    origin: dict[str, str] = {}
     for where, objects in maps.items():
         if not objects:
             problems.append(f"ConfigMap {where} does not exist")
         for texts in (objects or {}).values():
             if len(texts) > MOST_CONFIGS:
                 problems.append(f"ConfigMap {where}: has more than {MOST_CONFIGS} configurations; all are unknown")
-                return unconfigured, tuple(problems)
+                return None
             for key in sorted(texts):
-                pool.add(where, key, texts[key])
-    configs = tuple(config for _, config in sorted(pool.found.items()) if config is not None)
-    chosen = None if default is None else default.choose(pool.found)
-    return replace(unconfigured, configs=configs, default_config=chosen), tuple(problems)
+                read, place = read_text(key, texts[key], mig_strategy), f"ConfigMap {where}, key {printable(key)}"
+                if read.config is None:
+                    problems.append(f"{place}: {read.problem}")
+                first = origin.setdefault(key, where)
+                if first != where and found[key] != read.config:
+                    problems.append(f"{place}: differs from the key in ConfigMap {first}")
+                    found[key] = None
+                else:
+                    found[key] = read.config
+    return found
 
-
-def _daemon_set_and_default(
-    source: DevicePluginSource, daemon: Mapping[str, PluginDaemonSet] | None, problems: list[str]
-) -> tuple[PluginDaemonSet | None, DefaultRule | None]:
-    """The DaemonSet, and how a node without a label gets its configuration; None if that is unknown.
-
-    Where no DaemonSet is set, the default order of NVIDIA's chart applies.
-    """
-    if source.daemon_set is None:
-        return None, DefaultRule()
-    if daemon is None:
-        return None, None
-    where = f"DaemonSet {source.daemon_set}"
-    if not daemon:
-        problems.append(f"{where} does not exist")
-        return None, None
-    (found,) = daemon.values()
-    if source.version is None and found.version is None:
-        problems.append(f"{where}: its image shows no version; set facts.devicePlugin.version")
-    if found.default is None and source.config_maps:
-        problems.append(f"{where}: it has no config-manager that shows the default configuration")
-    return found, found.default
-
-
-# The DaemonSet.
 
 _TAG: Final = re.compile(r"v?0\.[0-9]{1,9}\.[0-9]{1,9}(?:[-+.][-0-9A-Za-z.+]{1,40})?")
 """A version of the plugin, such as v0.17.4-ubi9. Tags such as v25.3.0 are those of other components, and 1.0.0-beta6
 is older than 0.5, so that only versions before 1 are understood."""
-
-
-@dataclass(frozen=True, slots=True)
-class PluginDaemonSet:
-    """The DaemonSet. `default` is None if no config-manager is known; `mig_strategy` overrides that of a file.
-
-    `unconfigured`: nothing gives the plugin a configuration, so that no node shares its cards. `runtime_class`: the
-    class of its pods; empty if they need none.
-    """
-
-    version: str | None
-    default: DefaultRule | None
-    mig_strategy: str | None = None
-    unconfigured: bool = False
-    runtime_class: str = ""
 
 
 def version_of(image: str) -> str | None:

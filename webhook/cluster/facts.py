@@ -9,11 +9,10 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Raw
 
-from webhook.cluster import classes, device_plugin, namespaces, nodes, stack
-from webhook.cluster.api_server import ApiServer, Rule
-from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Kind
-from webhook.cluster.readers import Collection, Named
-from webhook.cluster.watch import Reader, ReadError
+from webhook.cluster import classes, device_plugin, nodes, stack
+from webhook.cluster.api_server import ApiServer
+from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, NAMESPACE, NODE, RUNTIME_CLASS, Kind, ReadError
+from webhook.cluster.watch import Collection, Named, Reader
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.elements import DevicePluginSource
@@ -82,15 +81,17 @@ def parts(
     """
     if wanted.nodes:
         parse, page = nodes.parser(decisive, others=of_command), nodes.LARGE_PAGE if of_command else nodes.PAGE
-        of_nodes = Collection(api, ("/api/v1/nodes",), parse, nodes.RULE, page, nodes.metadata_parser(decisive))
+        of_nodes = Collection(api, (NODE,), parse, page, nodes.metadata_parser(decisive))
         yield FactsPart("nodes", {"nodes": of_nodes}, _nodes)
     if wanted.namespaces:
-        yield FactsPart("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
+        parse_namespace = classes.namespace_parser()
+        of_namespaces = Collection(api, (NAMESPACE,), parse_namespace, parse_metadata=parse_namespace)
+        yield FactsPart("namespaces", {"namespaces": of_namespaces}, _sorted)
     if wanted.runtime_classes:
-        of_classes = Collection(api, classes.RUNTIME, classes.runtime_class, classes.RUNTIME_RULE)
+        of_classes = Collection(api, (RUNTIME_CLASS,), classes.runtime_class)
         yield FactsPart("runtime_classes", {"runtime classes": of_classes}, _sorted, expires=False)
     if wanted.device_classes:
-        of_devices = Collection(api, classes.DEVICE, classes.device_class, classes.DEVICE_RULE)
+        of_devices = Collection(api, classes.DEVICE_CLASSES, classes.device_class)
         yield FactsPart("device_classes", {"device classes": of_devices}, _sorted)
     if wanted.device_plugin is not None:
         yield _device_plugin(api, wanted.device_plugin)
@@ -138,7 +139,7 @@ def _nodes(found: Sequence[Read]) -> Built:
 
 def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     maps = dict.fromkeys(source.config_maps)
-    readers = {
+    readers: dict[str, Reader[Any]] = {
         f"device plugin ConfigMaps ({where})": _named(api, CONFIG_MAP, where, device_plugin.parse_config_map)
         for where in maps
     }
@@ -160,4 +161,4 @@ def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
 def _named(api: ApiServer, kind: Kind, where: str, parse: Callable[[Raw], tuple[str, Any]]) -> Reader[Any]:
     """Reads the object `where` (`namespace/name`)."""
     namespace, _, name = where.partition("/")
-    return Named(api, kind, namespace, name, parse, Rule(kind.group, kind.plural, ("get", "watch"), name, namespace))
+    return Named(api, kind, namespace, name, parse)

@@ -7,16 +7,14 @@ watches ServiceAccounts for as long as it runs, but not ConfigMaps (kubernetes/k
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Metadata, Rule
+from webhook.cluster.api_server import IDENTIFIED, ApiServer, Metadata
 from webhook.cluster.objects import CONFIG_MAP, SERVICE_ACCOUNT, Kind
-from webhook.cluster.readers import Named
-from webhook.cluster.watch import Changed, Listed, WatchLog, follow
+from webhook.cluster.watch import Feed, Named
 from webhook.guard.objects import SUFFIX
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import monotonic
@@ -35,14 +33,6 @@ _AWAITED: Final = 10.0
 """Seconds for which a starting server waits for an object: enough for one request that times out."""
 
 
-class _Annotations(Struct):
-    mode: str | None = msgspec.field(default=None, name=MODE)
-
-
-class _Annotated(Metadata):
-    annotations: _Annotations | None = None
-
-
 class _Data(Struct):
     settings: Annotated[str, Meta(max_length=_LARGEST)] | None = msgspec.field(default=None, name=KEY)
 
@@ -52,12 +42,7 @@ class _ConfigMap(Struct):
     data: _Data | None = None
 
 
-class _ServiceAccount(Struct):
-    metadata: _Annotated
-
-
 _CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
-_SERVICE_ACCOUNTS: Final = msgspec.json.Decoder(_ServiceAccount)
 
 
 def parse_settings(found: Raw) -> tuple[str, str]:
@@ -68,8 +53,8 @@ def parse_settings(found: Raw) -> tuple[str, str]:
 
 def parse_mode(found: Raw) -> tuple[str, str]:
     """Read the annotation of the ServiceAccount, and nothing else; empty without it. Raises one of UNDECODABLE."""
-    one = _SERVICE_ACCOUNTS.decode(found)
-    return one.metadata.name, ((one.metadata.annotations and one.metadata.annotations.mode) or "")[:_MODE]
+    metadata = IDENTIFIED.decode(found).metadata
+    return metadata.name, (metadata.annotations or {}).get(MODE, "")[:_MODE]
 
 
 class Subject(NamedTuple):
@@ -133,37 +118,28 @@ class Followed:
         self._name = name = f"{installation}{subject.suffix}"
         self._where = f"{subject.noun} {namespace}/{name}"
         self._take = take
-        rule = Rule("", subject.kind.plural, ("get", "watch"), name, namespace)
-        self._reader = Named(api, subject.kind, namespace, name, subject.parse, rule)
-        self._api = api
-        self._log = WatchLog(log, subject.what)
+        reader = Named(api, subject.kind, namespace, name, subject.parse)
+        self._feed = Feed(api, subject.what, reader, self._changed, log)
         self._lacking = FailureLog(log, subject.missing, subject.back)
         self._began = monotonic()
         self._waiting = True
         self.taken = False
+        self.run = self._feed.run
 
     @property
     def state(self) -> str:
         """Where the text in force comes from, in words."""
         source = self._where if self.taken else "the file"
-        return f"{source}, failing" if self._log.listing or self._log.watching or self._lacking else source
+        return f"{source}, failing" if self._feed.failing or self._lacking else source
 
     def settled(self) -> bool:
         """Whether the text was read, or will not be in a moment. Once true, it stays true."""
-        if self.taken or self._log.listing or self._lacking or monotonic() - self._began >= _AWAITED:
+        if self.taken or self._feed.listing or self._lacking or monotonic() - self._began >= _AWAITED:
             self._waiting = False
         return not self._waiting
 
-    async def run(self) -> None:
-        async with aclosing(follow(self._api, self._reader, self._log)) as observations:
-            async for observed in observations:
-                match observed:
-                    case Listed(objects):
-                        await self._observe(objects.get(self._name))
-                    case Changed(_, value):
-                        await self._observe(value)
-
-    async def _observe(self, found: str | None) -> None:
+    async def _changed(self) -> None:
+        found = (self._feed.objects or {}).get(self._name)
         problem = "does not exist" if found is None else "" if found else self._subject.lacks
         if problem:
             self._lacking.report(f"{self._where} {problem}; {self._subject.otherwise}")

@@ -31,6 +31,7 @@ from webhook.policy.messages import cut
 from webhook.policy.settings.settings import Settings
 
 _NAME: Final = "gpushare-webhook"
+_USUAL: Final = f"{_NAME}/{_NAME}"
 _LABEL: Final = "app.kubernetes.io/name"
 _DOMAIN: Final = ".gpushare-webhook.io"
 """The end of the names of the chart's webhooks (charts/gpushare-webhook/templates/_entry.tpl)."""
@@ -126,11 +127,11 @@ async def read_installations(
     hooks = [one async for one in _hooks(objects, installed_as)]
     deployments = {
         f"{word(one, 'metadata', 'namespace')}/{word(one, 'metadata', 'name')}": one
-        async for one in _deployments(objects, installed_as)
+        for one in await _deployments(objects, installed_as)
     }
     called = {service: None for hook in hooks for one in hook.entries if (service := service_of(one))}
     # Any tenant may set the label, and only an administrator can let the API server call a Service.
-    known = {*called, installed_as or f"{_NAME}/{_NAME}"}
+    known = {*called, installed_as or _USUAL}
     unconfirmed = [where for where in deployments if where not in known]
     found = {where: one for where, one in deployments.items() if where in known}
     wanted = {**dict.fromkeys(found), **called} if installed_as is None else {installed_as: None}
@@ -144,21 +145,18 @@ async def read_installations(
     return Installed(installations, hooks, [] if called else unconfirmed)
 
 
-async def _deployments(objects: ObjectsWithMetrics, installed_as: str | None) -> AsyncIterator[Object]:
+async def _deployments(objects: ObjectsWithMetrics, installed_as: str | None) -> list[Object]:
     if installed_as is None:
-        async for one in all_of(objects, DEPLOYMENT, labelSelector=f"{_LABEL}={_NAME}"):
-            if part(one, "metadata", "labels").get(_LABEL) == _NAME:
-                yield one
-        if not objects.lacks(DEPLOYMENT):
-            return
-    namespace, _, name = (installed_as or f"{_NAME}/{_NAME}").partition("/")
-    if (found := await objects.one(DEPLOYMENT, namespace, name)) is not None:
-        yield found
+        found = await objects.listed(DEPLOYMENT, query={"labelSelector": f"{_LABEL}={_NAME}"})
+        if found is not None:
+            return [one for one in found if part(one, "metadata", "labels").get(_LABEL) == _NAME]
+    named = await objects.one(DEPLOYMENT, *(installed_as or _USUAL).split("/", 1))
+    return [] if named is None else [named]
 
 
 async def _hooks(objects: ObjectsWithMetrics, installed_as: str | None) -> AsyncIterator[Hook]:
     """Our configurations."""
-    name = (installed_as or f"{_NAME}/{_NAME}").partition("/")[2]
+    name = (installed_as or _USUAL).partition("/")[2]
     for noun, kind in HOOKS.items():
         found = await objects.listed(kind)
         if found is None:

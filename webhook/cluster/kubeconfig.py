@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import yaml
+import msgspec
+from msgspec import Struct
 
+from webhook.cluster.api_server import UNDECODABLE
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
 
@@ -22,6 +23,20 @@ class KubeconfigError(Exception):
     """A kubeconfig that cannot be used. The message says why, and what to do."""
 
 
+class _Context(Struct):
+    namespace: str | None = None
+
+
+class _NamedContext(Struct):
+    name: str
+    context: _Context | None = None
+
+
+class _Kubeconfig(Struct, rename="kebab"):
+    contexts: list[_NamedContext] | None = None
+    current_context: str | None = None
+
+
 def location() -> str:
     """Return where kubectl looks without an option: a path, or several that `:` separates."""
     return os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
@@ -29,20 +44,16 @@ def location() -> str:
 
 def contexts(files: str) -> list[str]:
     """Return the names of the contexts in one or several files, separated by `:`. Raises KubeconfigError."""
-    return [name for one in _read(files) for name in _names(one)]
+    return list(_read(files)[0])
 
 
 def namespace(files: str, context: str | None) -> str | None:
     """Return the namespace of a context, or of the current one for None; None if it sets none, or there is no file."""
     try:
-        found = _read(files)
+        found, current = _read(files)
     except KubeconfigError:
         return None
-    wanted = _current(found) if context is None else context
-    listed = [one for content in found for one in content.get("contexts") or () if isinstance(one, Mapping)]
-    held = next((one.get("context") for one in listed if one.get("name") == wanted), None)
-    name = held.get("namespace") if isinstance(held, Mapping) else None
-    return name if isinstance(name, str) and name else None
+    return found.get(current if context is None else context) or None
 
 
 def verify(files: str, context: str | None) -> None:
@@ -50,50 +61,42 @@ def verify(files: str, context: str | None) -> None:
 
     What is wrong inside the context is left to the library, which reads the rest.
     """
-    found = _read(files)
-    names = [name for one in found for name in _names(one)]
-    wanted = _current(found) if context is None else context
-    if wanted is None:
+    names, current = _read(files)
+    wanted = current if context is None else context
+    if not wanted:
         choice = f"name one with --context: {_listed(names)}" if names else REMEDY
         raise KubeconfigError(f"{printable(files)}: no current context is set; {choice}")
     if wanted not in names:
-        remedy = did_you_mean(str(wanted), names) or (f"the contexts are {_listed(names)}" if names else REMEDY)
+        remedy = did_you_mean(wanted, list(names)) or (f"the contexts are {_listed(names)}" if names else REMEDY)
         raise KubeconfigError(f'{printable(files)}: there is no context "{printable(wanted)}"; {remedy}')
 
 
-def _current(found: list[Mapping[str, Any]]) -> Any:
-    """The current context: of several files, the last that sets one counts; None without one."""
-    return next((one["current-context"] for one in reversed(found) if one.get("current-context")), None)
+def _read(files: str) -> tuple[dict[str, str | None], str]:
+    """The namespaces of the contexts by name, and the current context, empty without one. Raises KubeconfigError.
 
-
-def _read(files: str) -> list[Mapping[str, Any]]:
-    """Read the files, of which some may be missing, as for kubectl. Raises KubeconfigError."""
+    Some of the files may be missing, as for kubectl. Of several that set a current context, the last counts.
+    """
     paths = [Path(path).expanduser() for path in files.split(os.pathsep) if path]
-    found = [_mapping(path) for path in paths if path.exists()]
+    found = [_kubeconfig(path) for path in paths if path.exists()]
     if not found:
         raise KubeconfigError(f"{printable(files)}: no such file; {REMEDY}")
-    return found
+    named = [one for file in found for one in file.contexts or ()]
+    current = [file.current_context for file in found if file.current_context]
+    namespaces = {one.name: None if one.context is None else one.context.namespace for one in named}
+    return namespaces, current[-1] if current else ""
 
 
-def _mapping(path: Path) -> Mapping[str, Any]:
+def _kubeconfig(path: Path) -> _Kubeconfig:
     """The content of one file. Raises KubeconfigError."""
     try:
-        content = yaml.safe_load(path.read_bytes())
+        return msgspec.yaml.decode(path.read_bytes(), type=_Kubeconfig)
     except OSError as error:
         raise KubeconfigError(f"{printable(path)}: {(error.strerror or str(error)).lower()}; {REMEDY}") from None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise KubeconfigError(f"{printable(path)}: not YAML; {REMEDY}") from None
-    if not isinstance(content, Mapping):
-        raise KubeconfigError(f"{printable(path)}: not a kubeconfig; {REMEDY}")
-    return content
+    except UNDECODABLE:
+        raise KubeconfigError(f"{printable(path)}: not a kubeconfig; {REMEDY}") from None
 
 
-def _names(content: Mapping[str, Any]) -> list[str]:
-    listed = content.get("contexts")
-    named = [one.get("name") for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-    return [name for name in named if isinstance(name, str)]
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(f'"{printable(name)}"' for name in names[:_NAMED])
-    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
+def _listed(names: Iterable[str]) -> str:
+    shown = [f'"{printable(name)}"' for name in names]
+    rest = len(shown) - _NAMED
+    return f"{', '.join(shown[:_NAMED])} and {rest} more" if rest > 0 else ", ".join(shown)

@@ -1,29 +1,27 @@
-"""The facts of a running server: every source is read and watched on its own, and changes are published together.
-
-A `Feed` keeps what one reader has read up to date, and knows when the API server last confirmed it.
-"""
+"""The facts of a running server: every source is read and watched on its own, and changes are published together."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing
 from typing import Any, Final
 
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.facts import MOST_PROBLEMS, Built, FactsPart, parts
-from webhook.cluster.watch import Changed, Listed, Reader, WatchLog, follow
+from webhook.cluster.watch import Feed
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.failure_log import LogEvent, Recently
-from webhook.runtime.retry import delay, monotonic, next_turn, wait_for_event
+from webhook.runtime.retry import delay, monotonic, wait_for_event
 
 Publish = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Puts fields of the facts in force. None stands for a field that is unknown."""
 
 _INTERVAL: Final = 1.0
-"""Seconds between two snapshots: indexing 5,000 nodes takes more than a tenth of that."""
+"""Seconds between two snapshots, since indexing 5,000 nodes takes more than a tenth of that.
+
+This often, a source is found to be too old, or fresh again."""
 
 _AWAITED: Final = 10.0
 """Seconds for which a starting server waits for facts: enough for several tries, or for one that times out."""
@@ -70,7 +68,7 @@ class LiveFacts:
                 began = monotonic()
                 if await self._publish_changes(outdated):
                     await delay(max(0.0, began + _INTERVAL - monotonic()))
-            await wait_for_event(self._changed, min(source.until_expiry() for source in self.sources))
+            await wait_for_event(self._changed, _INTERVAL)
 
     async def _publish_changes(self, outdated: list[LiveSource]) -> bool:
         """Publish what has changed; return False if there is nothing, because nothing is known yet."""
@@ -127,24 +125,20 @@ class LiveSource:
 
     def expire(self) -> None:
         """Find the feeds that have become too old, or are fresh again."""
-        unknown = frozenset(
-            name
-            for name, feed in self.feeds.items()
-            if feed.age is None or (self._part.expires and feed.age >= self._max_age)
-        )
-        if unknown != self._unknown:
-            self._unknown = unknown
-            self.outdated = True
+        unknown = frozenset(name for name, feed in self.feeds.items() if self._known(feed) is None)
+        self.outdated = self.outdated or unknown != self._unknown
+        self._unknown = unknown
 
-    def until_expiry(self) -> float:
-        """Seconds until the next feed becomes too old, one at least: this often, an old one may be fresh again."""
-        ages = [feed.age for feed in self.feeds.values() if feed.age is not None]
-        return max(_INTERVAL, min((self._max_age - age for age in ages), default=self._max_age))
+    def _known(self, feed: Feed[Any]) -> Mapping[str, Any] | None:
+        """The objects of a feed; None while they are unknown, or too old."""
+        is_old = self._part.expires and (feed.age or 0.0) >= self._max_age
+        return None if is_old else feed.objects
 
     async def build(self) -> None:
         """Make the value of the field. The work is done on another thread."""
         self.outdated = False
-        found = [None if name in self._unknown else feed.copy() for name, feed in self.feeds.items()]
+        known = map(self._known, self.feeds.values())
+        found = [None if objects is None else dict(objects) for objects in known]
         self.built = await asyncio.to_thread(self._part.build, found)
 
     def report(self, log: LogEvent) -> None:
@@ -160,76 +154,6 @@ class LiveSource:
         for problem in self._recently.new(problems):
             log("warning", "facts incomplete", source=self.name, problem=problem)
 
-    def _outdate(self) -> None:
+    async def _outdate(self) -> None:
         self.outdated = True
-        self._changed()
-
-
-_BATCH: Final = 500
-"""Objects that are compared in one go, in well below a millisecond where they differ, and in one where they do not."""
-
-
-class Feed:
-    """Reads and watches. Run `run` in a task; it calls `changed` after each change of the objects that it keeps.
-
-    The objects are unknown until they are read. When the API server is lost, the last known ones stay.
-    """
-
-    def __init__(
-        self, api: ApiServer, name: str, reader: Reader[Any], changed: Callable[[], None], log: LogEvent
-    ) -> None:
-        self._api = api
-        self._reader = reader
-        self._changed = changed
-        self._objects: dict[str, Any] | None = None
-        self._confirmed: float | None = None
-        self.log = WatchLog(log, name)
-
-    @property
-    def age(self) -> float | None:
-        """Seconds since the API server last confirmed the objects; None while they are unknown."""
-        return None if self._confirmed is None else monotonic() - self._confirmed
-
-    @property
-    def failing(self) -> bool:
-        return bool(self.log.listing) or bool(self.log.watching)
-
-    def copy(self) -> Mapping[str, Any] | None:
-        """The objects by name, which later changes leave alone; None while they are unknown."""
-        return None if self._objects is None else dict(self._objects)
-
-    async def run(self) -> None:
-        async with aclosing(follow(self._api, self._reader, self.log)) as observations:
-            async for observed in observations:
-                match observed:
-                    case Listed(objects):
-                        await self._replace(objects)
-                    case Changed(name, value):
-                        self._put(name, value)
-                self._confirmed = monotonic()
-
-    async def _replace(self, objects: Mapping[str, Any]) -> None:
-        """Take a new list. Objects that are equal stay the same, so that comparing facts remains cheap."""
-        known = {} if self._objects is None else self._objects
-        changed = self._objects is None or len(known) != len(objects)
-        taken: dict[str, Any] = {}
-        for index, (name, value) in enumerate(objects.items()):
-            old = known.get(name)
-            same = old == value
-            taken[name] = old if same else value
-            changed = changed or not same
-            if index % _BATCH == _BATCH - 1:
-                await next_turn()
-        self._objects = taken
-        if changed:
-            self._changed()
-
-    def _put(self, name: str, value: Any | None) -> None:
-        """Take the new state of one object. Most events, such as heartbeats, change nothing that is kept."""
-        if self._objects is None or self._objects.get(name) == value:
-            return
-        if value is None:
-            del self._objects[name]
-        else:
-            self._objects[name] = value
         self._changed()

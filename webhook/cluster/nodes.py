@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from heapq import nsmallest
@@ -11,8 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import LabelledMetadata, Rule
-from webhook.cluster.pool import Pool
+from webhook.cluster.api_server import IDENTIFIED, Metadata
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
@@ -20,14 +19,35 @@ from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.pods.gpu_resources import names_gpu
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
-RULE: Final = Rule("", "nodes", ("list", "watch"))
 PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
 
 LARGE_PAGE: Final = 250
 """Nodes in one page of a command, which has memory for more and waits for each page."""
 
-_EFFECTS: Final[Mapping[str, str]] = {"NoSchedule": "", "PreferNoSchedule": "", "NoExecute": ""}
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+_POOLED: Final = 20_000
+"""Strings that a pool keeps."""
+
+_LONGEST: Final = 256
+"""Characters of a string that is shared."""
+
+
+class Pool:
+    """Strings that many objects have in common. When it is full, it starts over: strings in use stay in use."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, str] = {}
+
+    def shared(self, text: str) -> str:
+        """Return an equal string, the same for equal texts."""
+        if len(text) > _LONGEST:
+            return text
+        if len(self._seen) >= _POOLED:
+            self._seen.clear()
+        return self._seen.setdefault(text, text)
 
 
 class _Taint(Struct):
@@ -48,7 +68,7 @@ class _Status(Struct, frozen=True):
 class NodeObject(Struct):
     """A node as the API server sends it, in the fields that are read."""
 
-    metadata: LabelledMetadata
+    metadata: Metadata
     spec: _NodeSpec = _NodeSpec()
     status: _Status = _Status()
 
@@ -99,7 +119,10 @@ def _kept(decisive: Decisive, *, others: bool) -> Callable[[NodeObject], tuple[s
         return name, replace(
             kept,
             labels={pool.shared(key): pool.shared(value) for key, value in kept.labels.items()},
-            taints=tuple(_pooled(each, pool) for each in sorted(kept.taints, key=taint_order)),
+            taints=tuple(
+                Taint(pool.shared(each.key), each.effect, pool.shared(each.value))
+                for each in sorted(kept.taints, key=taint_order)
+            ),
             resources={pool.shared(resource): whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
         )
 
@@ -110,10 +133,9 @@ def metadata_parser(decisive: Decisive) -> Callable[[Raw], tuple[str, Node]]:
     """Return what reads the metadata of a node that cannot be read. How such a node shares its cards is unknown."""
 
     def node(found: Raw) -> tuple[str, Node]:
-        metadata = _NODES.decode(found).metadata
+        metadata = IDENTIFIED.decode(found).metadata
         kept = bounded(Node(metadata.name, metadata.labels or {}), decisive)
-        incomplete: tuple[NodePart, ...] = ("taints", "resources")
-        return metadata.name, replace(kept, incomplete=kept.incomplete + incomplete)
+        return metadata.name, replace(kept, incomplete=(*kept.incomplete, "taints", "resources"))
 
     return node
 
@@ -153,7 +175,3 @@ def whole(quantity: object) -> int:
         return max(0, parse(quantity)) // NANO
     except QuantityError:
         return 0
-
-
-def _pooled(taint: Taint, pool: Pool) -> Taint:
-    return Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))

@@ -1,22 +1,20 @@
-"""The objects of a cluster for questions about it, as far as the caller's rights allow; what is missing is noted."""
+"""The objects of a cluster, in pages and by name, as far as the caller's rights allow; what is missing is noted."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Metadata, ResponseTooLargeError, Rule
-from webhook.cluster.pages import ForbiddenError, NotFoundError, Unread, answer, latest_pages
+from webhook.cluster.api_server import IDENTIFIED, JSON, METADATA, UNDECODABLE, ApiServer, ResponseTooLargeError, Rule
 from webhook.cluster.reading import entries
-from webhook.cluster.watch import UNDECODABLE, ReadError
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
-from webhook.policy.settings.formats import OBJECT
+from webhook.policy.settings.formats import OBJECT, Text
 
 Object = dict[str, Any]
 
@@ -27,6 +25,33 @@ PAGE: Final = 500
 LOG_LINES: Final = 200
 LOG_BYTES: Final = 2**20
 """How much of a log is read, from its end."""
+
+
+class ReadError(Exception):
+    """The objects cannot be read now. The message says why."""
+
+
+class ForbiddenError(ReadError):
+    """The caller may not read this. The message names the missing rule."""
+
+
+class NotFoundError(ReadError):
+    """The server does not serve this path, or has no such object."""
+
+
+class UnreadableError(ReadError):
+    """A response is too large, or is not the JSON of its kind."""
+
+
+class ExpiredError(ReadError):
+    """The server no longer has the version that the pages of a list are taken from.
+
+    `rest` is a token with which the list continues from the same place, with the objects of now; empty without one.
+    """
+
+    def __init__(self, message: str, rest: str) -> None:
+        super().__init__(message)
+        self.rest = rest
 
 
 class Kind(NamedTuple):
@@ -43,12 +68,11 @@ class Kind(NamedTuple):
 
         Raises NotFoundError for a name that no object has: the segment `..` would lead to another one.
         """
-        places = ("namespaces", namespace) if namespace is not None and self.is_namespaced else ()
-        for form, one in ((NAMESPACE_FORM, namespace if places else None), (OBJECT, name or None)):
-            if one is not None and not form.allows(one):
-                raise NotFoundError(f'"{printable(one)}" is no legal name: must be {form.description}')
-        segments = (*places, self.plural, *([name] if name else ()))
-        return "/".join((self.root, *(quote(one, safe="") for one in segments)))
+        path = self.root
+        if namespace is not None and self.is_namespaced:
+            path += f"/namespaces/{_segment(namespace, NAMESPACE_FORM)}"
+        path += f"/{quote(self.plural, safe='')}"
+        return f"{path}/{_segment(name, OBJECT)}" if name else path
 
     @property
     def root(self) -> str:
@@ -56,9 +80,11 @@ class Kind(NamedTuple):
         segments = ("apis", self.group, self.version) if self.group else ("api", self.version)
         return "".join(f"/{quote(one, safe='')}" for one in segments)
 
-    def rule(self, namespace: str | None = None) -> Rule:
-        """The rule that allows a command to list the kind."""
-        return Rule(self.group, self.plural, ("get", "list"), namespace=namespace or "")
+
+def _segment(name: str, form: Text) -> str:
+    if not form.allows(name):
+        raise NotFoundError(f'"{printable(name)}" is no legal name: must be {form.description}')
+    return quote(name, safe="")
 
 
 POD: Final = Kind("pod", "pods")
@@ -100,6 +126,142 @@ POLICY_BINDING: Final = Kind(
     "admissionregistration.k8s.io",
     is_namespaced=False,
 )
+
+
+# Lists in pages, and what refusals mean.
+
+ResourceVersion: TypeAlias = Annotated[str, Meta(min_length=1)]
+"""Where a watch resumes. A watch from an empty version would start over, and miss deletions."""
+
+
+class Page(NamedTuple):
+    """Objects of a list, as they were received, and the version of the list.
+
+    `unread` says why an object cannot be read; the items are then its metadata alone, as PartialObjectMetadata.
+    """
+
+    version: str
+    items: Sequence[Raw]
+    unread: str = ""
+
+
+class _ListMeta(Struct, rename="camel"):
+    resource_version: ResourceVersion
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(Struct):
+    metadata: _ListMeta
+    items: list[Raw] | None = None
+
+
+class _Continued(Struct, frozen=True):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Failure(Struct):
+    """What the API server says about a failure. With status 410, the metadata tells where the list continues."""
+
+    message: str = ""
+    metadata: _Continued | None = None
+
+
+_LISTS = msgspec.json.Decoder(_List)
+FAILURES = msgspec.json.Decoder(Failure)
+
+_FACTOR: Final = 4
+"""How much smaller a page is after a response that cannot be read, and how much larger after a small one."""
+
+_SMALL: Final = 2 * 2**20
+"""Bytes of a response after which a larger page fits as well."""
+
+
+async def pages(
+    api: ApiServer, path: str, rule: Rule, size: int, query: Mapping[str, str] | None = None, *, continues: bool = False
+) -> AsyncGenerator[Page, None]:
+    """Yield the pages of a list, of `size` objects or fewer where these are too large. Raises ReadError.
+
+    An object that cannot be read even alone, because it is too large or nested too deeply, costs itself: its metadata
+    shows its name, and where the list continues.
+
+    `continues`: where the version of the list expires, the later pages have newer objects. Each object comes once,
+    since the list continues after the last one. A list that expires twice at one place fails.
+    """
+    limit, rest, is_new = size, "", False
+    while True:
+        asked = {**(query or {}), "limit": str(limit)} | ({"continue": rest} if rest else {})
+        url, unread = f"{path}?{urlencode(asked)}", ""
+        try:
+            found, length = await _list(api, url, rule)
+        except UnreadableError as error:
+            if limit > 1:
+                limit = max(1, limit // _FACTOR)
+                continue
+            unread = str(error)
+            found, length = await _list(api, url, rule, METADATA)
+        except ExpiredError as error:
+            if not (continues and is_new and error.rest):
+                raise
+            rest, is_new = error.rest, False
+            continue
+        yield Page(found.metadata.resource_version, found.items or (), unread)
+        if length < _SMALL and not unread:
+            limit = min(size, limit * _FACTOR)
+        if rest and rest == found.metadata.continue_:
+            raise ReadError(f"list of {path}: it does not end")
+        rest, is_new = found.metadata.continue_, True
+        if not rest:
+            return
+
+
+async def _list(api: ApiServer, url: str, rule: Rule, accept: str = JSON) -> tuple[_List, int]:
+    """One page, and its size in bytes."""
+    body = await answer(api, url, rule, "list", accept)
+    try:
+        return _LISTS.decode(body), len(body)
+    except UNDECODABLE as error:
+        raise UnreadableError(f"{_asked(url, 'list')}: not a list of the API server: {error}") from None
+
+
+async def answer(api: ApiServer, path: str, rule: Rule | None, verb: str, accept: str = JSON) -> bytes:
+    """The body of a response with status 200. Raises ReadError for any other."""
+    try:
+        status, body = await api.read(path, accept)
+    except ResponseTooLargeError as error:
+        raise UnreadableError(str(error)) from None
+    except OSError as error:
+        raise ReadError(str(error)) from None
+    if status == 200:
+        return body
+    asked, said = _asked(path, verb), _said(body)
+    match status:
+        case 403 if rule is not None:
+            raise ForbiddenError(rule.missing(verb))
+        case 404:
+            raise NotFoundError(f"{asked}: 404 not found")
+        case 410:
+            rest = "" if said.metadata is None else said.metadata.continue_
+            raise ExpiredError(f"{asked}: it expires before its last page is read", rest)
+    raise ReadError(f"{asked}: {status} {printable(said.message)}".rstrip())
+
+
+def _asked(path: str, verb: str) -> str:
+    """The name of a request in messages."""
+    return f"{'list of' if verb == 'list' else 'GET'} {path.partition('?')[0]}"
+
+
+def _said(body: bytes) -> Failure:
+    """The server's words about a failure; empty for a proxy's page.
+
+    The token of a response with status 410 is that of kubernetes apiserver pkg/storage/etcd3 `interpretListError`.
+    """
+    try:
+        return FAILURES.decode(body)
+    except UNDECODABLE:
+        return Failure()
+
+
+# For questions about a cluster.
 
 
 class LeftOut(NamedTuple):
@@ -182,25 +344,26 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         self._api = api
         self.left_out: list[LeftOut] = []
         self._incomplete: set[Kind] = set()
+        self._documents: dict[str, Object | None] = {}
 
     async def pages(
         self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
     ) -> AsyncGenerator[list[Object], None]:
         try:
-            path = kind.path(namespace)
-            async with aclosing(latest_pages(self._api, path, kind.rule(namespace), PAGE, query)) as listed:
+            rule = Rule(kind.group, kind.plural, ("get", "list"), namespace=namespace or "")
+            async with aclosing(pages(self._api, kind.path(namespace), rule, PAGE, query, continues=True)) as listed:
                 async for page in listed:
-                    if isinstance(page, Unread):
-                        one = _METADATA.decode(page.item).metadata
+                    if page.unread:
                         self._incomplete.add(kind)
-                        self._leave_out(_single(kind, one.namespace, one.name), page.why)
-                        continue
-                    yield [msgspec.json.decode(item) for item in page.items or ()]
+                        for one in map(IDENTIFIED.decode, page.items):
+                            self._leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
+                    else:
+                        yield [msgspec.json.decode(item) for item in page.items]
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
             self._incomplete.add(kind)
-            self._leave_out(_listing(kind, namespace), str(error))
+            self._leave_out(_listing(kind, namespace), error)
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
@@ -208,16 +371,18 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
     def has_all(self, kind: Kind) -> bool:
         return kind not in self._incomplete
 
-    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
-        rule = Rule("", "pods/proxy", ("get",), namespace=namespace)
-        try:
-            path = f"{POD.path(namespace, pod)}:{port:d}/proxy/metrics"
-            return (await answer(self._api, path, f"GET {path}", rule, "get")).decode(errors="replace")
-        except NotFoundError:
-            return None
-        except (ReadError, ResponseTooLargeError) as error:
-            self._leave_out(f"metrics of pods in namespace {namespace}", str(error), matters=False)
-            return None
+    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        what = _single(kind, namespace, name)
+        return self._decoded(await self._get(kind, namespace, name, what), what)
+
+    async def document(self, path: str) -> Object | None:
+        """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read.
+
+        Every user may read it, by `system:discovery`.
+        """
+        if path not in self._documents:
+            self._documents[path] = self._decoded(await self._answer(path, None, path), path)
+        return self._documents[path]
 
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
@@ -226,75 +391,58 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
                 return kind
         return None
 
-    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
-        rule = Rule(kind.group, kind.plural, ("get",), namespace=namespace or "")
-        try:
-            path = kind.path(namespace, name)
-        except NotFoundError:
-            return None
-        return await self._decoded(path, rule, _single(kind, namespace, name), matters=kind != SECRET)
-
-    async def document(self, path: str) -> Object | None:
-        """Return what the API server says about itself, such as its groups under `/apis`; None if it cannot be read."""
-        # A path that is no object has a rule of another form, which every user has by `system:discovery`.
-        return await self._decoded(path, None, path)
-
-    async def _decoded(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> Object | None:
-        """The object at a path; None where there is none, or it cannot be read."""
-        try:
-            found: Object = msgspec.json.decode(await answer(self._api, path, f"GET {path}", rule or _NO_RULE, "get"))
-        except NotFoundError:
-            return None
-        except (ReadError, ResponseTooLargeError, *UNDECODABLE) as error:
-            why = str(error)
-            if rule is None and isinstance(error, ForbiddenError):
-                of_path = f'{{nonResourceURLs: ["{path}"], verbs: [get]}}'
-                why = f"403: not allowed to get {path}; add this rule to a ClusterRole: {of_path}"
-            self._leave_out(what, why, matters=matters)
-            return None
-        return found
-
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         return any(one.what == _single(kind, namespace, name) for one in self.left_out)
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         asked = {
             "container": container,
-            "previous": "true" if previous else "false",
-            "tailLines": str(LOG_LINES),
-            "limitBytes": str(LOG_BYTES),
+            "previous": str(previous).lower(),
+            "tailLines": LOG_LINES,
+            "limitBytes": LOG_BYTES,
         }
+        what = f"log of container {container} of pod {namespace}/{pod}"
+        body = await self._get(POD, namespace, pod, what, "/log", f"/log?{urlencode(asked)}")
+        return None if body is None else body[-LOG_BYTES:].decode(errors="replace")
+
+    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
+        what, below = f"metrics of pods in namespace {namespace}", f":{port:d}/proxy/metrics"
+        body = await self._get(POD, namespace, pod, what, "/proxy", below)
+        return None if body is None else body.decode(errors="replace")
+
+    async def _get(
+        self, kind: Kind, namespace: str | None, name: str, what: str, sub: str = "", below: str = ""
+    ) -> bytes | None:
+        """The body of an object, or of a subresource below its path; None where there is none, or it cannot be read."""
+        rule = Rule(kind.group, f"{kind.plural}{sub}", ("get",), namespace=namespace or "")
         try:
-            path = f"{POD.path(namespace, pod)}/log"
-            body = await answer(
-                self._api,
-                f"{path}?{urlencode(asked)}",
-                f"GET {path}",
-                Rule("", "pods/log", ("get",), namespace=namespace),
-                "get",
-            )
-        except (ReadError, ResponseTooLargeError) as error:
-            self._leave_out(f"log of container {container} of pod {namespace}/{pod}", str(error))
+            path = f"{kind.path(namespace, name)}{below}"
+        except NotFoundError:
             return None
-        return body[-LOG_BYTES:].decode("utf-8", "replace")
+        return await self._answer(path, rule, what, matters=kind != SECRET and sub != "/proxy")
 
-    def _leave_out(self, what: str, why: str, *, matters: bool = True) -> None:
+    async def _answer(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> bytes | None:
+        try:
+            return await answer(self._api, path, rule, "get")
+        except NotFoundError:
+            return None
+        except ReadError as error:
+            self._leave_out(what, error, matters=matters)
+            return None
+
+    def _decoded(self, body: bytes | None, what: str) -> Object | None:
+        try:
+            return None if body is None else _OBJECTS.decode(body)
+        except UNDECODABLE as error:
+            self._leave_out(what, f"not an object of the API server: {error}")
+            return None
+
+    def _leave_out(self, what: str, why: object, *, matters: bool = True) -> None:
         if all(one.what != what for one in self.left_out):
-            self.left_out.append(LeftOut(what, why, matters))
+            self.left_out.append(LeftOut(what, str(why), matters))
 
 
-_NO_RULE: Final = Rule("", "", ("get",))
-
-
-class _Metadata(Metadata):
-    namespace: str | None = None
-
-
-class _Object(Struct):
-    metadata: _Metadata
-
-
-_METADATA: Final = msgspec.json.Decoder(_Object)
+_OBJECTS: Final = msgspec.json.Decoder(Object)
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:

@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from webhook.cluster.objects import CONTROLLER, CRON_JOB, DAEMON_SET, DEPLOYMENT, JOB, REPLICA_SET, STATEFUL_SET, Object
 from webhook.cluster.objects import Kind as Listed
-from webhook.policy.workloads.kinds import Kind, Kinds
+from webhook.cluster.reading import entries, part, word
+from webhook.policy.workloads.kinds import Kinds
 from webhook.policy.workloads.presets import PRESETS
 
 POD_TEMPLATE = Listed("podtemplate", "podtemplates")
@@ -55,48 +56,34 @@ class Documents(Protocol):
 
 
 async def served(api: Documents, kinds: Kinds) -> list[Served]:
-    """Return the kinds that the cluster serves, but for Pod: custom kinds first, which may own the others."""
-    wanted: dict[str, list[Kind]] = {}
-    for (group, name), kind in kinds.items():
-        if group and (group, name) not in BUILT_IN:
-            wanted.setdefault(group, []).append(kind)
-    versions = _versions(await api.document("/apis")) if wanted else {}
+    """Return the kinds that the cluster serves, but for Pod: custom kinds first, which may own the others.
+
+    A custom kind has the newest version that is known and served, or else a preferred one.
+    """
     found = []
-    for group, custom in wanted.items():
-        if group in versions:
-            found += await _custom(api, custom, versions[group])
+    custom = [kind for (group, name), kind in kinds.items() if group and (group, name) not in BUILT_IN]
+    groups = await api.document("/apis") if custom else None
+    versions = {word(one, "name"): _versions(one) for one in entries(groups, "groups")}
+    for kind in custom:
+        known = versions.get(kind.group, ())
+        for version in dict.fromkeys([*(one for one in kind.versions if one in known), *known]):
+            resources = await api.document(Listed("", "", kind.group, version).root)
+            if listed := [one for one in entries(resources, "resources") if _is_listed(one, kind.kind)]:
+                plural, namespaced = word(listed[0], "name"), bool(listed[0].get("namespaced", True))
+                listed_as = Listed(kind.kind.lower(), plural, kind.group, version, namespaced)
+                found.append(Served(kind.group, kind.kind, listed_as))
+                break
     built_in = [Served(group, kind, listed) for (group, kind), listed in BUILT_IN.items()]
     return [*found, *(one for one in built_in if (one.group, one.kind) in kinds)]
 
 
-def _versions(groups: Object | None) -> dict[str, list[str]]:
-    """The versions of each API group, the preferred one first (metav1.APIGroupList)."""
-    found = {}
-    for one in (groups or {}).get("groups") or ():
-        preferred = (one.get("preferredVersion") or {}).get("version")
-        others = [each["version"] for each in one.get("versions") or () if each.get("version") != preferred]
-        found[one.get("name", "")] = [*([preferred] if preferred else []), *others]
-    return found
+def _versions(group: Object) -> list[str]:
+    """The versions of an API group, the preferred one first (metav1.APIGroup)."""
+    listed = (part(group, "preferredVersion"), *entries(group, "versions"))
+    return [version for one in listed if (version := word(one, "version"))]
 
 
-async def _custom(api: Documents, kinds: list[Kind], versions: list[str]) -> list[Served]:
-    """The kinds of one group, each in the newest version that is known and served, or else in a preferred one."""
-    group = kinds[0].group
-    resources: dict[str, dict[str, Object]] = {}
-    for version in versions:
-        listed = await api.document(Listed("", "", group, version).root) or {}
-        resources[version] = {
-            one["kind"]: one
-            for one in listed.get("resources") or ()
-            if "/" not in one["name"] and "list" in (one.get("verbs") or ("list",))
-        }
-    found = []
-    for kind in kinds:
-        order = dict.fromkeys([*(one for one in kind.versions if one in resources), *versions])
-        for version in (one for one in order if kind.kind in resources[one]):
-            resource = resources[version][kind.kind]
-            name, plural = kind.kind.lower(), resource["name"]
-            listed_as = Listed(name, plural, group, version, bool(resource.get("namespaced", True)))
-            found.append(Served(group, kind.kind, listed_as))
-            break
-    return found
+def _is_listed(resource: Object, kind: str) -> bool:
+    """Whether a resource is that of a kind, and no subresource (metav1.APIResource)."""
+    is_own = resource.get("kind") == kind and "/" not in word(resource, "name")
+    return is_own and "list" in (resource.get("verbs") or ("list",))

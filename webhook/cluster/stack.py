@@ -15,23 +15,20 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
-from webhook.cluster import plugin_config
-from webhook.cluster.api_server import Metadata
-from webhook.cluster.device_plugin import MOST_CONFIGS, PluginDaemonSet, parse_config_map, version_of
+from webhook.cluster.api_server import IDENTIFIED
+from webhook.cluster.device_plugin import PluginDaemonSet, version_of
 from webhook.cluster.nodes import NodeObject, whole
 from webhook.cluster.reading import Object, condition, controller, entries, number, part, word
-from webhook.diagnostics import dotted
 from webhook.policy.messages import cut
-from webhook.policy.placement.cluster_objects import PluginConfig, Taint
+from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, STRATEGY, shows_gpus
 from webhook.policy.placement.selector import NAME_FIELD, Requirement, requirement
 from webhook.policy.placement.taints import Tolerations, is_lifecycle
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.sharing import config
 from webhook.policy.sharing.objects import DefaultRule
 
 MOST_DETAIL: Final = 300
@@ -147,27 +144,6 @@ class ProgramPod(NamedTuple):
     mounts_kubelet: bool = False
 
 
-class Text(NamedTuple):
-    """A configuration of the plugin: the value of its document, and its meaning; None if the plugin refuses it."""
-
-    value: object
-    config: PluginConfig | None
-    unread: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Configurations:
-    """A ConfigMap with configurations of the plugin, by `namespace/name`. `texts` is None if it does not exist."""
-
-    where: str
-    texts: Mapping[str, Text] | None
-
-    @property
-    def shares(self) -> bool:
-        """Whether one of them shares cards."""
-        return any(one.config is not None and one.config.strategy != "none" for one in (self.texts or {}).values())
-
-
 # Nodes.
 
 
@@ -213,19 +189,13 @@ _COMMANDS: Final[Mapping[str, Role]] = {
 }
 """Since v0.15 the three programs share an image, and the command tells them apart."""
 
+_POD: Final = ("spec", "template", "spec")
 _IMAGE: Final = "k8s-device-plugin"
 _CONFIGS: Final = "/available-configs"
 """Where the charts mount the ConfigMap for the config-manager."""
 
 _KUBELET: Final = "/kubelet/device-plugins"
 """The end of the folder in which plugins register: k0s and MicroK8s keep the kubelet's folders below their own."""
-
-
-class _AllKeys:
-    """Stands for the keys of all taints, so that every toleration counts."""
-
-    def __contains__(self, _key: object) -> bool:
-        return True
 
 
 def role_of(spec: Object) -> Role | None:
@@ -240,13 +210,15 @@ def role_of(spec: Object) -> Role | None:
     return None
 
 
-def program(found: Object, variables: Mapping[str, Mapping[str, str]] | None = None) -> Program | None:
-    """Read a DaemonSet of the stack; None for another one.
+def program(
+    found: Object, variables: Mapping[str, Mapping[str, str]] | None = None, role: Role | None = None
+) -> Program | None:
+    """Read a DaemonSet of the stack; None for another one, unless `role` is that of its pods.
 
     `variables` has the data of the ConfigMaps that the DaemonSet is `deciding` by, once they are read.
     """
-    pod = part(found, "spec", "template", "spec")
-    role = role_of(pod)
+    pod = part(found, *_POD)
+    role = role or role_of(pod)
     if role is None:
         return None
     containers, volumes = entries(pod, "containers"), entries(pod, "volumes")
@@ -297,22 +269,18 @@ def feature_worker(found: Object) -> Program | None:
 
     kubernetes-sigs/node-feature-discovery deployment/helm/node-feature-discovery/templates/worker.yaml.
     """
-    pod = part(found, "spec", "template", "spec")
-    if not any(
-        "nfd-worker" in (word(one, "name"), *_words(one, "command", "args")) for one in entries(pod, "containers")
-    ):
-        return None
-    place, status = part(found, "metadata"), part(found, "status")
-    counts = number(status, "desiredNumberScheduled"), number(status, "numberReady")
-    placed = _placed(pod)
-    return placed and Program(Role.FEATURES, word(place, "namespace"), word(place, "name"), *counts, *placed)
+    containers = entries(found, *_POD, "containers")
+    is_worker = any("nfd-worker" in (word(one, "name"), *_words(one, "command", "args")) for one in containers)
+    return program(found, role=Role.FEATURES) if is_worker else None
 
 
 def _placed(pod: Object) -> tuple[Requirement | None, Tolerations] | None:
     """What a pod requires of its node, and what it tolerates; None if it is malformed, as in a file."""
+    listed = entries(pod, "tolerations")
+    tolerations = Tolerations({word(one, "key") for one in listed})
     try:
-        needs, tolerations = requirement(Pod.of_template({"spec": pod})), Tolerations(_AllKeys())
-        tolerations.add(entries(pod, "tolerations"), ())
+        needs = requirement(Pod.of_template({"spec": pod}))
+        tolerations.add(listed, ())
     except MalformedError:
         return None
     return needs, tolerations
@@ -320,20 +288,11 @@ def _placed(pod: Object) -> tuple[Requirement | None, Tolerations] | None:
 
 def parse_daemon_set(found: Raw) -> tuple[str, PluginDaemonSet]:
     """Read the DaemonSet that settings name as that of the device plugin. Raises msgspec.MsgspecError."""
-    one = _DAEMON_SETS.decode(found)
-    name, own = one.metadata.name, program({"metadata": {"name": one.metadata.name}, "spec": one.spec})
+    name, one = IDENTIFIED.decode(found).metadata.name, msgspec.json.decode(found)
+    own = program(one)
     if own is None or own.role is not Role.PLUGIN:
-        of_pod = part(one.spec, "template", "spec")
-        return name, PluginDaemonSet(None, None, runtime_class=word(of_pod, "runtimeClassName"))
+        return name, PluginDaemonSet(None, None, runtime_class=word(one, *_POD, "runtimeClassName"))
     return name, PluginDaemonSet(own.version, own.default, own.mig_strategy, own.is_unconfigured, own.runtime_class)
-
-
-class _DaemonSet(Struct):
-    metadata: Metadata
-    spec: Object
-
-
-_DAEMON_SETS: Final = msgspec.json.Decoder(_DaemonSet)
 
 
 def program_pod(found: Object, role: Role) -> ProgramPod:
@@ -355,15 +314,16 @@ def program_pod(found: Object, role: Role) -> ProgramPod:
 
 def detail_of(status: Object) -> str:
     """Why a pod is not ready, in the words of the kubelet; empty where its status does not say."""
-    for each in (*entries(status, "initContainerStatuses"), *entries(status, "containerStatuses")):
-        state, last = part(each, "state"), part(each, "lastState", "terminated")
-        stopped = part(state, "waiting") or part(state, "terminated")
-        if "running" in state and each in entries(status, "initContainerStatuses"):
-            return f"init container {word(each, 'name')} has not ended"
-        if word(stopped, "reason") in ("", "Completed", "PodInitializing", "ContainerCreating"):
-            continue
-        said = " ".join(filter(None, (word(stopped, "reason"), word(stopped, "message"), word(last, "message"))))
-        return f"container {word(each, 'name')}: {said}"
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        for each in entries(status, kind):
+            state, name = part(each, "state"), word(each, "name")
+            stopped = part(state, "waiting") or part(state, "terminated")
+            if "running" in state and kind == "initContainerStatuses":
+                return f"init container {name} has not ended"
+            if word(stopped, "reason") not in ("", "Completed", "PodInitializing", "ContainerCreating"):
+                before = word(each, "lastState", "terminated", "message")
+                said = (word(stopped, "reason"), word(stopped, "message"), before)
+                return f"container {name}: {' '.join(filter(None, said))}"
     for one in entries(status, "conditions"):
         if one.get("status") == "False" and word(one, "message"):
             return f"{word(one, 'reason') or word(one, 'type')}: {word(one, 'message')}"
@@ -398,18 +358,18 @@ def _default(manager: Object) -> DefaultRule | None:
 
 def _mounted(container: Object, volumes: list[Object], path: str) -> tuple[str, str | None]:
     """The ConfigMap and the key behind a file, or behind a folder, which ends in a slash; empty for another volume."""
-    mounts = sorted(entries(container, "volumeMounts"), key=lambda one: -len(word(one, "mountPath")))
-    for mount in mounts:
-        root = clean_path(word(mount, "mountPath"))
-        if clean_path(path) != root and not clean_path(path).startswith(f"{root}/"):
-            continue
-        below = word(mount, "subPath") or clean_path(path)[len(root) + 1 :]
-        volume = next((one for one in volumes if one.get("name") == mount.get("name")), {})
-        for source in _config_maps(volume):
+    wanted = clean_path(path)
+    mounts = [(clean_path(word(one, "mountPath")), one) for one in entries(container, "volumeMounts")]
+    above = [(root, one) for root, one in mounts if f"{wanted}/".startswith(f"{root}/")]
+    if not above:
+        return "", None
+    root, mount = max(above, key=lambda each: len(each[0]))
+    below = word(mount, "subPath") or wanted[len(root) + 1 :]
+    for volume in volumes:
+        for source in _config_maps(volume) if volume.get("name") == mount.get("name") else ():
             items = {word(one, "path"): word(one, "key") for one in entries(source, "items")}
             if not below or not items or below in items:
                 return word(source, "name"), items.get(below, below) or None
-        return "", None
     return "", None
 
 
@@ -452,22 +412,3 @@ def _variables(container: Object, maps: Mapping[str, Mapping[str, str]]) -> dict
 
 def _environment(container: Object) -> dict[str, str | None]:
     return _variables(container, {})
-
-
-def configurations(where: str, found: Object | None, mig_strategy: str | None) -> Configurations:
-    """Read a ConfigMap of the plugin; None for one that does not exist."""
-    if found is None:
-        return Configurations(where, None)
-    _, data = parse_config_map(Raw(msgspec.json.encode(found)))
-    return Configurations(where, {key: _text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
-
-
-def _text(key: str, data: bytes, mig_strategy: str | None) -> Text:
-    try:
-        value = plugin_config.first_document(data)
-    except plugin_config.PluginConfigError as error:
-        return Text(None, None, str(error))
-    try:
-        return Text(value, config.parse(key, value, mig_strategy))
-    except config.RefusedError as error:
-        return Text(value, None, "" if mig_strategy is None else f"{dotted(error.path)}: {error}")

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+from webhook.cluster.device_plugin import Configurations, configurations
 from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Objects, all_of
 from webhook.cluster.reading import part
-from webhook.cluster.stack import Configurations, Program, ProgramPod, Role, SeenNode, configurations, program
+from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program
 from webhook.policy.placement.cluster_objects import NO_CONFIG, Namespace, PluginConfig
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CONFIG_LABEL

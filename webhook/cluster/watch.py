@@ -3,107 +3,141 @@
 A watch begins with a list, and resumes at the resource version of the last event when the server ends it, as the server
 does every few minutes. After an error, of which 410 Gone is the usual one, the watch starts over with what the server
 has now (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes).
-
-A watch keeps no objects. It yields what it observes, so that an event costs the same however many objects there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from random import Random
-from typing import Annotated, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Metadata, Rule, StatusError
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule, StatusError
+from webhook.cluster.objects import (
+    FAILURES,
+    ExpiredError,
+    Kind,
+    NotFoundError,
+    ReadError,
+    ResourceVersion,
+    answer,
+    pages,
+)
 from webhook.policy.messages import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
-from webhook.runtime.retry import Backoff, is_stable, monotonic
+from webhook.runtime.retry import Backoff, is_stable, monotonic, next_turn
 
 T = TypeVar("T")
-
-UNDECODABLE: Final = (msgspec.DecodeError, RecursionError, ValueError)
-"""What decoding raises for an object that is not of its kind."""
-
-_TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
-
-_UNKNOWN_TYPES: Final = 8
-"""Unknown event types that are logged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed(Generic[T]):
-    """All objects that the server has now, by name."""
-
-    objects: Mapping[str, T]
-
-
-@dataclass(frozen=True, slots=True)
-class Changed(Generic[T]):
-    """One object was added or changed. None: it was deleted, or its new state is not kept."""
-
-    name: str
-    value: T | None
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmed:
-    """The server has confirmed that nothing else has changed."""
-
-
-Observation: TypeAlias = Listed[T] | Changed[T] | Confirmed
-
-
-class ReadError(Exception):
-    """The objects cannot be read now. The message says why."""
-
-
-class _WatchError(Exception):
-    """The watch cannot continue from where it was. The message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bookmark:
-    """Where to watch: a path and a query, and the resource version to resume at.
-
-    Without a version, the watch begins with what the server has now.
-    """
-
-    path: str
-    query: Mapping[str, str]
-    version: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Start(Generic[T]):
-    """The objects that the server has, and where to watch for changes; None: there is nothing to watch."""
+    """The objects that the server has by name, and the path of a watch for changes; empty: there is nothing to watch.
+
+    The watch of a list begins at its version. Without one, the watch begins with what the server has now, and does not
+    resume: it reports nothing about an object that is missing.
+    """
 
     objects: Mapping[str, T]
-    bookmark: Bookmark | None
+    path: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
 
 
-class Reader(Protocol[T]):
-    """Reads objects: the first time and after each error with `start`, then with the events of a watch."""
+_DECODED: Final = 20
+"""Objects that are decoded in one go: less than a millisecond for nodes of 15 KB."""
 
-    resumes: ClassVar[bool]
-    """Whether a watch that the server has ended resumes, rather than starting over."""
+_EXPIRED: Final = 3
+"""Times that a list may expire between two pages before it counts as failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(Generic[T]):
+    """Reads all objects of one kind in pages. Needs the rights to list and to watch.
+
+    `kinds` are the versions of its API, the best first. The first one that the server has is read. If it has
+    none, there are no objects. `page` is the number of objects to ask for at once. `parse_metadata` reads the
+    metadata of an object that cannot be read; without it, such an object fails the list.
+    """
+
+    api: ApiServer
+    kinds: Sequence[Kind]
+    parse: Callable[[Raw], tuple[str, T | None]]
+    page: int = 250
+    parse_metadata: Callable[[Raw], tuple[str, T | None]] | None = None
 
     @property
-    def rule(self) -> Rule | None:
-        """The rule of the rights that it needs, if a message is to name it."""
+    def rule(self) -> Rule:
+        return Rule(self.kinds[0].group, self.kinds[0].plural, ("list", "watch"))
 
     async def start(self) -> Start[T]:
-        """Read the objects. Raises ReadError."""
+        """List the objects of the first version that the server has. Raises ReadError."""
+        for kind in self.kinds:
+            try:
+                return await self._listed(kind.path())
+            except NotFoundError:
+                continue
+        return Start({})
 
-    def parse(self, found: Raw) -> tuple[str, T | None]:
-        """Return the name and the value of an object; None if it is not kept. Raises one of UNDECODABLE."""
+    async def _listed(self, path: str) -> Start[T]:
+        for _ in range(_EXPIRED - 1):
+            with suppress(ExpiredError):
+                return await self._pages(path)
+        return await self._pages(path)
+
+    async def _pages(self, path: str) -> Start[T]:
+        objects: dict[str, T] = {}
+        async with aclosing(pages(self.api, path, self.rule, self.page)) as listed:
+            async for page in listed:
+                parse = self.parse_metadata if page.unread else self.parse
+                if parse is None:
+                    raise ReadError(page.unread)
+                try:
+                    for at in range(0, len(page.items), _DECODED):
+                        parsed = map(parse, page.items[at : at + _DECODED])
+                        objects.update((name, value) for name, value in parsed if value is not None)
+                        await next_turn()
+                except UNDECODABLE as error:
+                    raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
+        return Start(objects, path, version=page.version)
 
 
-ResourceVersion: TypeAlias = Annotated[str, Meta(min_length=1)]
-"""Where a watch resumes. A watch from an empty version would start over, and miss deletions."""
+@dataclass(frozen=True, slots=True)
+class Named(Generic[T]):
+    """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
+
+    Its watch reports nothing about an object that is missing. So the object is read before each watch, every few
+    minutes, and a deletion between the two is noticed then.
+    """
+
+    api: ApiServer
+    kind: Kind
+    namespace: str | None
+    name: str
+    parse: Callable[[Raw], tuple[str, T | None]]
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.kind.group, self.kind.plural, ("get", "watch"), self.name, self.namespace or "")
+
+    async def start(self) -> Start[T]:
+        path, query = self.kind.path(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}
+        try:
+            body = await answer(self.api, self.kind.path(self.namespace, self.name), self.rule, "get")
+            name, value = self.parse(Raw(body))
+        except (NotFoundError, ExpiredError):
+            return Start({}, path, query)
+        except UNDECODABLE as error:
+            raise ReadError(f"GET {path}/{self.name}: not an object of the API server: {error}") from None
+        return Start({} if value is None else {name: value}, path, query)
+
+
+Reader: TypeAlias = Collection[T] | Named[T]
+"""Reads objects: the first time and after each error with `start`, then with the events of a watch."""
 
 
 class _Version(Struct, rename="camel"):
@@ -111,139 +145,134 @@ class _Version(Struct, rename="camel"):
 
 
 class _Versioned(Struct):
-    """The resource version of an object or a list."""
-
     metadata: _Version
 
 
-class _Failure(Struct):
-    message: str = ""
-
-
 _VERSIONS = msgspec.json.Decoder(_Versioned)
-FAILURES = msgspec.json.Decoder(_Failure)
-"""Decodes what the API server says about a failure."""
 
 
-class WatchLog:
-    """What a watch of `subject`, which is plural, logs: failures at `level`, and event types that it does not know."""
-
-    def __init__(self, event: LogEvent, subject: str, level: str = "warning") -> None:
-        self._event = event
-        self._unknown_types: set[str] = set()
-        self.listing = FailureLog(event, f"{subject} cannot be read", f"{subject} read again", level)
-        self.watching = FailureLog(event, f"{subject} cannot be watched", f"{subject} watched again", level)
-
-    def unknown(self, path: str, kind: str) -> None:
-        """Log an event type the first time that it is seen."""
-        if kind not in self._unknown_types and len(self._unknown_types) < _UNKNOWN_TYPES:
-            self._unknown_types.add(kind)
-            self._event("warning", "unknown watch event skipped", path=path, type=printable(kind))
+class _WatchError(Exception):
+    """The watch cannot continue from where it was. The message says why."""
 
 
-async def follow(
-    api: ApiServer, reader: Reader[T], log: WatchLog, chance: Random | None = None
-) -> AsyncGenerator[Observation[T], None]:
-    """Yield the objects of a reader: all of them at first and after each error, then each change and confirmation.
+_BATCH: Final = 500
+"""Objects that are compared in one go, in well below a millisecond where they differ, and in one where they do not."""
 
-    Never ends: failures are logged, and the waits between retries grow to a minute.
+
+class Feed(Generic[T]):
+    """Reads and watches. Run `run` in a task; it awaits `changed` after each change of `objects`, which are by name.
+
+    They are None until they are read. When the API server is lost, the last known ones stay. Failures are logged at
+    `level`, and the waits between retries grow to a minute. `subject` is in the plural.
     """
-    backoff = Backoff(1.0, chance)
-    bookmark: Bookmark | None = None
-    while True:
-        began = monotonic()
+
+    def __init__(
+        self,
+        api: ApiServer,
+        subject: str,
+        reader: Reader[T],
+        changed: Callable[[], Awaitable[None]],
+        log: LogEvent,
+        level: str = "warning",
+        chance: Random | None = None,
+    ) -> None:
+        self._api = api
+        self._reader = reader
+        self._changed = changed
+        self._backoff = Backoff(1.0, chance)
+        self._version = ""
+        self._confirmed: float | None = None
+        self.objects: dict[str, T] | None = None
+        self.listing = FailureLog(log, f"{subject} cannot be read", f"{subject} read again", level)
+        self.watching = FailureLog(log, f"{subject} cannot be watched", f"{subject} watched again", level)
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the API server last confirmed the objects; None while they are unknown."""
+        return None if self._confirmed is None else monotonic() - self._confirmed
+
+    @property
+    def failing(self) -> bool:
+        return bool(self.listing) or bool(self.watching)
+
+    async def run(self) -> None:
+        start: Start[T] | None = None
+        while True:
+            began = monotonic()
+            try:
+                if start is None:
+                    start = await self._reader.start()
+                    self._version = start.version
+                    self.listing.recover()
+                    await self._replace(start.objects)
+                    self._confirm(began)
+                if start.path:
+                    await self._watch(start, began)
+                    self._confirm(began)
+                if not start.version:
+                    start = None
+            except ReadError as error:
+                self.listing.report(error)
+            except _WatchError as error:
+                start = None
+                if not is_stable(began):
+                    self.watching.report(error)
+            await self._backoff.wait_after(began)
+
+    def _confirm(self, began: float) -> None:
+        """Record that the server has confirmed that nothing else has changed."""
+        self._confirmed = monotonic()
+        if is_stable(began):
+            self.watching.recover()
+
+    async def _watch(self, start: Start[T], began: float) -> None:
+        """Take what each event shows, until the server ends the watch. Raises _WatchError."""
+        query = {**start.query, "allowWatchBookmarks": "true"}
+        if self._version:
+            query["resourceVersion"] = self._version
         try:
-            if bookmark is None:
-                start = await reader.start()
-                bookmark = start.bookmark
-                log.listing.recover()
-                yield Listed(start.objects)
-            if bookmark is not None:
-                async with aclosing(_observations(api, reader, log, bookmark)) as observations:
-                    async for observed, version in observations:
-                        bookmark = replace(bookmark, version=version)
-                        yield observed
-                        if is_stable(began):
-                            log.watching.recover()
-                yield Confirmed()
-                if is_stable(began):
-                    log.watching.recover()
-                if not reader.resumes:
-                    bookmark = None
-        except ReadError as error:
-            log.listing.report(error)
-        except _WatchError as error:
-            bookmark = None
-            if not is_stable(began):
-                log.watching.report(error)
-        await backoff.wait_after(began)
+            async with aclosing(self._api.events(start.path, query)) as events:
+                async for event in events:
+                    if event.type == "ERROR":
+                        # Usually 410: the server no longer has this version.
+                        raise _WatchError(f"watch of {start.path}: {printable(FAILURES.decode(event.object).message)}")
+                    if event.type not in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK"):
+                        continue
+                    self._version = _VERSIONS.decode(event.object).metadata.resource_version
+                    if event.type != "BOOKMARK":
+                        name, value = self._reader.parse(event.object)
+                        await self._put(name, None if event.type == "DELETED" else value)
+                    self._confirm(began)
+        except StatusError as error:
+            raise _WatchError(self._reader.rule.missing("watch") if error.status == 403 else error) from None
+        except OSError as error:
+            raise _WatchError(error) from None
+        except UNDECODABLE as error:
+            raise _WatchError(f"watch of {start.path}: not an event of the API server: {error}") from None
 
+    async def _replace(self, objects: Mapping[str, T]) -> None:
+        """Take a new list. Objects that are equal stay the same, so that comparing facts remains cheap."""
+        known = self.objects or {}
+        changed = self.objects is None or len(known) != len(objects)
+        taken = dict(objects)
+        for index, (name, value) in enumerate(objects.items()):
+            old = known.get(name)
+            if old is not None and old == value:
+                taken[name] = old
+            else:
+                changed = True
+            if index % _BATCH == _BATCH - 1:
+                await next_turn()
+        self.objects = taken
+        if changed:
+            await self._changed()
 
-async def _observations(
-    api: ApiServer, reader: Reader[T], log: WatchLog, bookmark: Bookmark
-) -> AsyncGenerator[tuple[Observation[T], str], None]:
-    """Yield what each event shows, and the version to resume at after it, until the server ends the watch."""
-    path = bookmark.path
-    query = {**bookmark.query, "allowWatchBookmarks": "true"}
-    if bookmark.version is not None:
-        query["resourceVersion"] = bookmark.version
-    try:
-        async with aclosing(api.events(path, query)) as events:
-            async for event in events:
-                if event.type == "ERROR":
-                    # Usually 410: the server no longer has this version.
-                    raise _WatchError(f"watch of {path}: {printable(FAILURES.decode(event.object).message)}")
-                if event.type not in _TYPES:
-                    log.unknown(path, event.type)
-                    continue
-                version = _VERSIONS.decode(event.object).metadata.resource_version
-                if event.type == "BOOKMARK":
-                    yield Confirmed(), version
-                else:
-                    name, value = reader.parse(event.object)
-                    yield Changed(name, None if event.type == "DELETED" else value), version
-    except StatusError as error:
-        rule = reader.rule if error.status == 403 else None
-        raise _WatchError(str(error) if rule is None else rule.missing("watch")) from None
-    except OSError as error:
-        raise _WatchError(str(error)) from None
-    except UNDECODABLE as error:
-        raise _WatchError(f"watch of {path}: not an event of the API server: {error}") from None
-
-
-class _Named(Struct):
-    metadata: Metadata
-
-
-_NAMES = msgspec.json.Decoder(_Named)
-
-
-@dataclass(frozen=True, slots=True)
-class _Unlisted:
-    """Reads one object by its name. Needs no right to list, and parses nothing, so that no Secret stays in memory."""
-
-    resumes: ClassVar[bool] = True
-
-    path: str
-    name: str
-    rule: None = None
-
-    async def start(self) -> Start[bool]:
-        return Start({}, Bookmark(self.path, {"fieldSelector": f"metadata.name={self.name}"}, None))
-
-    def parse(self, found: Raw) -> tuple[str, bool]:
-        return _NAMES.decode(found).metadata.name, True
-
-
-async def changes(api: ApiServer, path: str, name: str, log: WatchLog, chance: Random) -> AsyncGenerator[None, None]:
-    """Yield whenever the object with this name may have changed, and at first if it exists.
-
-    Needs no right to list: a watch without a resource version begins with what is there. Keeps no object.
-    """
-    seen = False
-    async with aclosing(follow(api, _Unlisted(path, name), log, chance)) as observations:
-        async for observed in observations:
-            # After an error, the object may have been deleted, which a watch that starts over does not report.
-            if isinstance(observed, Changed) or (seen and isinstance(observed, Listed)):
-                seen = isinstance(observed, Changed)
-                yield
+    async def _put(self, name: str, value: T | None) -> None:
+        """Take the new state of one object. Most events, such as heartbeats, change nothing that is kept."""
+        if self.objects is None or self.objects.get(name) == value:
+            return
+        if value is None:
+            del self.objects[name]
+        else:
+            self.objects[name] = value
+        await self._changed()

@@ -15,11 +15,9 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw
 
-from webhook.cluster.classes import device_class, runtime_class
-from webhook.cluster.device_plugin import MOST_CONFIGS, Texts, device_plugin, parse_config_map
-from webhook.cluster.namespaces import selecting
+from webhook.cluster.classes import device_class, runtime_class, selecting
+from webhook.cluster.device_plugin import MOST_CONFIGS, Texts, device_plugin, parse_config_map, read_text
 from webhook.cluster.nodes import parser
-from webhook.cluster.plugin_config import PluginConfigError, parse
 from webhook.cluster.stack import program
 from webhook.dryrun.configurations import Values, at, claim, values_of
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
@@ -219,11 +217,9 @@ def _shares(texts: Texts) -> bool:
     """Whether one of the first texts is a configuration of the plugin that shares GPUs."""
     for key in sorted(texts)[:MOST_CONFIGS]:
         if may_be_configuration(texts[key]):
-            try:
-                if parse(key, texts[key]).strategy != "none":
-                    return True
-            except PluginConfigError:
-                continue
+            found = read_text(key, texts[key]).config
+            if found is not None and found.strategy != "none":
+                return True
     return False
 
 

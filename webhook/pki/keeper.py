@@ -12,9 +12,11 @@ from random import Random, SystemRandom
 from typing import NoReturn
 
 from cryptography import x509
+from msgspec import Raw
 
-from webhook.cluster.api_server import ApiServer
-from webhook.cluster.watch import WatchLog, changes
+from webhook.cluster.api_server import IDENTIFIED, ApiServer
+from webhook.cluster.objects import MUTATING, SECRET, VALIDATING, Kind
+from webhook.cluster.watch import Feed, Named
 from webhook.diagnostics import InputError
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority, age
@@ -95,9 +97,9 @@ class Keeper:
         """Reconcile until cancelled: after each change in the cluster, and once per minute."""
         installation, lifetimes, chance = self._installation, self._terms.lifetimes, self._dependencies.chance
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._watch(installation.secrets, installation.secret))
-            for collection in installation.configurations:
-                group.create_task(self._watch(collection, installation.name))
+            group.create_task(self._watch(SECRET, installation.namespace, installation.secret))
+            for kind in (MUTATING, VALIDATING):
+                group.create_task(self._watch(kind, None, installation.name))
             limiter = RateLimiter()
             while True:
                 self._changed.clear()
@@ -221,13 +223,21 @@ class Keeper:
         if step is not None:
             self._sign(step.authority)
 
-    async def _watch(self, collection: str, name: str) -> None:
+    async def _watch(self, kind: Kind, namespace: str | None, name: str) -> None:
         """Start a round whenever an object changes. Rounds do not need the watch, so its failures are no warning."""
-        dependencies = self._dependencies
-        log = WatchLog(dependencies.log, "certificates", "debug")
-        async with aclosing(changes(dependencies.api, collection, name, log, dependencies.chance)) as changed:
-            async for _ in changed:
-                self._changed.set()
+        api, log, chance = self._dependencies.api, self._dependencies.log, self._dependencies.chance
+        await Feed(
+            api, "certificates", Named(api, kind, namespace, name, _version), self._wake, log, "debug", chance
+        ).run()
+
+    async def _wake(self) -> None:
+        self._changed.set()
+
+
+def _version(found: Raw) -> tuple[str, str]:
+    """Read the version of an object alone, so that no Secret stays in memory."""
+    metadata = IDENTIFIED.decode(found).metadata
+    return metadata.name, metadata.resource_version
 
 
 _SEEN = 1.0

@@ -11,8 +11,7 @@ from typing import Any
 
 from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
-from webhook.cluster.objects import Kind
-from webhook.cluster.pages import NotFoundError
+from webhook.cluster.objects import Kind, NotFoundError
 from webhook.pki import Authority
 
 Object = dict[str, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 
 import pytest
 
@@ -152,13 +151,6 @@ def test_part_of_configuration_without_effect(cluster: FakeCluster) -> None:
     configure(cluster, beside=json.dumps({"version": "v1", "timeSlicing": {"resources": []}}))
     finding = only(cluster)
     assert (finding.finding, finding.severity) == ("GPS031", "warning")
-
-
-def test_label_may_name_binary_data(cluster: FakeCluster) -> None:
-    text = b64encode(mps(4).encode()).decode()
-    cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]["binaryData"] = {"binary": text}
-    label(cluster, "gpu-2", CONFIG, "binary")
-    assert found(cluster) == []
 
 
 def test_label_that_names_no_configuration(cluster: FakeCluster) -> None:

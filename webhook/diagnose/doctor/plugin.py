@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from webhook.cluster.device_plugin import Configurations, Text
 from webhook.cluster.reading import word
-from webhook.cluster.stack import Configurations, Program, Role, SeenNode, Text
+from webhook.cluster.stack import Program, Role, SeenNode
 from webhook.cluster.trusted import Stack
 from webhook.diagnose.doctor.finding import (
     Check,
@@ -151,8 +152,8 @@ def _refused(seen: Stack) -> Iterator[Finding]:
         if (found.where, key) in used:
             severity, usage = "error", "nodes use this configuration"
         cause, namespaces = "the device plugin refuses its configuration", (program.namespace,)
-        if text.unread:
-            yield Finding("GPS030", severity, where, f"{cause}: {text.unread}", (usage,), edit, namespaces)
+        if text.is_unread:
+            yield Finding("GPS030", severity, where, f"{cause}: {text.problem}", (usage,), edit, namespaces)
             continue
         cause += ", and nodes with it offer no GPUs"
         for violation in gps030_refused.run(SharingConfig(text.value, program.version)):
@@ -163,7 +164,7 @@ def _refused(seen: Stack) -> Iterator[Finding]:
 
 def _without_effect(seen: Seen) -> Iterator[Finding]:
     for found, key, text, program in _texts(seen):
-        if text.unread or not isinstance(text.value, dict):
+        if text.is_unread or not isinstance(text.value, dict):
             continue
         violations = list(gps031_without_effect.run(SharingConfig(text.value, program.version)))
         if violations:
