@@ -10,7 +10,9 @@ import pytest
 from tests.cli.cluster import FakeCluster
 from tests.diagnose.doctor.healthy import (
     CERTIFICATE,
+    DAEMON,
     OURS,
+    STACK,
     TEAM,
     asking,
     bundle,
@@ -37,6 +39,12 @@ def entries(cluster: FakeCluster) -> list[dict[str, Any]]:
 def deployment(cluster: FakeCluster) -> dict[str, Any]:
     found: dict[str, Any] = cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]
     return found
+
+
+def waiting(reason: str) -> dict[str, Any]:
+    """The status of a pod whose container does not start."""
+    state = {"waiting": {"reason": reason, "message": "not found"}}
+    return {"phase": "Pending", "containerStatuses": [{"name": "main", "state": state}]}
 
 
 BOTH, INSTALLATION = [(kinds.MUTATING, OURS), (kinds.VALIDATING, OURS)], f"{OURS}/{OURS}"
@@ -189,12 +197,32 @@ def test_deployment_is_scaled_to_zero(cluster: FakeCluster) -> None:
 
 def test_replica_is_not_ready(cluster: FakeCluster) -> None:
     deployment(cluster)["status"]["readyReplicas"] = 1
-    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
-    status = {"phase": "Pending", "containerStatuses": [{"name": "webhook", "state": waiting}]}
-    cluster.objects[kinds.POD.path(OURS, "webhook-2")]["status"] = status
+    cluster.objects[kinds.POD.path(OURS, "webhook-2")]["status"] = waiting("CrashLoopBackOff")
     finding = only(cluster)
     assert (finding.finding, finding.severity) == ("replicas-not-ready", "warning")
-    assert finding.evidence == ("pod webhook-2: container webhook: ImagePullBackOff not found",)
+    assert finding.evidence == ("pod webhook-2: container main: CrashLoopBackOff not found",)
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff"])
+def test_image_cannot_be_pulled(cluster: FakeCluster, reason: str) -> None:
+    for space, name in ((OURS, "webhook-2"), (STACK, f"{DAEMON}-gpu-1")):
+        cluster.objects[kinds.POD.path(space, name)]["status"] = waiting(reason)
+    first, second = examined(cluster).findings
+    assert (first.finding, first.severity, first.subject) == ("image-not-pulled", "error", f"{STACK}/{DAEMON}")
+    assert (second.finding, second.subject) == ("image-not-pulled", INSTALLATION)
+    assert second.evidence == (f"pod webhook-2: container main: {reason} not found",)
+
+
+@pytest.mark.parametrize("state", ["unreachable", "not-ready", "unschedulable"])
+def test_replica_is_on_a_node_that_takes_no_pods(cluster: FakeCluster, state: str) -> None:
+    taints = [{"key": f"node.kubernetes.io/{state}", "effect": "NoSchedule"}]
+    put(cluster, kinds.NODE, {"metadata": {"name": "cpu-2"}, "spec": {"taints": taints}, "status": {}})
+    cluster.objects[kinds.POD.path(OURS, "webhook-2")]["spec"]["nodeName"] = "cpu-2"
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("replicas-on-closed-nodes", "warning")
+    assert finding.cause == "1 of 2 replicas on a node that takes no new pods"
+    assert finding.evidence[0].startswith("pod webhook-2 on node cpu-2: it")
+    assert str(finding.remedy).startswith(f"kubectl -n {OURS} rollout restart deployment/{OURS}")
 
 
 def test_replicas_run_different_images(cluster: FakeCluster) -> None:
@@ -326,11 +354,33 @@ def test_guard_of_former_settings(cluster: FakeCluster) -> None:
     )
 
 
-def test_second_installation_is_examined_too(cluster: FakeCluster) -> None:
-    second = hook(kinds.MUTATING)
-    second["metadata"] = {"name": "second"}
-    for one in second["webhooks"]:
+def second(cluster: FakeCluster) -> list[dict[str, Any]]:
+    """Install a second release, and return the entries of its configuration."""
+    found = hook(kinds.MUTATING)
+    found["metadata"] = {"name": "second"}
+    for one in found["webhooks"]:
         one["clientConfig"]["service"] = {"namespace": "two", "name": "second"}
-    put(cluster, kinds.MUTATING, second)
-    findings = [(one.finding, one.subject) for one in examined(cluster).findings]
-    assert findings == [("no-endpoints", "two/second"), ("mode-account-missing", "two/second")]
+    put(cluster, kinds.MUTATING, found)
+    entries: list[dict[str, Any]] = found["webhooks"]
+    return entries
+
+
+EXAMINED = [("no-endpoints", "two/second"), ("mode-account-missing", "two/second")]
+
+
+def test_second_installation_is_examined_too(cluster: FakeCluster) -> None:
+    for one in second(cluster):
+        one["namespaceSelector"] = {"matchLabels": {"release": "second"}}
+    assert [(one.finding, one.subject) for one in examined(cluster).findings] == EXAMINED
+
+
+def test_releases_that_see_the_same_pods(cluster: FakeCluster) -> None:
+    entries = second(cluster)
+    (one,) = [one for one in examined(cluster).findings if one.finding == "releases-overlap"]
+    assert (one.severity, one.subject) == ("warning", f"{INSTALLATION} and 1 more")
+    assert one.evidence == (
+        f"MutatingWebhookConfiguration calls: {INSTALLATION}, two/second",
+        "namespaces of both: default, nvidia-device-plugin, team",
+    )
+    entries[0]["objectSelector"] = {"matchLabels": {"release": "second"}}
+    assert [(one.finding, one.subject) for one in examined(cluster).findings] == EXAMINED

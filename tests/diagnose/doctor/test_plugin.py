@@ -132,6 +132,31 @@ def test_taints_of_gpu_nodes(cluster: FakeCluster, taint: dict[str, str], expect
     assert all("team=ml:NoSchedule" in one.cause and one.subject == "gpu-3" for one in answer.findings)
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"kubernetes.azure.com/accelerator": "nvidia"},
+        {"k8s.amazonaws.com/accelerator": "nvidia-tesla-t4"},
+        {"karpenter.k8s.aws/instance-gpu-name": "t4", "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia"},
+        {"cloud.google.com/gke-accelerator": "nvidia-l4"},
+    ],
+)
+def test_tainted_nodes_of_clouds(labels: dict[str, str]) -> None:
+    """The plugin starts on no GPU node, so that nothing shows whose it is."""
+    cluster = FakeCluster()
+    taints = [{"key": "type", "value": "gpu-spot", "effect": "NoSchedule"}]
+    put(cluster, kinds.NODE, {"metadata": {"name": "spot-1", "labels": labels}, "spec": {"taints": taints}})
+    put(cluster, kinds.DAEMON_SET, daemon_set("p", "nvidia-device-plugin-ctr", 1, "gpus", nodeSelector={}))
+    missing, absent, _, repelled = examined(cluster).findings
+    assert (missing.finding, absent.finding) == ("plugin-missing", "webhook-not-installed")
+    assert "name its DaemonSet with --device-plugin-daemonset" in str(missing.remedy)
+    assert (repelled.finding, repelled.severity, repelled.is_of_tenants) == ("taint-not-tolerated", "warning", True)
+    toleration = "{key: type, operator: Exists, effect: NoSchedule}"
+    assert str(repelled.remedy).startswith(f"add {toleration} to tolerations")
+    named = examined(cluster, "gpus/p").findings
+    assert ("taint-not-tolerated", "error") in [(one.finding, one.severity) for one in named]
+
+
 def test_refused_configuration_is_an_error_where_a_node_uses_it(cluster: FakeCluster) -> None:
     configure(cluster, one=mps(1), broken="a: [")
     answer = examined(cluster)

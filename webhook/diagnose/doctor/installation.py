@@ -12,7 +12,7 @@ from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, serv
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.stack import Role
 from webhook.cluster.trusted import Part
-from webhook.diagnose.doctor.finding import Check, Finding, edit_map, in_namespace, listed, several
+from webhook.diagnose.doctor.finding import Check, Finding, edit_map, grouped, in_namespace, listed, several
 from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.doctor.workloads import asking
 from webhook.diagnose.remedy import Advice, Remedy
@@ -116,6 +116,17 @@ def _replicas(seen: Seen) -> Iterator[Finding]:
             yield Finding("replicas-not-ready", "warning", str(one), cause, evidence, remedy)
 
 
+def _places(seen: Seen) -> Iterator[Finding]:
+    """Replicas on nodes that are dead or cordoned."""
+    for one in seen.installations:
+        there = [each for each in one.replicas if each.node in seen.closed]
+        if there:
+            cause = f"{len(there)} of {counted(len(one.replicas), 'replica')} on a node that takes no new pods"
+            evidence = tuple(f"pod {each.name} on node {each.node}: {seen.closed[each.node]}" for each in there[:5])
+            remedy = Remedy(of_deployment(one, "rollout", "restart"), ", which starts them on other nodes")
+            yield Finding("replicas-on-closed-nodes", "warning", str(one), cause, evidence, remedy)
+
+
 def _skew(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         images = Counter(each.image for each in one.replicas)
@@ -186,10 +197,7 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
     found = asking(seen)
     for kind in HOOKS:
         hooks = (one for hook in seen.hooks if hook.kind == kind for one in hook.entries)
-        kinds = (
-            (one, {name for rule in entries(one, "rules") for name in rule.get("resources") or ()}) for one in hooks
-        )
-        selectors = [part(one, "namespaceSelector") for one, those in kinds if those & {"pods", "*", "*/*"}]
+        selectors = [part(one, "namespaceSelector") for one in hooks if _sees_pods(one)]
         for name in sorted(found.keys() & labels.keys() - exempt) if selectors else ():
             if not any(_selects(one, labels[name]) for one in selectors):
                 skipped.setdefault(name, []).append(kind)
@@ -204,6 +212,33 @@ def _selectors(seen: Seen) -> Iterator[Finding]:
             "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
         )
         yield Finding("selector-skips", "warning", f"namespace {several(list(skipped))}", cause, evidence, remedy)
+
+
+def _overlap(seen: Seen) -> Iterator[Finding]:
+    """Releases of the webhook that see pods of the same namespaces."""
+    spaces = [{_NAME_LABEL: one.name, **one.labels} for one in seen.facts.namespaces or ()]
+    for kind in HOOKS:
+        selectors = grouped(
+            (service_of(one), part(one, "namespaceSelector"))
+            for hook in seen.hooks
+            if hook.kind == kind
+            for one in hook.entries
+            if service_of(one) and _sees_pods(one) and not one.get("objectSelector")
+        )
+        both = [
+            labels[_NAME_LABEL]
+            for labels in (spaces if len(selectors) > 1 else ())
+            if sum(any(_selects(one, labels) for one in those) for those in selectors.values()) > 1
+        ]
+        if both:
+            cause = "several releases of the webhook see the same pods, each with settings of its own"
+            evidence = (f"{kind} calls: {listed(list(selectors))}", f"namespaces of both: {listed(both)}")
+            remedy = "uninstall one; or give each of them namespaces of its own by webhooks.namespaceSelector"
+            yield Finding("releases-overlap", "warning", several(list(selectors)), cause, evidence, remedy)
+
+
+def _sees_pods(entry: Mapping[str, Any]) -> bool:
+    return any({"pods", "*", "*/*"}.intersection(one.get("resources") or ()) for one in entries(entry, "rules"))
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
@@ -304,6 +339,8 @@ CALLS = (
 CHECKS = (
     Check("replicas of the webhook", ("installation",), _replicas),
     Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _selectors),
+    Check("releases of the webhook", ("webhook configurations", "namespaces"), _overlap),
+    Check("nodes of the webhook", ("installation", "nodes"), _places),
     Check("cap on the mode", ("installation",), _mode),
     Check("guard in the API server", ("installation", "settings", "guard"), _guard),
     Check("guard of former settings", ("installation", "settings"), _former_guard),

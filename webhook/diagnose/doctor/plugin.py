@@ -50,7 +50,8 @@ def _missing(seen: Stack) -> Iterator[Finding]:
         cause = "the labels show GPUs, the node offers none, and nothing shows that administrators run a device plugin"
         remedy = of_nodes(seen.trust, presumed[0], "")
     else:
-        cause = "the labels show GPUs, and the cluster has no device plugin"
+        cause = "the labels show GPUs, and the cluster has no device plugin in a namespace of administrators"
+        remedy = Remedy(remedy, "; if it is there, name its DaemonSet with --device-plugin-daemonset")
     evidence = (f"nodes without a pod of the device plugin: {listed(names)}",)
     yield Finding("plugin-missing", "error", several(names), cause, evidence, remedy)
 
@@ -65,6 +66,19 @@ def _is_bare(seen: Stack, node: SeenNode) -> bool:
     if namespaces or any(one.selects(node) for one in plugins):
         return False
     return not offers or bool(seen.administered(Role.DAEMON))
+
+
+def _unpulled(seen: Seen) -> Iterator[Finding]:
+    """Images of the GPU stack and of the webhook that cannot be pulled, by the owner of the pods."""
+    pods = [((one.namespace, one.owner or one.name), one.name, one.detail) for one in seen.program_pods]
+    for our in seen.installations:
+        pods += [((our.namespace, our.name), one.name, one.detail) for one in our.replicas]
+    waiting = ((owner, (pod, said)) for owner, pod, said in pods if ": ErrImage" in said or ": ImagePull" in said)
+    for (space, owner), found in grouped(waiting).items():
+        cause = f"the kubelet cannot pull an image of {counted(len(found), 'pod')}"
+        evidence = tuple(f"pod {pod}: {said}" for pod, said in found[:3])
+        remedy = "correct the image in the values of its chart; for a private registry, set imagePullSecrets there"
+        yield Finding("image-not-pulled", "error", f"{space}/{owner}", cause, evidence, remedy, (space,))
 
 
 def not_ready(seen: Stack, role: Role, finding: str) -> Iterator[Finding]:
@@ -116,6 +130,10 @@ def _unconfirmed(seen: Seen) -> Iterator[Finding]:
         exempt = ("if you installed it, add ", namespace(space), " to exempt.namespaces of the settings")
         remedy = Remedy(*exempt, *((", or name it: ", naming(where)) if where in daemon_sets else ()))
         yield Finding("stack-unconfirmed", "warning", where, cause, evidence, remedy, (space,))
+    plugins = [one for one in seen.others if one.role is Role.PLUGIN]
+    if plugins and not seen.of(Role.PLUGIN):
+        # No plugin counts, perhaps since the one of an administrator starts nowhere. The API server sets its date.
+        yield from not_tolerated([min(plugins, key=lambda one: one.created)], seen.nodes)
 
 
 def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Iterator[Finding]:
@@ -314,6 +332,7 @@ CHECKS = (
     Check("names of configurations in policies", ("daemonsets", "configurations"), _policies),
     Check("two device plugins", ("pods",), _two),
     *WHERE,
+    Check("images of the GPU stack and the webhook", ("pods", "installation"), _unpulled),
     *PODS,
     Check("parts of configurations without effect", ("daemonsets", "configurations"), _without_effect),
     Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),

@@ -34,10 +34,11 @@ from webhook.cluster.objects import (
     is_absent,
 )
 from webhook.cluster.reading import FINISHED, Owner, entries, part, word
-from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, program_pod, role_of, seen_node
+from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
 from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import LivePod, live_pod
+from webhook.diagnose.sharing import CLOSED
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.guard.objects import why_absent
@@ -155,6 +156,7 @@ class Seen(Stack):
     `others` are programs of the GPU stack that do not count, and `other_pods` their pods. `policies` are those of the
     GPU operator, and `mounting` names policies that mount the default pipe directory. `unlinked` names Deployments that
     have the label of this webhook and that nothing calls. `absent` names objects of the settings that do not exist.
+    `closed` says of all nodes that take no new pods why.
     """
 
     settings: Settings
@@ -172,6 +174,7 @@ class Seen(Stack):
     unlinked: Sequence[str]
     expiries: Sequence[Expiry]
     absent: Set[str]
+    closed: Mapping[str, str]
 
 
 async def gather(
@@ -196,7 +199,12 @@ async def gather(
     if unknown := [one for one in installed.installations if one.settings is None]:
         objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
     gpus = GpuResources(settings.resources)
-    with_gpus = [one async for found in all_of(objects, NODE) if (one := seen_node(found, gpus)) is not None]
+    with_gpus: list[SeenNode] = []
+    closed: dict[str, str] = {}
+    async for found in all_of(objects, NODE):
+        with_gpus += [one] if (one := seen_node(found, gpus)) is not None else []
+        keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
+        closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
     nodes = sorted(with_gpus, key=lambda one: one.name)
     stack = [one async for one in programs_of(objects)]
     if plugin is not None and not objects.lacks(DAEMON_SET) and all(str(one) != plugin for one in stack):
@@ -229,6 +237,7 @@ async def gather(
         *installed,
         [one async for one in _expiries(objects, installed)],
         {one async for one in _absent(objects, settings)},
+        closed,
     )
     lacking |= dict(_lacking(objects, seen, namespace))
     lacking |= dict(_lacking_of_installations(objects, seen, installed_as))
