@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from webhook.cluster.api_server import ApiServer, Metadata, ResponseTooLargeError, Rule
 from webhook.cluster.pages import ForbiddenError, NotFoundError, Unread, answer, latest_pages
-from webhook.cluster.reading import entries
 from webhook.cluster.watch import UNDECODABLE, ReadError
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
@@ -163,16 +162,13 @@ class ObjectsWithLogs(Objects, Protocol):
 
 
 class ObjectsWithMetrics(Objects, Protocol):
-    """Objects, the kinds that the cluster has, and the metrics of pods."""
+    """Objects, and the metrics of pods."""
 
     async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
         """Return the metrics that a pod gives through the API server; None without them.
 
         They and Secrets are no part of the documented rights, since those reach too much: no answer depends on them.
         """
-
-    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
-        """Return the first of these kinds, versions of one mostly, that the cluster has; None if it has none."""
 
 
 class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
@@ -218,13 +214,6 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         except (ReadError, ResponseTooLargeError) as error:
             self._leave_out(f"metrics of pods in namespace {namespace}", str(error), matters=False)
             return None
-
-    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
-        # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
-        for kind in kinds:
-            if any(one.get("name") == kind.plural for one in entries(await self.document(kind.root), "resources")):
-                return kind
-        return None
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         rule = Rule(kind.group, kind.plural, ("get",), namespace=namespace or "")

@@ -96,7 +96,6 @@ Part = Literal[
     "runtime classes",
     "events",
     "quotas",
-    "templates",
     "webhook configurations",
     "installation",
     "endpoints",

@@ -9,7 +9,6 @@ import pytest
 
 from tests.cli.cluster import FakeCluster
 from tests.diagnose.doctor.healthy import (
-    CLUSTER_POLICY,
     CONFIG,
     CONFIGS,
     DAEMON,
@@ -27,7 +26,6 @@ from tests.diagnose.doctor.healthy import (
     put,
     remove,
     remove_daemon_set,
-    serve,
 )
 from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
@@ -68,6 +66,8 @@ def test_plugin_is_missing_where_nothing_offers_gpus(units: int, expected: list[
 
 def test_plugin_is_missing_beside_its_daemon(cluster: FakeCluster) -> None:
     remove_daemon_set(cluster, PLUGIN)
+    for name in ("gpu-1", "gpu-2"):
+        cluster.objects[kinds.NODE.path(None, name)]["status"]["allocatable"] = {"nvidia.com/gpu": "0"}
     finding = only(cluster)
     assert (finding.finding, finding.subject) == ("plugin-missing", "gpu-1 and 1 more")
 
@@ -190,7 +190,7 @@ def test_label_that_names_no_configuration(cluster: FakeCluster) -> None:
     label(cluster, "gpu-2", CONFIG, "a100-mps")
     finding = only(cluster)
     assert (finding.finding, finding.severity, finding.subject) == ("config-label-unknown", "error", "gpu-2")
-    assert finding.evidence[1] == f"ConfigMap {STACK}/{CONFIGS} has: mps-4"
+    assert finding.evidence[0] == f"ConfigMap {STACK}/{CONFIGS} has: mps-4"
 
 
 def test_default_that_names_no_configuration(cluster: FakeCluster) -> None:
@@ -208,14 +208,6 @@ def test_config_map_that_does_not_exist(cluster: FakeCluster) -> None:
     answer = examined(cluster)
     assert [one.finding for one in answer.findings] == ["GPS033", "setting-without-effect"]
     assert f"the ConfigMap {STACK}/{CONFIGS} of its configurations does not exist" in answer.findings[0].cause
-
-
-def test_cluster_policy_that_names_no_configuration(cluster: FakeCluster) -> None:
-    serve(cluster, CLUSTER_POLICY)
-    config = {"name": CONFIGS, "default": "mps-10"}
-    put(cluster, CLUSTER_POLICY, {"metadata": {"name": "policy"}, "spec": {"devicePlugin": {"config": config}}})
-    finding = only(cluster)
-    assert (finding.finding, finding.subject) == ("GPS033", "ClusterPolicy policy")
 
 
 def test_plugin_without_configuration_shares_nothing(cluster: FakeCluster) -> None:

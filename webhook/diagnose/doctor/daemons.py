@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
 from webhook.cluster.trusted import Stack
-from webhook.diagnose.doctor.finding import Check, Finding, in_namespace, listed, of_nodes, several
+from webhook.diagnose.doctor.finding import Check, Finding, about_nodes, command_of, grouped, listed, of_nodes
 from webhook.diagnose.doctor.plugin import not_ready, not_tolerated
 from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.words import label, named, namespace, reference
+from webhook.diagnose.words import label, named, namespace
 from webhook.policy.commands import Command
 from webhook.policy.placement.node_classes import CAPABLE
 
@@ -19,14 +19,13 @@ _MOST = 8
 
 def _missing(seen: Stack) -> Iterator[Finding]:
     nodes = [node.name for node in seen.mps_nodes()]
-    if not nodes or seen.of(Role.DAEMON):
-        return
-    cause = "MPS is configured there, and the cluster has no DaemonSet of the MPS control daemon"
-    remedy = (
-        "install NVIDIA's device plugin with its chart and config.map or config.name, which make the chart deploy the "
-        "daemon; a manifest of the plugin alone has none"
-    )
-    yield Finding("daemon-missing", "error", several(nodes), cause, (f"MPS nodes: {listed(nodes)}",), remedy)
+    if nodes and not seen.of(Role.DAEMON):
+        cause = "MPS is configured there, and the cluster has no DaemonSet of the MPS control daemon"
+        remedy = (
+            "install NVIDIA's device plugin with its chart and config.map or config.name, which make the chart deploy "
+            "the daemon; a manifest of the plugin alone has none"
+        )
+        yield about_nodes(nodes, "daemon-missing", "error", cause, remedy)
 
 
 def _wants_no_pods(seen: Stack) -> Iterator[Finding]:
@@ -34,70 +33,59 @@ def _wants_no_pods(seen: Stack) -> Iterator[Finding]:
     daemons = seen.of(Role.DAEMON)
     if not daemons:
         return
-    found: dict[tuple[str, str], tuple[Advice, list[str]]] = {}
-    for node in seen.mps_nodes():
-        if not any(one.selects(node) for one in daemons):
-            cause, remedy = _why_not_selected(seen, daemons[0], node)
-            found.setdefault((cause, str(remedy)), (remedy, []))[1].append(node.name)
+    found = (
+        (cause, (remedy, node.name))
+        for node in seen.mps_nodes()
+        if not any(one.selects(node) for one in daemons)
+        for cause, remedy in [_why_not_selected(seen, daemons[0], node)]
+    )
+    wants = [f"DaemonSet {one} wants {one.desired} pods" for one in daemons]
     namespaces = tuple(one.namespace for one in daemons)
-    for (cause, _), (remedy, names) in found.items():
-        evidence = [f"DaemonSet {one} wants {one.desired} pods" for one in daemons]
-        evidence.append(f"MPS nodes that it does not select: {listed(names)}")
-        yield Finding("daemon-wants-no-pods", "error", str(daemons[0]), cause, tuple(evidence), remedy, namespaces)
+    for cause, nodes in grouped(found).items():
+        evidence = (*wants, f"MPS nodes that it does not select: {listed([name for _, name in nodes])}")
+        yield Finding("daemon-wants-no-pods", "error", str(daemons[0]), cause, evidence, nodes[0][0], namespaces)
 
 
 def _why_not_selected(seen: Stack, daemon: Program, node: SeenNode) -> tuple[str, Advice]:
     """The cause and the remedy."""
-    discoveries = seen.of(Role.DISCOVERY)
     selector = {} if daemon.requirement is None else daemon.requirement.selector
-    wanted = selector.get(CAPABLE)
-    if wanted is None or node.labels.get(CAPABLE) == wanted:
-        unmet = {key: value for key, value in selector.items() if node.labels.get(key) != value}
-        keys = ", ".join(f"{key}={value}" for key, value in unmet.items())
-        cause = f"the MPS control daemon selects no node that shares through MPS: {keys or 'its affinity'} is not met"
-        words = [label(key, value) for key, value in list(unmet.items())[:_MOST]]
+    unmet = [(key, value) for key, value in selector.items() if node.labels.get(key) != value]
+    if CAPABLE not in dict(unmet):
+        keys = ", ".join(f"{key}={value}" for key, value in unmet) or "its affinity"
+        cause = f"the MPS control daemon selects no node that shares through MPS: {keys} is not met"
+        words = [label(*one) for one in unmet[:_MOST]]
         mark = Command("kubectl", "label", "node", named("node", node.name), *words)
         return cause, of_nodes(seen.trust, daemon, mark if words else "change the affinity of the DaemonSet")
+    discoveries = seen.of(Role.DISCOVERY)
     if not discoveries:
+        chart = ("set gfd.enabled: true in the values of the chart in namespace ", namespace(daemon.namespace))
         cause = f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
-        return (
-            cause,
-            Remedy(
-                "set gfd.enabled: true in the values of the chart in namespace ",
-                namespace(daemon.namespace),
-                ", and upgrade it",
-            ),
-        )
-    first = discoveries[0]
-    discovery = reference("DaemonSet", first.name)
-    restart = in_namespace(first.namespace, "rollout", "restart", discovery)
+        return cause, Remedy(*chart, ", and upgrade it")
+    first, value = discoveries[0], node.labels.get(CAPABLE)
     if first.ready < first.desired or not any(one.covers(node) for one in discoveries):
         cause = f"the label {CAPABLE} is missing: GPU feature discovery does not run there"
-        return cause, in_namespace(first.namespace, "describe", discovery)
-    value = node.labels.get(CAPABLE)
-    if value is None:
-        return f"GPU feature discovery did not set the label {CAPABLE}", restart
+        return cause, command_of(first, "describe")
     cause = f"the label {CAPABLE} is {value}: GPU feature discovery was not restarted since the edit, or a GPU uses MIG"
-    return cause, restart
+    if value is None:
+        cause = f"GPU feature discovery did not set the label {CAPABLE}"
+    return cause, command_of(first, "rollout", "restart")
 
 
 def _undiscovered(seen: Stack) -> Iterator[Finding]:
     """Nodes whose label was set by hand: other labels, by which pods and the webhook know shares, are missing."""
     names = [node.name for node in seen.nodes if node.labels.get(CAPABLE) == "true" and not is_discovered(node)]
-    if not names:
-        return
-    cause = f"the label {CAPABLE} was set by hand: no other label of GPU feature discovery is there"
-    evidence = (f"nodes: {listed(names)}", "nothing updates the label when the configuration changes")
-    remedy = "set gfd.enabled: true in the values of the device plugin's chart, and upgrade it"
-    yield Finding("label-without-discovery", "warning", several(names), cause, evidence, remedy)
+    if names:
+        cause = (
+            f"the label {CAPABLE} was set by hand, and nothing updates it: no label of GPU feature discovery is there"
+        )
+        remedy = "set gfd.enabled: true in the values of the device plugin's chart, and upgrade it"
+        yield about_nodes(names, "label-without-discovery", "warning", cause, remedy)
 
 
 CHECKS = (
     Check("MPS control daemon", ("nodes", "daemonsets", "pods"), _missing),
     Check("nodes of the MPS control daemon", ("nodes", "daemonsets"), _wants_no_pods),
-    Check(
-        "pods of the MPS control daemon", ("daemonsets",), lambda seen: not_ready(seen, Role.DAEMON, "daemon-not-ready")
-    ),
+    Check("pods of the MPS control daemon", ("daemonsets",), lambda seen: not_ready(seen, Role.DAEMON)),
     Check(
         "tolerations of the MPS control daemon",
         ("nodes", "daemonsets"),
