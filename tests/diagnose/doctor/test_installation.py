@@ -186,9 +186,11 @@ def test_image_cannot_be_pulled(cluster: FakeCluster, reason: str) -> None:
     deployment(cluster)["status"]["readyReplicas"] = 1
     cluster.objects[kinds.DAEMON_SET.path(STACK, DAEMON)]["status"]["numberReady"] = 1
     first, second = examined(cluster).findings
-    assert (first.finding, first.severity, first.subject) == ("image-not-pulled", "error", f"{STACK}/{DAEMON}")
-    assert (second.finding, second.subject) == ("image-not-pulled", INSTALLATION)
+    assert (first.finding, first.severity, first.subject) == ("daemon-not-ready", "error", f"{STACK}/{DAEMON}")
+    assert (second.finding, second.subject) == ("replicas-not-ready", INSTALLATION)
+    assert second.cause == "1 of 2 replicas ready: the kubelet cannot pull an image"
     assert second.evidence == (f"pod webhook-2: container main: {reason} not found",)
+    assert all("imagePullSecrets" in str(one.remedy) for one in (first, second))
 
 
 @pytest.mark.parametrize("state", ["unreachable", "not-ready", "unschedulable"])
@@ -266,16 +268,6 @@ def test_selector_by_labels(cluster: FakeCluster) -> None:
         ("namespaces: [{names: [taem], mode: audit}]", "namespaces[0].names: there is no namespace taem"),
         ("namespaces: [{names: ['te*'], mode: audit}]", None),
         ("exempt: {namespaces: [kube-system, gone]}", "exempt.namespaces: there is no namespace gone"),
-        (
-            "facts: {devicePlugin: {configMaps: [a/b]}}",
-            "facts.devicePlugin: there is no ConfigMap that a device plugin gets: a/b",
-        ),
-        ("facts: {devicePlugin: {daemonSet: a/b}}", "facts.devicePlugin: there is no DaemonSet a/b"),
-        ("resources: [{name: example.com/gpu}]", "resources: there is no node that offers example.com/gpu"),
-        (
-            "injections: {tolerations: {fromNodes: ['team*']}}",
-            "injections.tolerations.fromNodes: there is no GPU node with the taint team*",
-        ),
         ("mode: audit", None),
     ],
 )

@@ -206,7 +206,7 @@ def test_default_that_names_no_configuration(cluster: FakeCluster) -> None:
 def test_config_map_that_does_not_exist(cluster: FakeCluster) -> None:
     remove(cluster, kinds.CONFIG_MAP, CONFIGS, STACK)
     answer = examined(cluster)
-    assert [one.finding for one in answer.findings] == ["GPS033", "setting-without-effect"]
+    assert [one.finding for one in answer.findings] == ["GPS033"]
     assert f"the ConfigMap {STACK}/{CONFIGS} of its configurations does not exist" in answer.findings[0].cause
 
 

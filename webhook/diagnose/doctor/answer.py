@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from webhook.cluster.stack import Role
 from webhook.diagnose.answer import code
-from webhook.diagnose.doctor import daemons, installation, nodes, plugin, workloads
+from webhook.diagnose.doctor import installation, nodes, workloads
 from webhook.diagnose.doctor.finding import Check, Finding
 from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Remedy
@@ -21,8 +21,6 @@ CHECKS: tuple[Check, ...] = (
     *installation.CALLS,
     *nodes.STATES,
     *workloads.CLASSES,
-    *plugin.CHECKS,
-    *daemons.CHECKS,
     *nodes.CHECKS,
     *workloads.CHECKS,
     *installation.CHECKS,

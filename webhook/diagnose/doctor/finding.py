@@ -98,8 +98,8 @@ def unready(
 ) -> Finding:
     """A finding about pods that are not ready, perhaps since an image cannot be pulled, by what the kubelet says."""
     if any(": ErrImage" in each or ": ImagePull" in each for each in details):
-        finding, severity, cause = "image-not-pulled", "error", f"{cause}: the kubelet cannot pull an image"
-        remedy = "correct the image in the values of its chart; for a private registry, set imagePullSecrets there"
+        cause += ": the kubelet cannot pull an image"
+        remedy = Remedy("correct the image in the values of its chart, or set imagePullSecrets there; look at ", remedy)
     return about(one, finding, severity, cause, remedy, *details[:MOST])
 
 
@@ -128,6 +128,11 @@ def of_nodes(trust: Trust, one: Program, remedy: Advice) -> Advice:
     if one.namespace in trust.administered:
         return remedy
     return Remedy("if you installed the DaemonSet, name it: ", naming(str(one)))
+
+
+def label_node(name: str, *words: Word | str) -> Command:
+    """The command that sets or removes labels of a node."""
+    return Command("kubectl", "label", "node", named("node", name), *words)
 
 
 def in_namespace(name: str, *words: Word | str) -> Command:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from webhook.cluster.installations import HOOKS, POLICY_KIND, Hook, Installation, service_of
 from webhook.cluster.reading import entries, part, word
-from webhook.cluster.stack import Role
 from webhook.cluster.trusted import Part
 from webhook.diagnose.doctor.finding import (
     MOST,
@@ -34,7 +33,7 @@ from webhook.diagnose.words import named, reference
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.commands import Command
 from webhook.policy.placement.selector import Constraint
-from webhook.policy.settings.settings import Exempt, Settings
+from webhook.policy.settings.settings import Exempt
 from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
 
@@ -43,16 +42,13 @@ _LEAST: Final = timedelta(days=1)
 """The least notice for a certificate that a user may have to renew. One that the webhook signs lives for a week."""
 
 
-def _absent(seen: Seen) -> Iterator[Finding]:
+def _configurations(seen: Seen) -> Iterator[Finding]:
     if not seen.hooks and not seen.installations:
         cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
         remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
         labelled = seen.unlinked
         evidence = (f"Deployments that have its label, and that nothing calls: {listed(labelled)}",) if labelled else ()
         yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
-
-
-def _configurations(seen: Seen) -> Iterator[Finding]:
     there = {one.kind for one in seen.hooks}
     names = [*map(str, seen.installations), *(one.name for one in seen.hooks)]
     for kind, lost in zip(HOOKS, ("pods get no edits", "nothing is checked"), strict=True):
@@ -68,7 +64,7 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
         if bare := [word(one, "name") for one in without if service_of(one)]:
             cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
             remedy = Remedy(
-                next((command_of(one, "rollout", "restart") for one in seen.installations), "restart the webhook"),
+                command_of(seen.installations[0], "rollout", "restart"),
                 ", which writes it, and during which calls fail while no replica is ready; with cert-manager, look at "
                 "the annotation cert-manager.io/inject-ca-from",
             )
@@ -138,7 +134,7 @@ def _details(one: Installation) -> list[str]:
 
 
 def _replicas(seen: Seen) -> Iterator[Finding]:
-    """Replicas that are not ready, or on nodes that are dead or cordoned."""
+    """Replicas that are not ready, on nodes that are dead or cordoned, or unlike the others."""
     for one in seen.installations:
         if one.deployment and one.ready < one.wanted and one.endpoints != 0:
             cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
@@ -151,10 +147,6 @@ def _replicas(seen: Seen) -> Iterator[Finding]:
             evidence = [f"pod {each.name} on node {each.node}: {seen.closed[each.node]}" for each in there[:MOST]]
             remedy = Remedy(command_of(one, "rollout", "restart"), ", which starts them on other nodes")
             yield about(one, "replicas-on-closed-nodes", "warning", cause, remedy, *evidence)
-
-
-def _skew(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
         images = Counter(each.image for each in one.replicas)
         digests = Counter(each.settings for each in one.replicas if each.settings is not None)
         for values, noun, remedy in (
@@ -219,10 +211,10 @@ def _namespaces(seen: Seen) -> Iterator[Finding]:
         )
         for space in spaces if selectors else ():
             labels = {"kubernetes.io/metadata.name": space.name, **space.labels}
-            releases = [one for one, those in selectors.items() if any(_selects(each, labels) for each in those)]
-            found.append((tuple(releases), space.name))
-    for releases, names in grouped(found).items():
-        names = list(dict.fromkeys(names))
+            seeing = [one for one, those in selectors.items() if any(_selects(each, labels) for each in those)]
+            found.append((tuple(seeing), space.name))
+    for releases, spaces_of in grouped(found).items():
+        names = list(dict.fromkeys(spaces_of))
         evidence = [f"{counted(len(pods[name]), 'GPU pod')} such as {pods[name][0]}" for name in names[:MOST]]
         subject = f"namespace {several(names)}"
         if not releases:
@@ -255,36 +247,19 @@ def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _settings(seen: Seen) -> Iterator[Finding]:
+    """Namespaces that settings name and that do not exist. Nodes that do not exist may be added later."""
+    spaces = [one.name for one in seen.facts.namespaces or ()]
     for one in seen.installations:
-        useless: list[str] = []
-        for field, noun, names, known in () if one.settings is None else _named(seen, one.settings):
-            unknown = (name for name in names if not any(fnmatchcase(each, name) for each in known))
-            useless += [f"{field}: there is no {noun} {name}" for name in unknown]
+        if one.settings is None:
+            continue
+        own = {*one.settings.exempt.namespaces}.difference(Exempt().namespaces, spaces)
+        useless = [f"exempt.namespaces: there is no namespace {name}" for name in sorted(own)]
+        for index, rule in enumerate(one.settings.namespaces):
+            lost = (name for name in rule.names if not any(fnmatchcase(each, name) for each in spaces))
+            useless += [f"namespaces[{index}].names: there is no namespace {name}" for name in lost]
         if useless:
-            cause = "settings name objects that do not exist, and do nothing"
+            cause = "settings name namespaces that do not exist, and do nothing"
             yield _of_settings(one, "setting-without-effect", "warning", cause, *useless[:MOST])
-
-
-def _named(seen: Seen, settings: Settings) -> Iterator[tuple[str, str, Collection[str], Collection[str]]]:
-    """What settings name, where the names that exist are known: field, noun, names or patterns, and those names."""
-    source, plugins = settings.facts.device_plugin, {str(one) for one in seen.of(Role.PLUGIN)}
-    if source is not None and plugins:  # without any, `plugin-missing` says so
-        yield "facts.devicePlugin", "DaemonSet", {source.daemon_set or ""} - {""}, plugins
-        if "configurations" not in seen.lacking:
-            maps = {where for where, found in seen.configurations.items() if found.texts is not None}
-            yield "facts.devicePlugin", "ConfigMap that a device plugin gets:", source.config_maps, maps
-    if seen.facts.namespaces is not None:
-        spaces = [one.name for one in seen.facts.namespaces]
-        for index, rule in enumerate(settings.namespaces):
-            yield f"namespaces[{index}].names", "namespace", rule.names, spaces
-        yield "exempt.namespaces", "namespace", set(settings.exempt.namespaces) - set(Exempt().namespaces), spaces
-    if seen.nodes:
-        offered = {name for node in seen.nodes for name in (*node.offered, *node.capacity)}
-        own = {one.name for one in settings.resources} - {one.name for one in Settings().resources}
-        yield "resources", "node that offers", own, offered
-        keys = {taint.key for node in seen.nodes for taint in node.taints}
-        patterns = settings.injections.tolerations.from_nodes
-        yield "injections.tolerations.fromNodes", "GPU node with the taint", patterns, keys
 
 
 def _of_settings(one: Installation, finding: str, severity: Severity, cause: str, *evidence: str) -> Finding:
@@ -309,7 +284,5 @@ CHECKS = (
     Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _namespaces),
     Check("cap on the mode", ("installation",), _mode),
     Check("guard in the API server", ("installation", "settings", "guard"), _guard),
-    Check("versions of the webhook", ("installation",), _skew),
-    Check("settings of the webhook", ("installation", "settings"), _settings),
-    Check("installation of the webhook", _NEEDED, _absent),
+    Check("settings of the webhook", ("installation", "settings", "namespaces"), _settings),
 )

@@ -25,7 +25,7 @@ from webhook.cluster.objects import (
     ObjectsWithMetrics,
     all_of,
 )
-from webhook.cluster.reading import FINISHED, Owner, entries, part, word
+from webhook.cluster.reading import FINISHED, entries, part, word
 from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
 from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
 from webhook.diagnose.owners import Owners
@@ -60,11 +60,6 @@ class SeenPod(NamedTuple):
         """Whether it asks for GPUs, and has not ended."""
         return bool(self.pod.requests) and self.pod.phase not in FINISHED
 
-    @property
-    def owner(self) -> tuple[str, Owner]:
-        """The owner with its namespace: the topmost one where some pod was rejected."""
-        return self.pod.namespace, self.pod.owner
-
 
 class SeenEvent(NamedTuple):
     """An event about a pod, or about the controller of pods that cannot be created."""
@@ -90,7 +85,7 @@ class Seen(Stack):
     """Everything that was read of a cluster.
 
     `others` are programs of the GPU stack that do not count, and `other_pods` their pods. `unlinked` names
-    Deployments that have the label of this webhook and that nothing calls. `closed` says of all nodes that take no new pods why.
+    Deployments that have the label of this webhook and that nothing calls. `closed` says why nodes take no new pods.
     """
 
     settings: Settings
@@ -173,7 +168,7 @@ async def _pods(
     """Read the pods of the GPU stack, also those in other namespaces `of_stack`, and the others that matter."""
     programs: list[ProgramPod] = []
     found: list[SeenPod] = []
-    for place in [namespace, *(() if namespace is None else sorted(of_stack - {namespace}))]:
+    for place in [None] if namespace is None else sorted({namespace, *of_stack}):
         async for one in all_of(objects, POD, place):
             role, is_finished = role_of(part(one, "spec")), word(one, "status", "phase") in FINISHED
             if role is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from webhook.diagnose.doctor.finding import Check, Finding, grouped, in_namespace, listed, several
-from webhook.diagnose.doctor.seen import Seen, SeenPod
+from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.words import named, reference
 from webhook.diagnostics import dotted
@@ -58,19 +58,19 @@ def _handlers(seen: Seen) -> Iterator[Finding]:
     that handler, on the node to which the scheduler bound it.
     """
     handlers = {one.name: one.handler for one in seen.facts.runtime_classes or ()}
-    pending = {(one.pod.namespace, one.pod.name): one for one in seen.pods if one.pod.phase == "Pending"}
-    found: dict[tuple[str, bool], dict[str, SeenPod]] = {}
-    for event in seen.events:
-        match, one = _NO_HANDLER.search(event.message), pending.get((event.namespace, event.name))
-        if event.reason == "FailedCreatePodSandBox" and match is not None and one is not None and one.pod.node:
-            handler = match[1] or match[2]
-            if handlers.get(one.runtime_class) == handler:
-                key = handler, event.namespace in seen.trust.administered
-                found.setdefault(key, {}).setdefault(one.pod.node, one)
+    waiting = (one for one in seen.pods if one.pod.phase == "Pending" and one.pod.node)
+    pending = {(one.pod.namespace, one.pod.name): one for one in waiting}
+    found = grouped(
+        ((handlers[one.runtime_class], event.namespace in seen.trust.administered), one.pod)
+        for event in seen.events
+        if event.reason == "FailedCreatePodSandBox" and (match := _NO_HANDLER.search(event.message)) is not None
+        if (one := pending.get((event.namespace, event.name))) is not None
+        if handlers.get(one.runtime_class) == (match[1] or match[2])
+    )
     for (handler, is_administered), pods in found.items():
-        nodes = sorted(pods)
+        nodes = sorted({one.node for one in pods})
         cause = f"the container runtime has no handler {handler}, and pods with a RuntimeClass of it do not start"
-        evidence = (f"nodes: {listed(nodes)}", f"pod {pods[nodes[0]].pod} waits for its sandbox")
+        evidence = (f"nodes: {listed(nodes)}", f"pod {pods[0]} waits for its sandbox")
         dump = Command("containerd", "config", "dump")
         remedy = Remedy("look on the node for the handler, since tenants may write such events: ", dump)
         if is_administered:
@@ -81,7 +81,7 @@ def _handlers(seen: Seen) -> Iterator[Finding]:
                 Command("systemctl", "restart", "containerd"),
                 ", during which the node starts no container; or install the toolkit with the GPU operator",
             )
-        namespaces = tuple(one.pod.namespace for one in pods.values())
+        namespaces = tuple({one.namespace for one in pods})
         yield Finding("runtime-handler-missing", "error", several(nodes), cause, evidence, remedy, namespaces)
 
 
@@ -97,7 +97,7 @@ def _quotas(seen: Seen) -> Iterator[Finding]:
 
 def _rejected(seen: Seen) -> Iterator[Finding]:
     """Owners of pods that ended in UnexpectedAdmissionError, the most pods first."""
-    owners = grouped((one.owner, one) for one in seen.pods if one.pod.was_rejected)
+    owners = grouped(((one.pod.namespace, one.pod.owner), one) for one in seen.pods if one.pod.was_rejected)
     for (space, owner), pods in sorted(owners.items(), key=lambda one: (-len(one[1]), one[0])):
         first = pods[0]
         cause = f"{counted(len(pods), 'pod')} ended in UnexpectedAdmissionError"
@@ -124,7 +124,7 @@ def _pod_security(seen: Seen) -> Iterator[Finding]:
         evidence = (f"pods of: {listed(list(dict.fromkeys(owners)))}",)
         remedy = (
             "set podSecurity.unlabelled to the level that the API server enforces in a namespace without a label; or "
-            "set injections.pipeMount.enabled: false if the device plugin runs MPS, since it mounts the directory itself"
+            "set injections.pipeMount.enabled: false if the device plugin runs MPS, which mounts the directory itself"
         )
         yield Finding("pod-security-mount", "error", f"namespace {space}", cause, evidence, remedy, (space,))
 
