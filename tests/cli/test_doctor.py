@@ -29,7 +29,7 @@ def test_healthy_cluster_has_no_finding(prod: tuple[str, ...]) -> None:
     assert (ended.code, ended.err) == (0, "")
     first, second = ended.out.splitlines()
     assert first == "nothing wrong found"
-    assert second.startswith("checked, and found well: endpoints of the webhook, certificate authorities, ")
+    assert second.startswith("checked, and found well: endpoints of the webhook, certificates, ")
     report = run("doctor", *prod, "-o", "json").json()
     assert (report["kind"], report["findings"], report["leftOut"], report["notChecked"]) == ("DoctorReport", [], [], [])
     assert len(report["checked"]) > 20

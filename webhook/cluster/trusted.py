@@ -102,7 +102,6 @@ Part = Literal[
     "settings",
     "guard",
     "certificates",
-    "served certificates",
 ]
 """A part of a cluster that an answer may depend on."""
 

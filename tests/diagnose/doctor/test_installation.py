@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -14,7 +13,6 @@ from tests.diagnose.doctor.healthy import (
     STACK,
     TEAM,
     asking,
-    bundle,
     hook,
     pod,
     put,
@@ -25,7 +23,6 @@ from tests.diagnose.doctor.healthy import (
 )
 from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
-from webhook.diagnose.doctor import seen
 
 
 def entries(cluster: FakeCluster) -> list[dict[str, Any]]:
@@ -89,15 +86,6 @@ def test_webhook_at_an_address_needs_no_bundle(cluster: FakeCluster) -> None:
     assert found(cluster) == []
 
 
-@pytest.mark.parametrize(("days", "severities"), [(1, ["error"]), (2, ["warning"]), (21, []), (400, [])])
-def test_end_of_the_authority(cluster: FakeCluster, days: int, severities: list[str]) -> None:
-    """The authority began a day ago."""
-    for one in entries(cluster):
-        one["clientConfig"]["caBundle"] = bundle(days)
-    answer = examined(cluster)
-    assert [(one.finding, one.severity) for one in answer.findings] == [("certificate", one) for one in severities]
-
-
 @pytest.mark.parametrize(("seconds", "severity"), [(-1, "error"), (3600, "warning")])
 def test_end_of_the_certificate_that_a_replica_serves(cluster: FakeCluster, seconds: int, severity: str) -> None:
     report(cluster, "webhook-2", seconds)
@@ -133,15 +121,6 @@ def test_certificate_that_cannot_be_read_is_not_found_well(cluster: FakeCluster)
     answer = examined(cluster)
     assert answer.findings == ()
     assert [what for what, _ in answer.unchecked] == ["certificates"]
-    assert "certificate authorities" in answer.sound
-
-
-def test_certificates_are_not_checked_without_the_library(cluster: FakeCluster) -> None:
-    cluster.texts.clear()
-    with mock.patch.object(seen, "find_spec", return_value=None):
-        answer = examined(cluster)
-    assert [what for what, _ in answer.unchecked] == ["certificate authorities", "certificates"]
-    assert "install gpushare-webhook[server]" in answer.unchecked[0][1]
 
 
 @pytest.mark.parametrize("endpoints", [[], [{"conditions": {"ready": False}}], None])

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from webhook.cluster.installations import HOOKS, POLICY_KIND, Hook, Installation, service_of
+from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.trusted import Part
 from webhook.diagnose.doctor.finding import (
     MOST,
     Check,
     Finding,
-    Severity,
     about,
     command_of,
     edit_map,
@@ -28,7 +25,7 @@ from webhook.diagnose.doctor.finding import (
     unready,
 )
 from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.words import named, reference
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.commands import Command
@@ -72,49 +69,24 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
             yield Finding("ca-bundle-empty", "error", str(hook), cause, evidence, remedy)
 
 
-def _authorities(seen: Seen) -> Iterator[Finding]:
-    """Authorities by which the API server verifies the webhook, and that end soon."""
-    from webhook.pki import bundle
-
-    bundles: dict[str, Hook] = {}
-    for hook in seen.hooks:
-        for entry in hook.entries:
-            bundles.setdefault(word(entry, "clientConfig", "caBundle"), hook)
-    for text, hook in bundles.items():
-        pem = b""
-        with suppress(ValueError):
-            pem = b64decode(text)
-        newest = max(bundle.read(pem), key=lambda one: one.not_valid_after_utc, default=None)
-        if newest is not None:
-            # Certificates are renewed when a third of their lifetime is left.
-            begins, ends = newest.not_valid_before_utc, newest.not_valid_after_utc
-            notice = min((ends - begins) / 6, timedelta(days=30))
-            yield from _ending(seen, f"caBundle of {hook}", ends, max(notice, _LEAST))
-
-
 def _certificates(seen: Seen) -> Iterator[Finding]:
-    """Certificates that replicas serve, as they report."""
+    """Certificates that replicas serve and that end soon, as they report."""
     for one in seen.installations:
-        if ends := [each.ends for each in one.replicas if each.ends is not None]:
-            yield from _ending(seen, f"certificate that {one} serves", min(ends), _LEAST)
-
-
-def _ending(seen: Seen, subject: str, ends: datetime, notice: timedelta) -> Iterator[Finding]:
-    if ends - seen.now > notice:
-        return
-    is_over = ends <= seen.now
-    cause = "it ended, and the API server rejects the webhook" if is_over else "it ends soon, and was not renewed"
-    logs: Advice = next((command_of(one, "logs") for one in seen.installations), "look at the webhook's log")
-    remedy = Remedy(logs, "; with cert-manager: ", Command("kubectl", "describe", "certificate", "-A"))
-    evidence = (f"its end: {ends:%Y-%m-%dT%H:%M:%SZ}",)
-    yield Finding("certificate", "error" if is_over else "warning", subject, cause, evidence, remedy)
+        ends = min((each.ends for each in one.replicas if each.ends is not None), default=None)
+        if ends is None or ends - seen.now > _LEAST:
+            continue
+        is_over = ends <= seen.now
+        cause = "it ended, and the API server rejects the webhook" if is_over else "it ends soon, and was not renewed"
+        manager = Command("kubectl", "describe", "certificate", "-A")
+        remedy = Remedy(command_of(one, "logs"), "; with cert-manager: ", manager)
+        subject, evidence = f"certificate that {one} serves", (f"its end: {ends:%Y-%m-%dT%H:%M:%SZ}",)
+        yield Finding("certificate", "error" if is_over else "warning", subject, cause, evidence, remedy)
 
 
 def _endpoints(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         if one.endpoints != 0:
             continue
-        called = [str(hook) for hook in seen.hooks if hook.calls(one)]
         cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
         state, remedy = f"{one.ready} of {one.wanted} replicas are ready", Remedy(command_of(one, "describe"))
         if one.deployment is None:
@@ -125,8 +97,7 @@ def _endpoints(seen: Seen) -> Iterator[Finding]:
         elif one.ready:
             describe = in_namespace(one.namespace, "describe", reference("Service", one.name))
             remedy = Remedy("compare the selector with the labels: ", describe)
-        evidence = (state, f"called by: {listed(called) or 'no configuration'}", *_details(one)[:MOST])
-        yield about(one, "no-endpoints", "error", cause, remedy, *evidence)
+        yield about(one, "no-endpoints", "error", cause, remedy, state, *_details(one)[:MOST])
 
 
 def _details(one: Installation) -> list[str]:
@@ -188,7 +159,7 @@ def _invalid(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         if one.problem:
             cause = "its settings are refused: replicas keep the last valid ones, and one that starts now fails"
-            yield _of_settings(one, "settings-invalid", "error", cause, one.problem)
+            yield about(one, "settings-invalid", "error", cause, _edit(one), one.problem)
 
 
 # Namespaces that the webhook sees.
@@ -259,20 +230,18 @@ def _settings(seen: Seen) -> Iterator[Finding]:
             useless += [f"namespaces[{index}].names: there is no namespace {name}" for name in lost]
         if useless:
             cause = "settings name namespaces that do not exist, and do nothing"
-            yield _of_settings(one, "setting-without-effect", "warning", cause, *useless[:MOST])
+            yield about(one, "setting-without-effect", "warning", cause, _edit(one), *useless[:MOST])
 
 
-def _of_settings(one: Installation, finding: str, severity: Severity, cause: str, *evidence: str) -> Finding:
-    remedy = Remedy("correct them in the values of the chart, or: ", edit_map(str(one)))
-    return Finding(finding, severity, f"settings of {one}", cause, evidence, remedy)
+def _edit(one: Installation) -> Remedy:
+    return Remedy("correct the settings in the values of the chart, or: ", edit_map(str(one)))
 
 
 _NEEDED: Final[tuple[Part, ...]] = ("webhook configurations", "installation")
 
 CALLS = (
     Check("endpoints of the webhook", ("installation", "endpoints"), _endpoints),
-    Check("certificate authorities", ("webhook configurations", "certificates"), _authorities),
-    Check("certificates", (*_NEEDED, "served certificates"), _certificates),
+    Check("certificates", (*_NEEDED, "certificates"), _certificates),
     Check("caBundle", ("webhook configurations",), _bundles),
     Check("webhook configurations", _NEEDED, _configurations),
     Check("validity of the settings", ("installation",), _invalid),

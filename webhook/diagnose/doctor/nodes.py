@@ -262,9 +262,9 @@ def _wants_no_pods(seen: Stack) -> Iterator[Finding]:
     left_out = [node for node in seen.mps_nodes() if not any(one.selects(node) for one in daemons)]
     if daemons and left_out:
         cause, remedy = _why_not_selected(seen, daemons[0], left_out[0])
-        evidence = [f"DaemonSet {one} wants {one.desired} pods" for one in daemons]
-        evidence.append(f"MPS nodes that it does not select: {listed([node.name for node in left_out])}")
-        yield about(daemons[0], "daemon-wants-no-pods", "error", cause, remedy, *evidence)
+        nodes = f"MPS nodes that it does not select: {listed([node.name for node in left_out])}"
+        wants = f"DaemonSet {daemons[0]} wants {daemons[0].desired} pods"
+        yield about(daemons[0], "daemon-wants-no-pods", "error", cause, remedy, wants, nodes)
 
 
 def _why_not_selected(seen: Stack, daemon: Program, node: SeenNode) -> tuple[str, Advice]:

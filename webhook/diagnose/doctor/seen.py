@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import Final, NamedTuple
 
 from webhook.cluster.followed import KEY
@@ -264,11 +263,6 @@ def _lacking(
         ("endpoints", any(one.endpoints is None for one in installations), "endpointslices cannot be read"),
         (
             "certificates",
-            find_spec("cryptography") is None,
-            "the library cryptography is not installed: install gpushare-webhook[server]",
-        ),
-        (
-            "served certificates",
             has_deployment and not has_ends,
             "no replica says when its certificate ends: allow get of pods/proxy, and name the installation with "
             "--installed-as if no webhook configuration calls it",

@@ -38,17 +38,13 @@ def _classes(seen: Seen) -> Iterator[Finding]:
         spaces = {space for _, space in users}
         remedy: Advice = "correct runtimeClassName there; or, if the cluster is meant to have the class, create it"
         if not spaces.isdisjoint({"", *seen.trust.administered}):
-            remedy = _create(name)
+            word = named("runtimeclass", name)
+            text = ("{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: ", word, "}, handler: ")
+            remedy = Remedy("write ", *text, word, "} to FILE, then ", Command("kubectl", "create", "-f", "FILE"))
         evidence = (f"named by: {listed(list(dict.fromkeys(user for user, _ in users)))}", there)
         cause = "the RuntimeClass does not exist, and the API server rejects pods that name it"
         namespaces = () if "" in spaces else tuple(spaces)
         yield Finding("runtime-class-missing", "error", f"RuntimeClass {name}", cause, evidence, remedy, namespaces)
-
-
-def _create(name: str) -> Remedy:
-    word = named("runtimeclass", name)
-    manifest = ("{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: ", word, "}, handler: ", word, "}")
-    return Remedy("write ", *manifest, " to FILE, then ", Command("kubectl", "create", "-f", "FILE"))
 
 
 def _handlers(seen: Seen) -> Iterator[Finding]:
@@ -103,12 +99,10 @@ def _rejected(seen: Seen) -> Iterator[Finding]:
         cause = f"{counted(len(pods), 'pod')} ended in UnexpectedAdmissionError"
         evidence = (f"on node {first.pod.node}: {first.message}",)
         clean = in_namespace(space, "delete", "pods", "--field-selector", "status.phase=Failed")
-        lost = ", which deletes each failed pod of the namespace with its log"
+        first_step = Remedy("the kubelet had no device to give, as after a restart of the node or the plugin: ")
         if "maximum request size" in first.message or "too large" in first.message:
-            remedy = Remedy("ask for 1 replica per container in ", reference(*owner), ", then ", clean, lost)
-        else:
-            no_device = "the kubelet had no device to give, as after a restart of the node or the plugin: "
-            remedy = Remedy(no_device, clean, lost)
+            first_step = Remedy("ask for 1 replica per container in ", reference(*owner), ", then ")
+        remedy = Remedy(first_step, clean, ", which deletes each failed pod of the namespace with its log")
         yield Finding("pods-failed", "warning", f"{space}/{owner}", cause, evidence, remedy, (space,))
 
 
