@@ -96,6 +96,7 @@ def test_namespace_limits_pods(cluster: FakeCluster, prod: tuple[str, ...]) -> N
     put(cluster, kinds.POD, rejected("web-1", TEAM))
     assert findings(run("doctor", *prod, "-o", "json")) == ["pods-failed"]
     assert findings(run("doctor", *prod, "-o", "json", "-n", TEAM)) == ["pods-failed"]
+    put(cluster, kinds.POD, rejected("web-1", STACK))
     assert findings(run("doctor", *prod, "-o", "json", "-n", "default")) == []
     edit(cluster)
     assert findings(run("doctor", *prod, "-o", "json", "-n", "default")) == ["allocatable-differs"]

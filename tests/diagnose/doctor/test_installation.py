@@ -49,8 +49,8 @@ BOTH, INSTALLATION = [(kinds.MUTATING, OURS), (kinds.VALIDATING, OURS)], f"{OURS
     ("gone", "finding", "severity", "subject"),
     [
         ([*BOTH, (kinds.DEPLOYMENT, OURS)], "webhook-not-installed", "warning", "gpushare-webhook"),
-        (BOTH[:1], "configuration-missing", "error", INSTALLATION),
-        (BOTH[1:], "configuration-missing", "error", INSTALLATION),
+        (BOTH[:1], "configuration-missing", "error", "MutatingWebhookConfiguration"),
+        (BOTH[1:], "configuration-missing", "error", "ValidatingWebhookConfiguration"),
         ([(kinds.SERVICE_ACCOUNT, f"{OURS}-mode")], "mode-account-missing", "warning", INSTALLATION),
         ([(kinds.POLICY, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
         ([(kinds.POLICY_BINDING, f"{OURS}-guard")], "guard-missing", "warning", INSTALLATION),
@@ -91,7 +91,7 @@ def test_end_of_the_certificate_that_a_replica_serves(cluster: FakeCluster, seco
     report(cluster, "webhook-2", seconds)
     finding = only(cluster)
     assert (finding.finding, finding.severity) == ("certificate", severity)
-    assert finding.subject == f"certificate that {OURS}/{OURS} serves"
+    assert finding.subject == INSTALLATION
 
 
 def test_replicas_run_different_settings(cluster: FakeCluster) -> None:

@@ -66,8 +66,6 @@ def test_plugin_is_missing_where_nothing_offers_gpus(units: int, expected: list[
 
 def test_plugin_is_missing_beside_its_daemon(cluster: FakeCluster) -> None:
     remove_daemon_set(cluster, PLUGIN)
-    for name in ("gpu-1", "gpu-2"):
-        cluster.objects[kinds.NODE.path(None, name)]["status"]["allocatable"] = {"nvidia.com/gpu": "0"}
     finding = only(cluster)
     assert (finding.finding, finding.subject) == ("plugin-missing", "gpu-1 and 1 more")
 

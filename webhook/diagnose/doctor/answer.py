@@ -113,8 +113,9 @@ def examine(seen: Seen) -> Doctor:
         counts[one.finding] += 1
         shown += [one] if counts[one.finding] <= _MOST else []
     further = tuple((name, count - _MOST) for name, count in counts.items() if count > _MOST)
-    assumed = ""
-    if presumed := [one for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed]:
-        assumed = f"DaemonSet {presumed[0]} is the device plugin, though tenants may use its namespace; name it with "
-        assumed += f"--device-plugin-daemonset {presumed[0]}"
+    presumed = next((str(one) for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed), "")
+    assumed = presumed and (
+        f"DaemonSet {presumed} is the device plugin, though tenants may use its namespace; name it with "
+        f"--device-plugin-daemonset {presumed}"
+    )
     return Doctor(tuple(shown), tuple(checked), tuple(sound), tuple(unchecked), further, assumed)

@@ -117,9 +117,8 @@ def about_nodes(
     return Finding(finding, severity, several(names), cause, (*evidence, f"nodes: {listed(names)}"), remedy, namespaces)
 
 
-def naming(where: str) -> Command:
-    """The command that names the DaemonSet of the device plugin, which is `namespace/name`."""
-    space, _, name = where.partition("/")
+def naming(space: str, name: str) -> Command:
+    """The command that names the DaemonSet of the device plugin."""
     return Command("kubectl", "gpushare", "doctor", "--device-plugin-daemonset", qualified("daemonset", space, name))
 
 
@@ -127,7 +126,7 @@ def of_nodes(trust: Trust, one: Program, remedy: Advice) -> Advice:
     """A remedy that changes nodes as a DaemonSet wants it; how to confirm one that a tenant may have written."""
     if one.namespace in trust.administered:
         return remedy
-    return Remedy("if you installed the DaemonSet, name it: ", naming(str(one)))
+    return Remedy("if you installed the DaemonSet, name it: ", naming(one.namespace, one.name))
 
 
 def label_node(name: str, *words: Word | str) -> Command:

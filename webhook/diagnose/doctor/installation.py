@@ -43,22 +43,22 @@ def _configurations(seen: Seen) -> Iterator[Finding]:
     if not seen.hooks and not seen.installations:
         cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
         remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
-        labelled = seen.unlinked
-        evidence = (f"Deployments that have its label, and that nothing calls: {listed(labelled)}",) if labelled else ()
+        labelled = f"Deployments that have its label, and that nothing calls: {listed(seen.unlinked)}"
+        evidence = (labelled,) if seen.unlinked else ()
         yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
     there = {one.kind for one in seen.hooks}
-    names = [*map(str, seen.installations), *(one.name for one in seen.hooks)]
     for kind, lost in zip(HOOKS, ("pods get no edits", "nothing is checked"), strict=True):
         if kind not in there and (there or any(one.deployment for one in seen.installations)):
             evidence = (f"found: {listed(list(map(str, seen.hooks))) or 'no configuration'}",)
-            cause = f"its {kind} does not exist: {lost}"
-            yield Finding("configuration-missing", "error", names[0], cause, evidence, _UPGRADE)
+            cause = f"that of the webhook does not exist: {lost}"
+            yield Finding("configuration-missing", "error", kind, cause, evidence, _UPGRADE)
 
 
 def _bundles(seen: Seen) -> Iterator[Finding]:
     for hook in seen.hooks:
-        without = (one for one in hook.entries if not part(one, "clientConfig").get("caBundle"))
-        if bare := [word(one, "name") for one in without if service_of(one)]:
+        called = (one for one in hook.entries if service_of(one))
+        bare = [word(one, "name") for one in called if not word(one, "clientConfig", "caBundle")]
+        if bare:
             cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
             remedy = Remedy(
                 command_of(seen.installations[0], "rollout", "restart"),
@@ -76,11 +76,11 @@ def _certificates(seen: Seen) -> Iterator[Finding]:
         if ends is None or ends - seen.now > _LEAST:
             continue
         is_over = ends <= seen.now
-        cause = "it ended, and the API server rejects the webhook" if is_over else "it ends soon, and was not renewed"
+        cause = "its certificate ended, and the API server rejects it" if is_over else "its certificate was not renewed"
         manager = Command("kubectl", "describe", "certificate", "-A")
         remedy = Remedy(command_of(one, "logs"), "; with cert-manager: ", manager)
-        subject, evidence = f"certificate that {one} serves", (f"its end: {ends:%Y-%m-%dT%H:%M:%SZ}",)
-        yield Finding("certificate", "error" if is_over else "warning", subject, cause, evidence, remedy)
+        evidence = f"its end: {ends:%Y-%m-%dT%H:%M:%SZ}"
+        yield about(one, "certificate", "error" if is_over else "warning", cause, remedy, evidence)
 
 
 def _endpoints(seen: Seen) -> Iterator[Finding]:
@@ -168,8 +168,8 @@ def _invalid(seen: Seen) -> Iterator[Finding]:
 def _namespaces(seen: Seen) -> Iterator[Finding]:
     """Namespaces with GPU pods that no entry of a kind of configuration selects, or those of several releases do."""
     pods = grouped((one.pod.namespace, one.pod) for one in seen.pods if one.asks)
-    exempt = {*ALWAYS_EXCLUDED, *(one.namespace for one in seen.installations)}
-    exempt |= {one.namespace for one in seen.programs} | set(seen.settings.exempt.namespaces)
+    exempt = {*ALWAYS_EXCLUDED, *seen.settings.exempt.namespaces, *(one.namespace for one in seen.installations)}
+    exempt |= {one.namespace for one in seen.programs}
     spaces = [one for one in seen.facts.namespaces or () if one.name in pods and one.name not in exempt]
     found: list[tuple[tuple[str, ...], str]] = []
     for kind in HOOKS:
@@ -220,12 +220,10 @@ def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 def _settings(seen: Seen) -> Iterator[Finding]:
     """Namespaces that settings name and that do not exist. Nodes that do not exist may be added later."""
     spaces = [one.name for one in seen.facts.namespaces or ()]
-    for one in seen.installations:
-        if one.settings is None:
-            continue
-        own = {*one.settings.exempt.namespaces}.difference(Exempt().namespaces, spaces)
+    for one, settings in [(one, one.settings) for one in seen.installations if one.settings is not None]:
+        own = {*settings.exempt.namespaces}.difference(Exempt().namespaces, spaces)
         useless = [f"exempt.namespaces: there is no namespace {name}" for name in sorted(own)]
-        for index, rule in enumerate(one.settings.namespaces):
+        for index, rule in enumerate(settings.namespaces):
             lost = (name for name in rule.names if not any(fnmatchcase(each, name) for each in spaces))
             useless += [f"namespaces[{index}].names: there is no namespace {name}" for name in lost]
         if useless:

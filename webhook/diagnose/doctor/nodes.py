@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
@@ -46,16 +46,17 @@ _MOST: Final = 8
 
 
 def _missing(seen: Stack) -> Iterator[Finding]:
-    """Nodes that say that they have GPUs and offer none, and on which no plugin of administrators runs.
+    """Nodes that say that they have GPUs, and on which no plugin of administrators runs.
 
-    A plugin may be a program of the host.
+    A plugin may be a program of the host, which offers GPUs. The MPS control daemon comes with a DaemonSet of a plugin.
     """
     plugins, administered = seen.administered(Role.PLUGIN), seen.trust.administered
+    is_lost = bool(seen.administered(Role.DAEMON)) and not seen.of(Role.PLUGIN)
     names = [
         node.name
         for node in seen.nodes
         if not node.runs_stack_itself
-        and not any(node.offered.values())
+        and (is_lost or not any(node.offered.values()))
         and not any(one.selects(node) for one in plugins)
         and not any(space in administered for space, _ in seen.plugins.get(node.name, ()))
     ]
@@ -119,7 +120,7 @@ def _unconfirmed(seen: Seen) -> Iterator[Finding]:
         on = sorted(names.intersection(nodes))
         evidence = (f"GPU nodes on which it runs: {listed(on)}",) if on else ()
         exempt = ("if you installed it, add ", namespace(space), " to exempt.namespaces of the settings")
-        remedy = Remedy(*exempt, *((", or name it: ", naming(where)) if where in daemon_sets else ()))
+        remedy = Remedy(*exempt, *((", or name it: ", naming(space, name)) if where in daemon_sets else ()))
         yield Finding("stack-unconfirmed", "warning", where, cause, evidence, remedy, (space,))
     plugins = [one for one in seen.others if one.role is Role.PLUGIN]
     if plugins and not seen.of(Role.PLUGIN):
@@ -127,9 +128,9 @@ def _unconfirmed(seen: Seen) -> Iterator[Finding]:
         yield from not_tolerated([min(plugins, key=lambda one: one.created)], seen.nodes)
 
 
-def not_tolerated(programs: Iterable[Program], nodes: Iterable[SeenNode]) -> Iterator[Finding]:
+def not_tolerated(programs: Sequence[Program], nodes: Iterable[SeenNode]) -> Iterator[Finding]:
     """Findings for nodes that some of these DaemonSets select, and whose taints none of those tolerates."""
-    programs, found = list(programs), []
+    found = []
     for node in nodes:
         selecting = [one for one in programs if one.selects(node)]
         taints = [taint for one in selecting if (taint := one.repelled(node)) is not None]
@@ -351,7 +352,9 @@ def _waits(seen: Stack, node: SeenNode, plugin: Program) -> bool:
 def _difference(
     seen: Stack, node: SeenNode, plugin: Program, chosen: Chosen, wanted: Mapping[str, int], names: list[str]
 ) -> Finding:
-    where = f"ConfigMap {chosen.where}, key {chosen.key}" if chosen.key else "without sharing"
+    where, config = "without sharing", "no config"
+    if chosen.key:
+        where, config = f"ConfigMap {chosen.where}, key {chosen.key}", f"config {chosen.key}"
     evidence = f"{where}: {_amounts(wanted)}", f"allocatable: {_amounts(node.offered) or 'no GPU'}"
     # All programs that read the configuration.
     programs = [plugin, *(one for one in seen.programs if one.maps == plugin.maps and one is not plugin)][:_MOST]
@@ -366,7 +369,7 @@ def _difference(
     elif not any(node.offered.values()):
         why = "the plugin and the daemon run, and the plugin registered nothing"
         remedy = command_of(plugin, "logs")
-    cause = f"{f'config {chosen.key}' if chosen.key else 'no config'}, allocatable {sum(node.offered.values())}: {why}"
+    cause = f"{config}, allocatable {sum(node.offered.values())}: {why}"
     return about_nodes(names, "allocatable-differs", "error", cause, remedy, *evidence, of=plugin)
 
 
@@ -385,9 +388,9 @@ def _contradictions(seen: Stack) -> Iterator[Finding]:
         )
         words = (f"{STRATEGY}-", f"{CAPABLE}-", f"{REPLICAS}-")
         remedy: Advice = label_node(names[0], *words)
-        for discovery in seen.of(Role.DISCOVERY):
-            if discovery.covers(nodes[0]):
-                remedy = command_of(discovery, "rollout", "restart")
+        discoveries = [one for one in seen.of(Role.DISCOVERY) if one.covers(nodes[0])]
+        if discoveries:
+            remedy = command_of(discoveries[0], "rollout", "restart")
         yield about_nodes(names, "labels-differ", "warning", cause, of_nodes(seen.trust, plugin, remedy), of=plugin)
 
 

@@ -18,7 +18,6 @@ from webhook.cluster.objects import (
     NODE,
     POD,
     QUOTA,
-    Kind,
     LeftOut,
     Objects,
     ObjectsWithMetrics,
@@ -231,27 +230,22 @@ def _lacking(
     objects: Objects, seen: Seen, namespace: str | None, installed_as: str | None
 ) -> Iterator[tuple[Part, str]]:
     """Why parts of the cluster are not known."""
-    lists: tuple[tuple[Part, Kind, str | None], ...] = (
-        ("nodes", NODE, None),
-        ("daemonsets", DAEMON_SET, None),
-        ("pods", POD, namespace),
-        ("events", EVENT, namespace),
-        ("quotas", QUOTA, namespace),
-        ("quotas", LIMIT_RANGE, namespace),
-    )
     installations = seen.installations
     has_deployment = any(one.deployment for one in installations)
     is_hidden = objects.lacks(DEPLOYMENT) and not has_deployment
     is_hidden |= objects.hides(DEPLOYMENT, *(installed_as or "/").split("/", 1))
-    has_ends = any(each.ends for one in installations for each in one.replicas)
-    maps = [one.maps for one in seen.of(Role.PLUGIN) if one.config_map]
     parts: tuple[tuple[Part, bool, str], ...] = (
-        *((own, objects.lacks(kind, place), f"{kind.plural} cannot be read") for own, kind, place in lists),
+        ("nodes", objects.lacks(NODE), "nodes cannot be read"),
+        ("daemonsets", objects.lacks(DAEMON_SET), "daemonsets cannot be read"),
+        ("pods", objects.lacks(POD, namespace), "pods cannot be read"),
+        ("events", objects.lacks(EVENT, namespace), "events cannot be read"),
+        ("quotas", objects.lacks(QUOTA, namespace), "resourcequotas cannot be read"),
+        ("quotas", objects.lacks(LIMIT_RANGE, namespace), "limitranges cannot be read"),
         ("namespaces", seen.facts.namespaces is None, "namespaces cannot be read"),
         ("runtime classes", seen.facts.runtime_classes is None, "runtimeclasses cannot be read"),
         (
             "configurations",
-            any(one not in seen.configurations for one in maps),
+            any(one.config_map and one.maps not in seen.configurations for one in seen.of(Role.PLUGIN)),
             "the ConfigMap of the device plugin cannot be read",
         ),
         (
@@ -263,7 +257,7 @@ def _lacking(
         ("endpoints", any(one.endpoints is None for one in installations), "endpointslices cannot be read"),
         (
             "certificates",
-            has_deployment and not has_ends,
+            has_deployment and not any(each.ends for one in installations for each in one.replicas),
             "no replica says when its certificate ends: allow get of pods/proxy, and name the installation with "
             "--installed-as if no webhook configuration calls it",
         ),

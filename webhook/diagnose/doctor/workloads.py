@@ -84,7 +84,7 @@ def _handlers(seen: Seen) -> Iterator[Finding]:
 def _quotas(seen: Seen) -> Iterator[Finding]:
     for one in seen.limits:
         evidence = tuple(f"{dotted(each.path)}: {each.message}" for each in one.violations[:5])
-        cause = "it does not limit GPUs as it says" if one.kind == "ResourceQuota" else "it gives or denies GPUs"
+        cause = "it does not limit GPUs as it says"
         noun, subject = one.kind.lower(), f"{one.kind} {one.namespace}/{one.name}"
         edit = in_namespace(one.namespace, "edit", noun, named(noun, one.name))
         remedy = Remedy(one.violations[0].remedy, ": ", edit)
