@@ -85,6 +85,7 @@ def test_other_events_are_no_finding(cluster: FakeCluster) -> None:
         (kinds.QUOTA, {"hard": {"limits.nvidia.com/gpu": "2"}}, ["quota-counts-nothing"]),
         (kinds.QUOTA, {"hard": {"requests.nvidia.com/gpu": "2"}}, []),
         (kinds.QUOTA, {"hard": {"pods": "2"}}, []),
+        (kinds.QUOTA, {"hard": "malformed, as in a file"}, []),
         (
             kinds.LIMIT_RANGE,
             {"limits": [{"type": "Container", "max": {"nvidia.com/gpu": "1"}}]},
