@@ -26,7 +26,7 @@ QUESTIONS = {
     "doctor": ("doctor",),
 }
 
-BY_NAME_OR_TOO_MUCH = {("", "configmaps", "get"), ("", "pods/proxy", "get"), ("", "secrets", "get")}
+BY_NAME_OR_TOO_MUCH = {("", "configmaps", "get"), ("", "pods/proxy", "get")}
 """The settings, which the chart's role allows by name, and what the role leaves to the administrator."""
 
 

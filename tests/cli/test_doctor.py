@@ -29,7 +29,7 @@ def test_healthy_cluster_has_no_finding(prod: tuple[str, ...]) -> None:
     assert (ended.code, ended.err) == (0, "")
     first, second = ended.out.splitlines()
     assert first == "nothing wrong found"
-    assert second.startswith("checked, and found well: endpoints of the webhook, certificate authorities, ")
+    assert second.startswith("checked, and found well: endpoints of the webhook, certificates, ")
     report = run("doctor", *prod, "-o", "json").json()
     assert (report["kind"], report["findings"], report["leftOut"], report["notChecked"]) == ("DoctorReport", [], [], [])
     assert len(report["checked"]) > 20
@@ -96,6 +96,7 @@ def test_namespace_limits_pods(cluster: FakeCluster, prod: tuple[str, ...]) -> N
     put(cluster, kinds.POD, rejected("web-1", TEAM))
     assert findings(run("doctor", *prod, "-o", "json")) == ["pods-failed"]
     assert findings(run("doctor", *prod, "-o", "json", "-n", TEAM)) == ["pods-failed"]
+    put(cluster, kinds.POD, rejected("web-1", STACK))
     assert findings(run("doctor", *prod, "-o", "json", "-n", "default")) == []
     edit(cluster)
     assert findings(run("doctor", *prod, "-o", "json", "-n", "default")) == ["allocatable-differs"]

@@ -73,6 +73,7 @@ class Replica(NamedTuple):
     is_ready: bool
     detail: str
     port: int
+    node: str
     settings: str | None = None
     ends: datetime | None = None
 
@@ -216,7 +217,8 @@ async def _replicas(objects: ObjectsWithMetrics, namespace: str, deployment: Obj
             detail = "" if is_ready else cut(detail_of(part(one, "status")), MOST_DETAIL)
             health = next((port for port in entries(first, "ports") if port.get("name") == "health"), {})
             port = number(health, "containerPort", default=8080)
-            yield Replica(word(one, "metadata", "name"), word(first, "image"), is_ready, detail, port)
+            node = word(one, "spec", "nodeName")
+            yield Replica(word(one, "metadata", "name"), word(first, "image"), is_ready, detail, port, node)
 
 
 async def _endpoints(objects: ObjectsWithMetrics, namespace: str, name: str) -> int | None:

@@ -325,16 +325,13 @@ class ObjectsWithLogs(Objects, Protocol):
 
 
 class ObjectsWithMetrics(Objects, Protocol):
-    """Objects, the kinds that the cluster has, and the metrics of pods."""
+    """Objects, and the metrics of pods."""
 
     async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
         """Return the metrics that a pod gives through the API server; None without them.
 
         They and Secrets are no part of the documented rights, since those reach too much: no answer depends on them.
         """
-
-    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
-        """Return the first of these kinds, versions of one mostly, that the cluster has; None if it has none."""
 
 
 class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):

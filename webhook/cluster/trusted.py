@@ -97,14 +97,12 @@ Part = Literal[
     "runtime classes",
     "events",
     "quotas",
-    "templates",
     "webhook configurations",
     "installation",
     "endpoints",
     "settings",
     "guard",
     "certificates",
-    "served certificates",
 ]
 """A part of a cluster that an answer may depend on."""
 

@@ -22,7 +22,7 @@ from webhook.cluster.stack import (
 )
 from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, programs_of, trust
 from webhook.cluster.trusted import named as named_by
-from webhook.diagnose.doctor import daemons, nodes, plugin
+from webhook.diagnose.doctor import nodes
 from webhook.diagnose.doctor.finding import Check, Finding, in_namespace, listed
 from webhook.diagnose.pods import UNFINISHED, Holding
 from webhook.diagnose.remedy import Advice, Remedy
@@ -37,10 +37,10 @@ from webhook.policy.settings.settings import Settings
 from webhook.report.lines import counted
 
 _LINKS: Final[Sequence[tuple[str, Role, tuple[Check, ...]]]] = (
-    ("device plugin", Role.PLUGIN, plugin.WHERE),
-    ("configuration", Role.PLUGIN, plugin.CONFIGURATION),
-    ("MPS control daemon", Role.DAEMON, daemons.CHECKS),
-    ("pods of the device plugin", Role.PLUGIN, plugin.PODS),
+    ("device plugin", Role.PLUGIN, nodes.WHERE),
+    ("configuration", Role.PLUGIN, nodes.CONFIGURATION),
+    ("MPS control daemon", Role.DAEMON, nodes.DAEMON),
+    ("pods of the device plugin", Role.PLUGIN, nodes.PODS),
     ("runtime class", Role.PLUGIN, ()),
     ("amounts", Role.PLUGIN, nodes.AMOUNTS),
 )

@@ -33,7 +33,6 @@ from webhook.cluster.objects import (
     Kind,
 )
 from webhook.cluster.served import BUILT_IN, of_presets
-from webhook.diagnose.doctor.seen import CERTIFICATE, OPTIONAL
 
 _DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
 _LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
@@ -60,15 +59,15 @@ READ: Final[Mapping[str, tuple[Kind, ...]]] = {
     "top": (*FACTS, POD, REPLICA_SET, JOB),
     "audit": (*FACTS, *_WORKLOADS),
     "plan": (*FACTS, *_WORKLOADS),
-    "doctor": (*FACTS, POD, EVENT, QUOTA, LIMIT_RANGE, *_OWNERS, *_INSTALLATION, *OPTIONAL),
+    "doctor": (*FACTS, POD, EVENT, QUOTA, LIMIT_RANGE, *_OWNERS, *_INSTALLATION),
 }
 """What each question reads.
 
-`pods/proxy`, by which `doctor` reads metrics, and the Secrets of certificates are not among them: they reach too much.
+`pods/proxy`, by which `doctor` reads metrics, is not among them: it reaches too much.
 """
 
 
-_BY_NAME: Final = (CONFIG_MAP, SERVICE_ACCOUNT, POLICY, POLICY_BINDING, CERTIFICATE, _LOG)
+_BY_NAME: Final = (CONFIG_MAP, SERVICE_ACCOUNT, POLICY, POLICY_BINDING, _LOG)
 """Kinds of which the commands read single objects. Other objects name them, so that no role can list the names."""
 
 

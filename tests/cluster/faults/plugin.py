@@ -9,7 +9,7 @@ from tests.cluster.faults import stack
 from tests.cluster.faults.site import REPLICAS, Site, Trouble
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.hooks import namespace
-from tests.cluster.harness.manifests import CAPABLE, CONFIG, GPU, container, host_path, pod
+from tests.cluster.harness.manifests import CAPABLE, CONFIG, GPU
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import mps
 
@@ -94,18 +94,6 @@ def _tainted(site: Site) -> AbstractContextManager[str]:
     return node_object(site.cluster, "dedicated", stack.discovered(REPLICAS), gpus=REPLICAS, taints=(taint,))
 
 
-@contextmanager
-def _joined(site: Site) -> Iterator[None]:
-    """A pod mounts the default pipe directory of the node."""
-    mount = {"name": "mps", "mountPath": "/tmp/nvidia-mps"}  # noqa: S108
-    joins = pod("joins", container(volumeMounts=[mount]), volumes=[host_path("mps", "/tmp/nvidia-mps")])  # noqa: S108
-    site.team.create(joins)
-    try:
-        yield
-    finally:
-        site.team.kubectl("delete", "pod", "joins")
-
-
 _ONE_REPLICA = {"version": "v1", "sharing": {"mps": {"resources": [{"name": GPU, "replicas": 1}]}}}
 _BESIDE = {"version": "v1", "timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
 _DAEMON = frozenset({"daemon-not-ready", "daemon-wants-no-pods"})
@@ -128,5 +116,4 @@ TROUBLES = (
         frozenset({"GPS033"}),
     ),
     Trouble("taint-not-tolerated", "tainted", _tainted, _DAEMON | {"plugin-missing", "plugin-not-ready"}),
-    Trouble("pipe-joins-all", "tainted", _joined),
 )

@@ -20,16 +20,6 @@ STACK, OURS, TEAM = "nvidia-device-plugin", "gpushare-webhook", "team"
 PLUGIN, DAEMON, DISCOVERY, CONFIGS = "plugin", "mps-daemon", "discovery", "plugin-configs"
 CONFIG, CAPABLE, PRESENT = "nvidia.com/device-plugin.config", "nvidia.com/mps.capable", "nvidia.com/gpu.present"
 IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.17.4"
-MACHINES = Kind("machinedeployment", "machinedeployments", "cluster.x-k8s.io", "v1beta1")
-CERTIFICATE = Kind("certificate", "certificates", "cert-manager.io")
-CLUSTER_POLICY = Kind("clusterpolicy", "clusterpolicies", "nvidia.com", is_namespaced=False)
-MUTATING_POLICY = Kind(
-    "mutatingadmissionpolicy",
-    "mutatingadmissionpolicies",
-    "admissionregistration.k8s.io",
-    "v1beta1",
-    is_namespaced=False,
-)
 
 
 def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
@@ -88,12 +78,6 @@ def put_event(
         "source": {"component": "kubelet", "host": f"host-{number}"},
     }
     put(cluster, kinds.EVENT, event)
-
-
-def serve(cluster: FakeCluster, kind: Kind) -> None:
-    """Let the cluster have a kind."""
-    cluster.objects[kind.root] = {"resources": [{"name": kind.plural}]}
-    cluster.lists.setdefault(kind.path(), [])
 
 
 def mps(replicas: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from tests.cli.cluster import FakeCluster
 from tests.diagnose.objects import StoredObjects
@@ -29,9 +28,6 @@ class Saved(StoredObjects):
 
     async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
         return self._cluster.texts.get(f"{POD.path(namespace, pod)}:{port}/proxy/metrics")
-
-    async def served(self, wanted: Iterable[Kind]) -> Kind | None:
-        return next((kind for kind in wanted if kind.root in self._cluster.objects), None)
 
 
 def examined(cluster: FakeCluster, plugin: str | None = None) -> Doctor:

@@ -10,10 +10,8 @@ from tests.diagnose.doctor.healthy import (
     CONFIG,
     DAEMON,
     DISCOVERY,
-    MACHINES,
     PLUGIN,
     STACK,
-    TEAM,
     configure,
     label,
     mps,
@@ -21,9 +19,8 @@ from tests.diagnose.doctor.healthy import (
     put,
     remove,
     remove_daemon_set,
-    serve,
 )
-from tests.diagnose.doctor.saved import examined, found, only
+from tests.diagnose.doctor.saved import found, only
 from webhook.cluster import objects as kinds
 
 
@@ -171,24 +168,3 @@ def test_node_that_takes_no_pods(cluster: FakeCluster, state: str, expected: tup
 
 
 # Templates of an autoscaler.
-
-
-@pytest.mark.parametrize(("count", "expected"), [("1", ["template-counts-cards"]), ("4", []), ("3", [])])
-@pytest.mark.parametrize("key", ["capacity.cluster-autoscaler.kubernetes.io/gpu-count", "machine.openshift.io/GPU"])
-def test_template_that_counts_cards(cluster: FakeCluster, key: str, count: str, expected: list[str]) -> None:
-    serve(cluster, MACHINES)
-    metadata = {"name": "a100", "namespace": TEAM, "annotations": {key: count}}
-    put(cluster, MACHINES, {"metadata": metadata})
-    answer = examined(cluster)
-    assert [one.finding for one in answer.findings] == expected
-    for one in answer.findings:
-        assert one.subject == f"machinedeployment {TEAM}/a100"
-        assert one.evidence[0] == "node gpu-1, which is of the same kind, offers 4 nvidia.com/gpu"
-
-
-def test_template_for_nodes_with_another_configuration(cluster: FakeCluster) -> None:
-    serve(cluster, MACHINES)
-    capacity = "capacity.cluster-autoscaler.kubernetes.io"
-    annotations = {f"{capacity}/gpu-count": "1", f"{capacity}/labels": f"{CONFIG}=whole,zone=a"}
-    put(cluster, MACHINES, {"metadata": {"name": "a100", "namespace": TEAM, "annotations": annotations}})
-    assert found(cluster) == []

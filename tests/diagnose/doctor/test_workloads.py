@@ -8,21 +8,16 @@ import pytest
 
 from tests.cli.cluster import FakeCluster
 from tests.diagnose.doctor.healthy import (
-    MUTATING_POLICY,
     PLUGIN,
     STACK,
     TEAM,
-    asking,
     pod,
     put,
     put_event,
-    put_settings,
     remove,
-    serve,
 )
 from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
-from webhook.diagnose.doctor.seen import DEFAULT_PIPE
 
 # Runtime classes.
 
@@ -59,16 +54,6 @@ def test_runtime_class_of_rejected_pods_is_missing(cluster: FakeCluster, message
     assert found(cluster) == []
 
 
-def test_injected_class_may_be_missing_where_plugin_needs_none(cluster: FakeCluster) -> None:
-    del cluster.objects[kinds.POD.path(TEAM, "train")]["spec"]["runtimeClassName"]
-    remove(cluster, kinds.RUNTIME_CLASS, "nvidia")
-    assert found(cluster) == []
-    put(cluster, kinds.RUNTIME_CLASS, {"metadata": {"name": "own"}, "handler": "own"})
-    cluster.objects[kinds.DAEMON_SET.path(STACK, PLUGIN)]["spec"]["template"]["spec"]["runtimeClassName"] = "own"
-    finding = only(cluster)
-    assert (finding.finding, finding.severity) == ("runtime-class-missing", "warning")
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -100,6 +85,7 @@ def test_other_events_are_no_finding(cluster: FakeCluster) -> None:
         (kinds.QUOTA, {"hard": {"limits.nvidia.com/gpu": "2"}}, ["quota-counts-nothing"]),
         (kinds.QUOTA, {"hard": {"requests.nvidia.com/gpu": "2"}}, []),
         (kinds.QUOTA, {"hard": {"pods": "2"}}, []),
+        (kinds.QUOTA, {"hard": "malformed, as in a file"}, []),
         (
             kinds.LIMIT_RANGE,
             {"limits": [{"type": "Container", "max": {"nvidia.com/gpu": "1"}}]},
@@ -142,47 +128,12 @@ def test_rejected_pods_are_counted_by_topmost_owner(cluster: FakeCluster) -> Non
     assert str(second.remedy).startswith("the kubelet had no device to give")
 
 
-@pytest.mark.parametrize(
-    ("path", "at", "expected"),
-    [
-        (DEFAULT_PIPE, DEFAULT_PIPE, ["pipe-joins-all"]),
-        (f"{DEFAULT_PIPE}/", "/mps", ["pipe-joins-all"]),
-        ("/run/nvidia/mps", DEFAULT_PIPE, ["pipe-joins-all"]),
-        ("/var", "/var", []),
-        ("/run/nvidia/mps", "/mps", []),
-    ],
-)
-def test_mount_of_the_default_pipe_directory(cluster: FakeCluster, path: str, at: str, expected: list[str]) -> None:
-    containers = [{"name": "main", "volumeMounts": [{"name": "pipe", "mountPath": at}]}]
-    volumes = [{"name": "pipe", "hostPath": {"path": path}}]
-    put(cluster, kinds.POD, pod("joins", TEAM, containers=containers, volumes=volumes))
-    assert found(cluster) == expected
-
-
-def test_policy_that_mounts_the_default_pipe_directory(cluster: FakeCluster) -> None:
-    serve(cluster, MUTATING_POLICY)
-    mutations = [{"jsonPatch": {"expression": 'JSONPatch{path: "/spec", value: "/tmp/nvidia-mps"}'}}]
-    put(cluster, MUTATING_POLICY, {"metadata": {"name": "mps"}, "spec": {"mutations": mutations}})
-    put(cluster, MUTATING_POLICY, {"metadata": {"name": "other"}, "spec": {"mutations": []}})
-    assert only(cluster).subject == "mutatingadmissionpolicy mps"
-
-
-def test_daemon_of_the_host_may_be_joined(cluster: FakeCluster) -> None:
-    text = "injections: {pipeMount: {mpsRoot: /tmp/nvidia-mps}, pipeDirectory: {perResource: false}}\n"
-    put_settings(cluster, text)
-    volumes = [{"name": "pipe", "hostPath": {"path": DEFAULT_PIPE}}]
-    put(cluster, kinds.POD, pod("joins", TEAM, volumes=volumes, containers=[]))
-    assert found(cluster) == []
-
-
-@pytest.mark.parametrize(("level", "expected"), [("baseline", ["pod-security-mount"]), ("privileged", [])])
-def test_pod_security_against_the_mount(cluster: FakeCluster, level: str, expected: list[str]) -> None:
-    labels = {"pod-security.kubernetes.io/enforce": level}
-    put(cluster, kinds.NAMESPACE, {"metadata": {"name": "strict", "labels": labels}})
-    assert found(cluster) == []
-    put(cluster, kinds.POD, pod("train", "strict", containers=asking()))
-    findings = examined(cluster).findings
-    assert [one.finding for one in findings] == expected
-    assert all("become root on the nodes" in str(one.remedy) for one in findings)
-    put_settings(cluster, "injections: {pipeMount: {enabled: false}}\n")
-    assert found(cluster) == []
+def test_pod_security_refuses_what_the_webhook_injects(cluster: FakeCluster) -> None:
+    """As where the API server has a default that the settings do not know."""
+    refused = 'pods "web-1" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "{}")'
+    for name in ("gpushare-mps-nvidia-com-gpu", "cache"):
+        put_event(cluster, "FailedCreate", refused.format(name), f"of-{name}", "ReplicaSet")
+    finding = only(cluster)
+    assert (finding.finding, finding.severity, finding.is_of_tenants) == ("pod-security-mount", "warning", True)
+    assert finding.evidence == ("pods of: ReplicaSet of-gpushare-mps-nvidia-com-gpu",)
+    assert "podSecurity.unlabelled" in str(finding.remedy)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from webhook.cluster.stack import Role
 from webhook.diagnose.answer import code
-from webhook.diagnose.doctor import daemons, installation, nodes, plugin, workloads
+from webhook.diagnose.doctor import installation, nodes, workloads
 from webhook.diagnose.doctor.finding import Check, Finding
 from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Remedy
@@ -21,8 +21,6 @@ CHECKS: tuple[Check, ...] = (
     *installation.CALLS,
     *nodes.STATES,
     *workloads.CLASSES,
-    *plugin.CHECKS,
-    *daemons.CHECKS,
     *nodes.CHECKS,
     *workloads.CHECKS,
     *installation.CHECKS,
@@ -98,26 +96,26 @@ class Doctor:
 
 def examine(seen: Seen) -> Doctor:
     """Run the checks for which enough of the cluster could be read."""
-    found: list[tuple[int, Finding]] = []
+    found: list[Finding] = []
     checked, sound, unchecked = [], [], []
-    for order, check in enumerate(CHECKS):
-        lacking = [part for part in check.needs if part in seen.lacking]
-        if lacking:
-            unchecked.append((check.title, "; ".join(dict.fromkeys(seen.lacking[part] for part in lacking))))
+    for check in CHECKS:
+        if lacking := dict.fromkeys(seen.lacking[part] for part in check.needs if part in seen.lacking):
+            unchecked.append((check.title, "; ".join(lacking)))
             continue
-        own = [(order, one.marked(seen.trust.administered)) for one in check.run(seen)]
+        own = [one.marked(seen.trust.administered) for one in check.run(seen)]
         checked.append(check.title)
         sound += [] if own else [check.title]
         found += own
-    found.sort(key=lambda one: (one[1].severity != "error", one[1].is_of_tenants, one[0]))
+    found.sort(key=lambda one: (one.severity != "error", one.is_of_tenants))
     counts: Counter[str] = Counter()
     shown = []
-    for _, one in found:
+    for one in found:
         counts[one.finding] += 1
         shown += [one] if counts[one.finding] <= _MOST else []
     further = tuple((name, count - _MOST) for name, count in counts.items() if count > _MOST)
-    assumed = ""
-    if presumed := [one for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed]:
-        assumed = f"DaemonSet {presumed[0]} is the device plugin, though tenants may use its namespace; name it with "
-        assumed += f"--device-plugin-daemonset {presumed[0]}"
+    presumed = next((str(one) for one in seen.of(Role.PLUGIN) if one.namespace == seen.trust.presumed), "")
+    assumed = presumed and (
+        f"DaemonSet {presumed} is the device plugin, though tenants may use its namespace; name it with "
+        f"--device-plugin-daemonset {presumed}"
+    )
     return Doctor(tuple(shown), tuple(checked), tuple(sound), tuple(unchecked), further, assumed)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from webhook.cluster.installations import Installation
 from webhook.cluster.stack import Program
 from webhook.cluster.trusted import Part, Trust
 from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.words import named, namespace, qualified
+from webhook.diagnose.words import named, namespace, qualified, reference
 from webhook.policy.commands import Command, Word
 from webhook.policy.messages import printable
 
@@ -17,6 +18,9 @@ Severity = Literal["error", "warning"]
 
 _SHOWN = 10
 """Names that a list shows; all are counted."""
+
+MOST: Final = 5
+"""Lines of evidence about one object."""
 
 _LONGEST = 512
 """Characters of a line of evidence, which may quote a message of the kubelet."""
@@ -82,9 +86,39 @@ def grouped(found: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
     return groups
 
 
-def naming(where: str) -> Command:
-    """The command that names the DaemonSet of the device plugin, which is `namespace/name`."""
-    space, _, name = where.partition("/")
+def about(
+    one: Program | Installation, finding: str, severity: Severity, cause: str, remedy: Advice, *evidence: str
+) -> Finding:
+    """A finding about a DaemonSet, or about an installation of the webhook."""
+    return Finding(finding, severity, str(one), cause, evidence, remedy, (one.namespace,))
+
+
+def unready(
+    one: Program | Installation, finding: str, severity: Severity, cause: str, remedy: Advice, details: Sequence[str]
+) -> Finding:
+    """A finding about pods that are not ready, perhaps since an image cannot be pulled, by what the kubelet says."""
+    if any(": ErrImage" in each or ": ImagePull" in each for each in details):
+        cause += ": the kubelet cannot pull an image"
+        remedy = Remedy("correct the image in the values of its chart, or set imagePullSecrets there; look at ", remedy)
+    return about(one, finding, severity, cause, remedy, *details[:MOST])
+
+
+def about_nodes(
+    names: Sequence[str],
+    finding: str,
+    severity: Severity,
+    cause: str,
+    remedy: Advice,
+    *evidence: str,
+    of: Program | None = None,
+) -> Finding:
+    """A finding about nodes. `of` is the DaemonSet that shows it; None if the nodes do."""
+    namespaces = () if of is None else (of.namespace,)
+    return Finding(finding, severity, several(names), cause, (*evidence, f"nodes: {listed(names)}"), remedy, namespaces)
+
+
+def naming(space: str, name: str) -> Command:
+    """The command that names the DaemonSet of the device plugin."""
     return Command("kubectl", "gpushare", "doctor", "--device-plugin-daemonset", qualified("daemonset", space, name))
 
 
@@ -92,7 +126,12 @@ def of_nodes(trust: Trust, one: Program, remedy: Advice) -> Advice:
     """A remedy that changes nodes as a DaemonSet wants it; how to confirm one that a tenant may have written."""
     if one.namespace in trust.administered:
         return remedy
-    return Remedy("if you installed the DaemonSet, name it: ", naming(str(one)))
+    return Remedy("if you installed the DaemonSet, name it: ", naming(one.namespace, one.name))
+
+
+def label_node(name: str, *words: Word | str) -> Command:
+    """The command that sets or removes labels of a node."""
+    return Command("kubectl", "label", "node", named("node", name), *words)
 
 
 def in_namespace(name: str, *words: Word | str) -> Command:
@@ -100,9 +139,16 @@ def in_namespace(name: str, *words: Word | str) -> Command:
     return Command("kubectl", "-n", namespace(name), *words)
 
 
-def edit_map(place: str, name: str) -> Command:
-    """The command that edits a ConfigMap."""
-    return in_namespace(place, "edit", "configmap", named("configmap", name))
+def command_of(one: Program | Installation, *words: str) -> Command:
+    """A command of kubectl about a DaemonSet, or about the Deployment of an installation."""
+    kind = "DaemonSet" if isinstance(one, Program) else "Deployment"
+    return in_namespace(one.namespace, *words, reference(kind, one.name))
+
+
+def edit_map(where: str) -> Command:
+    """The command that edits a ConfigMap, which is `namespace/name`."""
+    space, _, name = where.partition("/")
+    return in_namespace(space, "edit", "configmap", named("configmap", name))
 
 
 def several(names: Sequence[str]) -> str:

@@ -10,200 +10,196 @@ from typing import Any, Final
 
 from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
 from webhook.cluster.reading import entries, part, word
-from webhook.cluster.stack import Role
 from webhook.cluster.trusted import Part
-from webhook.diagnose.doctor.finding import Check, Finding, edit_map, in_namespace, listed, several
+from webhook.diagnose.doctor.finding import (
+    MOST,
+    Check,
+    Finding,
+    about,
+    command_of,
+    edit_map,
+    grouped,
+    in_namespace,
+    listed,
+    several,
+    unready,
+)
 from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.doctor.workloads import asking
-from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.words import named, reference
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.commands import Command
 from webhook.policy.placement.selector import Constraint
-from webhook.policy.settings.elements import LabelSelector
-from webhook.policy.settings.settings import Exempt, PlacementSettings, Settings
+from webhook.policy.settings.settings import Exempt
 from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
 
-_NAME_LABEL: Final = "kubernetes.io/metadata.name"
-
-
-def of_deployment(one: Installation, *words: str) -> Command:
-    """A command about the Deployment of an installation."""
-    return in_namespace(one.namespace, *words, reference("Deployment", one.name))
-
-
 _UPGRADE: Final = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
-
-
-def _absent(seen: Seen) -> Iterator[Finding]:
-    if not seen.hooks and not seen.installations:
-        cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
-        remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
-        labelled = seen.unlinked
-        evidence = (f"Deployments that have its label, and that nothing calls: {listed(labelled)}",) if labelled else ()
-        yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
+_LEAST: Final = timedelta(days=1)
+"""The least notice for a certificate that a user may have to renew. One that the webhook signs lives for a week."""
 
 
 def _configurations(seen: Seen) -> Iterator[Finding]:
+    if not seen.hooks and not seen.installations:
+        cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
+        remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
+        labelled = f"Deployments that have its label, and that nothing calls: {listed(seen.unlinked)}"
+        evidence = (labelled,) if seen.unlinked else ()
+        yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
     there = {one.kind for one in seen.hooks}
-    names = [*map(str, seen.installations), *(one.name for one in seen.hooks)]
     for kind, lost in zip(HOOKS, ("pods get no edits", "nothing is checked"), strict=True):
         if kind not in there and (there or any(one.deployment for one in seen.installations)):
             evidence = (f"found: {listed(list(map(str, seen.hooks))) or 'no configuration'}",)
-            cause = f"its {kind} does not exist: {lost}"
-            yield Finding("configuration-missing", "error", names[0], cause, evidence, _UPGRADE)
+            cause = f"that of the webhook does not exist: {lost}"
+            yield Finding("configuration-missing", "error", kind, cause, evidence, _UPGRADE)
 
 
 def _bundles(seen: Seen) -> Iterator[Finding]:
     for hook in seen.hooks:
-        without = (one for one in hook.entries if not part(one, "clientConfig").get("caBundle"))
-        bare = [word(one, "name") for one in without if service_of(one)]
+        called = (one for one in hook.entries if service_of(one))
+        bare = [word(one, "name") for one in called if not word(one, "clientConfig", "caBundle")]
         if bare:
             cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
-            evidence = (f"entries: {listed(bare)}",)
             remedy = Remedy(
-                next((of_deployment(one, "rollout", "restart") for one in seen.installations), "restart the webhook"),
+                command_of(seen.installations[0], "rollout", "restart"),
                 ", which writes it, and during which calls fail while no replica is ready; with cert-manager, look at "
                 "the annotation cert-manager.io/inject-ca-from",
             )
+            evidence = (f"entries: {listed(bare)}",)
             yield Finding("ca-bundle-empty", "error", str(hook), cause, evidence, remedy)
 
 
-def _ending(seen: Seen, *, is_served: bool) -> Iterator[Finding]:
-    """Certificates that replicas serve, or those of authorities, that end soon."""
-    for one in seen.expiries:
-        left = one.ends - seen.now
-        if one.is_served is not is_served or left > one.notice:
+def _certificates(seen: Seen) -> Iterator[Finding]:
+    """Certificates that replicas serve and that end soon, as they report."""
+    for one in seen.installations:
+        ends = min((each.ends for each in one.replicas if each.ends is not None), default=None)
+        if ends is None or ends - seen.now > _LEAST:
             continue
-        is_over = left <= timedelta(0)
-        cause = f"it ended on {one.ends:%Y-%m-%d}" if is_over else f"it ends on {one.ends:%Y-%m-%d %H:%M} UTC"
-        cause += ", and the API server rejects the webhook" if is_over else ", and was not renewed"
-        logs: Advice = next((of_deployment(each, "logs") for each in seen.installations), "look at the webhook's log")
-        remedy = Remedy(logs, "; with cert-manager: ", Command("kubectl", "describe", "certificate", "-A"))
-        evidence = (f"its end: {one.ends:%Y-%m-%dT%H:%M:%SZ}",)
-        yield Finding("certificate", "error" if is_over else "warning", one.where, cause, evidence, remedy)
+        is_over = ends <= seen.now
+        cause = "its certificate ended, and the API server rejects it" if is_over else "its certificate was not renewed"
+        manager = Command("kubectl", "describe", "certificate", "-A")
+        remedy = Remedy(command_of(one, "logs"), "; with cert-manager: ", manager)
+        evidence = f"its end: {ends:%Y-%m-%dT%H:%M:%SZ}"
+        yield about(one, "certificate", "error" if is_over else "warning", cause, remedy, evidence)
 
 
 def _endpoints(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        if one.endpoints == 0:
-            called = [str(hook) for hook in seen.hooks if hook.calls(one)]
-            cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
-            state = "no Deployment" if one.deployment is None else f"{one.ready} of {one.wanted} replicas are ready"
-            evidence = (state, f"called by: {listed(called) or 'no configuration'}", *_details(one))
-            remedy: Advice = of_deployment(one, "describe")
-            if one.deployment is None:
-                remedy = "install the release again, or delete the configurations that call it"
-            elif one.wanted == 0:
-                remedy = in_namespace(one.namespace, "scale", reference("Deployment", one.name), "--replicas=2")
-            elif one.ready:
-                describe = in_namespace(one.namespace, "describe", reference("Service", one.name))
-                remedy = Remedy("compare the selector with the labels: ", describe)
-            yield Finding("no-endpoints", "error", str(one), cause, evidence, remedy)
+        if one.endpoints != 0:
+            continue
+        cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
+        state, remedy = f"{one.ready} of {one.wanted} replicas are ready", Remedy(command_of(one, "describe"))
+        if one.deployment is None:
+            state = "no Deployment"
+            remedy = Remedy("install the release again, or delete the configurations that call it")
+        elif one.wanted == 0:
+            remedy = Remedy(command_of(one, "scale", "--replicas=2"))
+        elif one.ready:
+            describe = in_namespace(one.namespace, "describe", reference("Service", one.name))
+            remedy = Remedy("compare the selector with the labels: ", describe)
+        yield about(one, "no-endpoints", "error", cause, remedy, state, *_details(one)[:MOST])
 
 
-def _details(one: Installation) -> tuple[str, ...]:
-    return tuple(f"pod {each.name}: {each.detail}" for each in one.replicas if not each.is_ready and each.detail)[:3]
+def _details(one: Installation) -> list[str]:
+    return [f"pod {each.name}: {each.detail}" for each in one.replicas if not each.is_ready and each.detail]
 
 
 def _replicas(seen: Seen) -> Iterator[Finding]:
+    """Replicas that are not ready, on nodes that are dead or cordoned, or unlike the others."""
     for one in seen.installations:
         if one.deployment and one.ready < one.wanted and one.endpoints != 0:
             cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
-            evidence = _details(one) or ("no pod says why: look at the events of its ReplicaSets",)
-            remedy = Remedy(of_deployment(one, "logs"), ", and describe its pods")
-            yield Finding("replicas-not-ready", "warning", str(one), cause, evidence, remedy)
-
-
-def _skew(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
+            details = _details(one) or ["no pod says why: look at the events of its ReplicaSets"]
+            remedy = Remedy(command_of(one, "logs"), ", and describe its pods")
+            yield unready(one, "replicas-not-ready", "warning", cause, remedy, details)
+        there = [each for each in one.replicas if each.node in seen.closed]
+        if there:
+            cause = f"{len(there)} of {counted(len(one.replicas), 'replica')} on a node that takes no new pods"
+            evidence = [f"pod {each.name} on node {each.node}: {seen.closed[each.node]}" for each in there[:MOST]]
+            remedy = Remedy(command_of(one, "rollout", "restart"), ", which starts them on other nodes")
+            yield about(one, "replicas-on-closed-nodes", "warning", cause, remedy, *evidence)
         images = Counter(each.image for each in one.replicas)
         digests = Counter(each.settings for each in one.replicas if each.settings is not None)
-        for values, noun, command in (
-            (images, "images", of_deployment(one, "rollout", "status")),
-            (digests, "settings", Remedy(of_deployment(one, "logs"), ": look for reload rejected")),
+        for values, noun, remedy in (
+            (images, "images", Remedy(command_of(one, "rollout", "status"))),
+            (digests, "settings", Remedy(command_of(one, "logs"), ": look for reload rejected")),
         ):
             if len(values) > 1:
                 cause = f"its replicas run {len(values)} different {noun}, so that they may answer a review differently"
-                evidence = tuple(f"{count} x {value}" for value, count in sorted(values.items()))
-                yield Finding("version-skew", "warning", str(one), cause, evidence, command)
+                evidence = [f"{count} x {value}" for value, count in sorted(values.items())]
+                yield about(one, "version-skew", "warning", cause, remedy, *evidence)
 
 
 def _mode(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        account = f"ServiceAccount {one.name}{SUFFIX}"
-        if one.exists.get(account) is False:
+        account = f"{one.name}{SUFFIX}"
+        if one.exists.get(f"ServiceAccount {account}") is False:
             cause = "the object with the cap on its mode does not exist: nothing caps the mode, and its guard is off"
-            yield Finding("mode-account-missing", "warning", str(one), cause, (f"not found: {account}",), _UPGRADE)
-        if one.mode is None or one.mode == MODES[-1]:
-            continue
-        name = named("serviceaccount", f"{one.name}{SUFFIX}")
-        remedy = in_namespace(one.namespace, "annotate", "serviceaccount", name, "gpushare-webhook/mode-")
-        if one.mode in MODES:
-            cause = f"an annotation caps its mode to {one.mode}, whatever the settings say"
-        else:
+            yield about(one, "mode-account-missing", "warning", cause, _UPGRADE, f"not found: ServiceAccount {account}")
+        if one.mode is not None and one.mode != MODES[-1]:
+            words = ("annotate", "serviceaccount", named("serviceaccount", account), "gpushare-webhook/mode-")
             cause = f'an annotation caps its mode to "{one.mode}", which is no mode and is ignored'
-        evidence = (f"ServiceAccount {one}{SUFFIX}: gpushare-webhook/mode: {one.mode}",)
-        yield Finding("mode-capped", "warning", str(one), cause, evidence, remedy)
+            if one.mode in MODES:
+                cause = f"an annotation caps its mode to {one.mode}, whatever the settings say"
+            evidence = f"ServiceAccount {one}{SUFFIX}: gpushare-webhook/mode: {one.mode}"
+            yield about(one, "mode-capped", "warning", cause, in_namespace(one.namespace, *words), evidence)
 
 
 def _guard(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        if parts := [each for each, exists in one.exists.items() if not exists and each.startswith(POLICY_KIND)]:
+        lost = [
+            f"not found: {each}" for each, exists in one.exists.items() if each.startswith(POLICY_KIND) and not exists
+        ]
+        if lost:
             cause = "its guard does not exist: while no replica answers, pods over the limits may be admitted"
-            evidence = tuple(f"not found: {each}" for each in parts)
-            yield Finding("guard-missing", "warning", str(one), cause, evidence, _UPGRADE)
-
-
-def _former_guard(seen: Seen) -> Iterator[Finding]:
-    """Guards that settings no longer have: `kubectl apply` of rendered manifests deletes nothing."""
-    for one in seen.installations:
-        parts = [each for each, exists in one.exists.items() if exists and each.startswith(POLICY_KIND)]
-        if parts and one.settings is not None and not one.settings.guard.enabled:
-            cause = "its settings have no guard, and that of former ones is still there: it denies what it denied then"
-            names = [reference(*each.split(" ", 1)) for each in reversed(parts)]  # the binding first
-            remedy = Command("kubectl", "delete", *names)
-            yield Finding(
-                "guard-left-over", "warning", str(one), cause, tuple(f"found: {each}" for each in parts), remedy
-            )
+            yield about(one, "guard-missing", "warning", cause, _UPGRADE, *lost)
 
 
 def _invalid(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         if one.problem:
             cause = "its settings are refused: replicas keep the last valid ones, and one that starts now fails"
-            remedy = Remedy("correct them in the values of the chart, or: ", edit_map(one.namespace, one.name))
-            yield Finding("settings-invalid", "error", f"settings of {one}", cause, (one.problem,), remedy)
+            yield about(one, "settings-invalid", "error", cause, _edit(one), one.problem)
 
 
-def _selectors(seen: Seen) -> Iterator[Finding]:
-    """Namespaces with GPU pods that no entry of a kind of configuration selects, though no setting exempts them."""
-    labels = {one.name: {_NAME_LABEL: one.name, **one.labels} for one in seen.facts.namespaces or ()}
-    exempt = {*ALWAYS_EXCLUDED, *(one.namespace for one in seen.installations)}
-    exempt |= {one.namespace for one in seen.programs} | set(seen.settings.exempt.namespaces)
-    skipped: dict[str, list[str]] = {}
-    found = asking(seen)
+# Namespaces that the webhook sees.
+
+
+def _namespaces(seen: Seen) -> Iterator[Finding]:
+    """Namespaces with GPU pods that no entry of a kind of configuration selects, or those of several releases do."""
+    pods = grouped((one.pod.namespace, one.pod) for one in seen.pods if one.asks)
+    exempt = {*ALWAYS_EXCLUDED, *seen.settings.exempt.namespaces, *(one.namespace for one in seen.installations)}
+    exempt |= {one.namespace for one in seen.programs}
+    spaces = [one for one in seen.facts.namespaces or () if one.name in pods and one.name not in exempt]
+    found: list[tuple[tuple[str, ...], str]] = []
     for kind in HOOKS:
-        hooks = (one for hook in seen.hooks if hook.kind == kind for one in hook.entries)
-        kinds = (
-            (one, {name for rule in entries(one, "rules") for name in rule.get("resources") or ()}) for one in hooks
+        selectors = grouped(
+            (service_of(one), part(one, "namespaceSelector"))
+            for hook in seen.hooks
+            if hook.kind == kind
+            for one in hook.entries
+            if any({"pods", "*", "*/*"}.intersection(rule.get("resources") or ()) for rule in entries(one, "rules"))
         )
-        selectors = [part(one, "namespaceSelector") for one, those in kinds if those & {"pods", "*", "*/*"}]
-        for name in sorted(found.keys() & labels.keys() - exempt) if selectors else ():
-            if not any(_selects(one, labels[name]) for one in selectors):
-                skipped.setdefault(name, []).append(kind)
-    if skipped:
-        cause = "the namespaceSelector of the webhook skips namespaces whose pods ask for GPUs"
-        evidence = tuple(
-            f"{' and '.join(those)}: {counted(len(found[name]), 'GPU pod')} such as {found[name][0].pod}"
-            for name, those in list(skipped.items())[:5]
-        )
-        remedy = (
-            "change webhooks.namespaceSelector in the values of the chart, or remove the label "
-            "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
-        )
-        yield Finding("selector-skips", "warning", f"namespace {several(list(skipped))}", cause, evidence, remedy)
+        for space in spaces if selectors else ():
+            labels = {"kubernetes.io/metadata.name": space.name, **space.labels}
+            seeing = [one for one, those in selectors.items() if any(_selects(each, labels) for each in those)]
+            found.append((tuple(seeing), space.name))
+    for releases, spaces_of in grouped(found).items():
+        names = list(dict.fromkeys(spaces_of))
+        evidence = [f"{counted(len(pods[name]), 'GPU pod')} such as {pods[name][0]}" for name in names[:MOST]]
+        subject = f"namespace {several(names)}"
+        if not releases:
+            cause = "the namespaceSelector of the webhook skips namespaces whose pods ask for GPUs"
+            remedy = (
+                "change webhooks.namespaceSelector in the values of the chart, or remove the label "
+                "gpushare-webhook/ignore from the namespace; list it in exempt.namespaces if that is meant"
+            )
+            yield Finding("selector-skips", "warning", subject, cause, tuple(evidence), remedy)
+        elif len(releases) > 1:
+            cause = f"{len(releases)} releases of the webhook see its pods, each with settings of its own"
+            remedy = "uninstall one, or give each of them namespaces of its own by webhooks.namespaceSelector"
+            evidence.append(f"releases: {listed(releases)}")
+            yield Finding("releases-overlap", "warning", subject, cause, tuple(evidence), remedy)
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
@@ -222,79 +218,28 @@ def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _settings(seen: Seen) -> Iterator[Finding]:
-    for one in seen.installations:
-        useless = [] if one.settings is None else [*_of_namespaces(seen, one.settings), *_of_nodes(seen, one.settings)]
+    """Namespaces that settings name and that do not exist. Nodes that do not exist may be added later."""
+    spaces = [one.name for one in seen.facts.namespaces or ()]
+    for one, settings in [(one, one.settings) for one in seen.installations if one.settings is not None]:
+        own = {*settings.exempt.namespaces}.difference(Exempt().namespaces, spaces)
+        useless = [f"exempt.namespaces: there is no namespace {name}" for name in sorted(own)]
+        for index, rule in enumerate(settings.namespaces):
+            lost = (name for name in rule.names if not any(fnmatchcase(each, name) for each in spaces))
+            useless += [f"namespaces[{index}].names: there is no namespace {name}" for name in lost]
         if useless:
-            cause = "settings name objects that do not exist, and do nothing"
-            remedy = Remedy("correct them in the values of the chart, or: ", edit_map(one.namespace, one.name))
-            evidence = tuple(useless[:10])
-            yield Finding("setting-without-effect", "warning", f"settings of {one}", cause, evidence, remedy)
+            cause = "settings name namespaces that do not exist, and do nothing"
+            yield about(one, "setting-without-effect", "warning", cause, _edit(one), *useless[:MOST])
 
 
-def _of_namespaces(seen: Seen, settings: Settings) -> Iterator[str]:
-    """What settings say about namespaces, where namespaces are known."""
-    if seen.facts.namespaces is None:
-        return
-    names = [one.name for one in seen.facts.namespaces]
-    for index, rule in enumerate(settings.namespaces):
-        for pattern in rule.names:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                yield f"namespaces[{index}].names: no namespace is called {pattern}"
-        if rule.selector is not None:
-            yield from _unselected(seen, f"namespaces[{index}].selector", rule.selector, settings)
-    if settings.sharing.namespaces is not None:
-        yield from _unselected(seen, "sharing.namespaces", settings.sharing.namespaces, settings)
-    for name in settings.exempt.namespaces:
-        if name not in names and name not in Exempt().namespaces:
-            yield f"exempt.namespaces: there is no namespace {name}"
-
-
-def _unselected(seen: Seen, field: str, selector: LabelSelector, settings: Settings) -> Iterator[str]:
-    if not settings.facts.namespaces:
-        yield f"{field}: facts.namespaces is false, and the webhook knows no labels of namespaces"
-    elif not any(selector.selects(one.labels) for one in seen.facts.namespaces or ()):
-        labels = ", ".join(f"{key}={value}" for key, value in selector.match_labels.items())
-        yield f"{field}: no namespace has the labels {labels}"
-
-
-def _of_nodes(seen: Seen, settings: Settings) -> Iterator[str]:
-    """What settings say about nodes and the device plugin."""
-    source = settings.facts.device_plugin
-    for where in () if source is None else source.config_maps:
-        if f"ConfigMap {where}" in seen.absent:
-            yield f"facts.devicePlugin.configMaps: there is no ConfigMap {where}"
-    # Without any plugin, `plugin-missing` says so.
-    if source is not None and seen.of(Role.PLUGIN) and f"DaemonSet {source.daemon_set}" in seen.absent:
-        yield f"facts.devicePlugin.daemonSet: there is no DaemonSet {source.daemon_set}"
-    if "nodes" in seen.lacking or not seen.nodes:
-        return
-    usual = {one.name for one in Settings().resources}
-    offered = {name for node in seen.nodes for name in (*node.offered, *node.capacity)}
-    for resource in settings.resources:
-        if resource.name not in offered and resource.name not in usual:
-            yield f"resources: no node offers {resource.name}"
-    marks = settings.placement.mps_labels
-    is_marked = any(node.labels.get(key) == value for node in seen.nodes for key, value in marks.items())
-    if marks and marks != PlacementSettings().mps_labels and not is_marked:
-        yield "placement.mpsLabels: no node has one of the labels " + ", ".join(f"{k}={v}" for k, v in marks.items())
-    keys = {taint.key for node in seen.nodes for taint in node.taints}
-    for pattern in settings.injections.tolerations.from_nodes:
-        if not any(fnmatchcase(key, pattern) for key in keys):
-            yield f"injections.tolerations.fromNodes: no GPU node has a taint {pattern}"
+def _edit(one: Installation) -> Remedy:
+    return Remedy("correct the settings in the values of the chart, or: ", edit_map(str(one)))
 
 
 _NEEDED: Final[tuple[Part, ...]] = ("webhook configurations", "installation")
 
 CALLS = (
     Check("endpoints of the webhook", ("installation", "endpoints"), _endpoints),
-    Check(
-        "certificate authorities",
-        ("webhook configurations", "certificates"),
-        lambda seen: _ending(seen, is_served=False),
-    ),
-    Check(
-        "certificates", (*_NEEDED, "certificates", "served certificates"), lambda seen: _ending(seen, is_served=True)
-    ),
+    Check("certificates", (*_NEEDED, "certificates"), _certificates),
     Check("caBundle", ("webhook configurations",), _bundles),
     Check("webhook configurations", _NEEDED, _configurations),
     Check("validity of the settings", ("installation",), _invalid),
@@ -302,12 +247,9 @@ CALLS = (
 """What the API server needs to call the webhook."""
 
 CHECKS = (
-    Check("replicas of the webhook", ("installation",), _replicas),
-    Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _selectors),
+    Check("replicas of the webhook", ("installation", "nodes"), _replicas),
+    Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _namespaces),
     Check("cap on the mode", ("installation",), _mode),
     Check("guard in the API server", ("installation", "settings", "guard"), _guard),
-    Check("guard of former settings", ("installation", "settings"), _former_guard),
-    Check("versions of the webhook", ("installation",), _skew),
-    Check("settings of the webhook", ("installation", "settings"), _settings),
-    Check("installation of the webhook", _NEEDED, _absent),
+    Check("settings of the webhook", ("installation", "settings", "namespaces"), _settings),
 )

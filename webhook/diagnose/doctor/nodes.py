@@ -1,188 +1,445 @@
-"""Findings about the resources of nodes, and about descriptions of nodes that an autoscaler adds."""
+"""Findings about GPU nodes: device plugin, its configurations, MPS control daemon, labels, and amounts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
-from webhook.cluster.stack import Program, Role, SeenNode
+from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
 from webhook.cluster.trusted import Chosen, Stack
-from webhook.diagnose.doctor.finding import Check, Finding, grouped, in_namespace, listed, of_nodes, several
-from webhook.diagnose.doctor.seen import Seen, Template
+from webhook.diagnose.doctor.finding import (
+    MOST,
+    Check,
+    Finding,
+    Severity,
+    about,
+    about_nodes,
+    command_of,
+    edit_map,
+    grouped,
+    in_namespace,
+    label_node,
+    listed,
+    naming,
+    of_nodes,
+    several,
+    unready,
+)
+from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.sharing import CLOSED, cards_of, closed
-from webhook.diagnose.words import named, reference
+from webhook.diagnose.sharing import CLOSED, closed
+from webhook.diagnose.words import label, named, namespace, reference
+from webhook.diagnostics import dotted
+from webhook.policy.checks import gps030_refused, gps031_without_effect
 from webhook.policy.commands import Command
 from webhook.policy.placement.cluster_objects import PluginConfig
 from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD, MIG
+from webhook.policy.settings.formats import KIND, LABEL_KEY, LABEL_VALUE
+from webhook.policy.sharing.objects import SharingConfig
+from webhook.policy.verdict import Violation
+from webhook.report.lines import counted
+
+_MOST: Final = 8
+"""Labels that a command sets, and programs that it restarts."""
 
 
-def expected(node: SeenNode, config: PluginConfig) -> dict[str, int] | None:
-    """What a node offers with a configuration; None where the number of its cards or of its MIG devices decides.
+def _missing(seen: Stack) -> Iterator[Finding]:
+    """Nodes that say that they have GPUs, and on which no plugin of administrators runs.
+
+    A plugin may be a program of the host, which offers GPUs. The MPS control daemon comes with a DaemonSet of a plugin.
+    """
+    plugins, administered = seen.administered(Role.PLUGIN), seen.trust.administered
+    is_lost = bool(seen.administered(Role.DAEMON)) and not seen.of(Role.PLUGIN)
+    names = [
+        node.name
+        for node in seen.nodes
+        if not node.runs_stack_itself
+        and (is_lost or not any(node.offered.values()))
+        and not any(one.selects(node) for one in plugins)
+        and not any(space in administered for space, _ in seen.plugins.get(node.name, ()))
+    ]
+    if not names:
+        return
+    cause = "the labels show GPUs, and the cluster has no device plugin in a namespace of administrators"
+    remedy = Remedy(
+        "install NVIDIA's device plugin with its chart, or the GPU operator; if it is there, name its DaemonSet with "
+        "--device-plugin-daemonset"
+    )
+    if plugins:
+        cause = f"the labels show GPUs, and DaemonSet {plugins[0]} selects other nodes"
+        mark = label_node(names[0], "nvidia.com/gpu.present=true")
+        remedy = Remedy(mark, ", or change nodeSelector and affinity of the DaemonSet")
+    yield about_nodes(names, "plugin-missing", "error", cause, remedy)
+
+
+def not_ready(seen: Stack, role: Role) -> Iterator[Finding]:
+    """A finding for each DaemonSet with pods that are not ready, with the words of the kubelet about the first ones."""
+    for one in seen.of(role):
+        if one.ready >= one.desired:
+            continue
+        key = one.namespace, one.name, role
+        pods = [pod for pod in seen.program_pods if (pod.namespace, pod.owner, pod.role) == key and not pod.is_ready]
+        evidence = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in pods]
+        cause = f"{one.ready} of {counted(one.desired, 'pod')} of the {role.value} ready"
+        show = reference("Pod", pods[0].name) if pods else reference("DaemonSet", one.name)
+        logs = in_namespace(one.namespace, "logs", show, "--all-containers")
+        remedy = Remedy(in_namespace(one.namespace, "describe", show), ", and ", logs)
+        finding = "plugin-not-ready" if role is Role.PLUGIN else "daemon-not-ready"
+        yield unready(one, finding, "error", cause, remedy, evidence)
+
+
+def _two(seen: Seen) -> Iterator[Finding]:
+    """Nodes on which two plugins run, each of which registers the resource (NVIDIA/k8s-device-plugin#647)."""
+    pods = (*seen.program_pods, *(one for one in seen.other_pods if one.mounts_kubelet))
+    running = grouped((one.node, (one.namespace, one.owner or one.name)) for one in pods if one.role is Role.PLUGIN)
+    beside = ((tuple(sorted({*running.get(node.name, ())})), node.name) for node in seen.nodes)
+    for owners, nodes in grouped(beside).items():
+        if len(owners) < 2:
+            continue
+        cause = f"{len(owners)} device plugins run there, and each registers the same resource with the kubelet"
+        evidence = (f"plugins: {listed(list(map('/'.join, owners)))}", f"nodes: {listed(nodes)}")
+        # Which of them is the right one is not known here: any pod may name its container as the plugin's is named.
+        remedy = "keep the one that you installed on purpose; uninstall the chart, or delete the owner, of the other"
+        # Unless administrators run two, only the others show that there are two.
+        own = [space for space, _ in owners if space in seen.trust.administered]
+        namespaces = tuple(own if len(own) > 1 else {space for space, _ in owners}.difference(own))
+        yield Finding("two-plugins", "error", several(nodes), cause, evidence, remedy, namespaces)
+
+
+def _unconfirmed(seen: Seen) -> Iterator[Finding]:
+    """Programs that look like the GPU stack, in namespaces of which nothing shows that tenants cannot use them."""
+    names, daemon_sets = {node.name for node in seen.nodes}, {str(one) for one in seen.others}
+    found = grouped(((one.namespace, one.owner or one.name, one.role), one.node) for one in seen.other_pods)
+    for one in seen.others:
+        found.setdefault((one.namespace, one.name, one.role), [])
+    for (space, name, role), nodes in sorted(found.items(), key=lambda one: one[0][:2]):
+        where = f"{space}/{name}"
+        cause = f"it looks like the {role.value}, and does not count: tenants may use its namespace"
+        on = sorted(names.intersection(nodes))
+        evidence = (f"GPU nodes on which it runs: {listed(on)}",) if on else ()
+        exempt = ("if you installed it, add ", namespace(space), " to exempt.namespaces of the settings")
+        remedy = Remedy(*exempt, *((", or name it: ", naming(space, name)) if where in daemon_sets else ()))
+        yield Finding("stack-unconfirmed", "warning", where, cause, evidence, remedy, (space,))
+    plugins = [one for one in seen.others if one.role is Role.PLUGIN]
+    if plugins and not seen.of(Role.PLUGIN):
+        # No plugin counts, perhaps since the one of an administrator starts nowhere. The API server sets its date.
+        yield from not_tolerated([min(plugins, key=lambda one: one.created)], seen.nodes)
+
+
+def not_tolerated(programs: Sequence[Program], nodes: Iterable[SeenNode]) -> Iterator[Finding]:
+    """Findings for nodes that some of these DaemonSets select, and whose taints none of those tolerates."""
+    found = []
+    for node in nodes:
+        selecting = [one for one in programs if one.selects(node)]
+        taints = [taint for one in selecting if (taint := one.repelled(node)) is not None]
+        if taints and len(taints) == len(selecting):
+            found.append(((selecting[0], taints[0]), node.name))
+    for (one, taint), names in grouped(found).items():
+        written = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+        cause = f"DaemonSet {one} does not tolerate the taint {written}, so that no {one.role.value} starts there"
+        words = named("taint", taint.key, LABEL_KEY), named("taint effect", taint.effect, KIND)
+        toleration = ("add {key: ", words[0], ", operator: Exists, effect: ", words[1], "} to tolerations")
+        remedy = Remedy(*toleration, " in the values of its chart, or: ", command_of(one, "edit"))
+        yield about_nodes(names, "taint-not-tolerated", "error", cause, remedy, of=one)
+
+
+# Configurations.
+
+
+def configured(seen: Stack) -> Iterator[tuple[SeenNode, Program, Chosen]]:
+    """The nodes whose plugin and configuration are known."""
+    for node, plugin, chosen in seen.chosen_by:
+        if plugin is not None and chosen is not None:
+            yield node, plugin, chosen
+
+
+_FAULTS: Final = (
+    ("GPS030", gps030_refused, "the device plugin refuses its configuration, and nodes with it offer no GPUs"),
+    ("GPS031", gps031_without_effect, "a part of the configuration has no effect, or not the effect that it names"),
+)
+
+
+def _texts(seen: Stack) -> Iterator[Finding]:
+    """Configurations that the plugin refuses, or that say more than it does."""
+    used = {(chosen.where, chosen.key) for *_, chosen in configured(seen)}
+    programs = {one.maps: one for one in reversed(seen.of(Role.PLUGIN)) if one.config_map}
+    for where, one in programs.items():
+        found = seen.configurations.get(where)
+        for key, text in () if found is None else (found.texts or {}).items():
+            for code, check, cause in _FAULTS:
+                violations = list(check.run(SharingConfig(text.value, one.version)))
+                if text.is_unread:
+                    violations = [Violation((), text.problem, "correct it")] if code == "GPS030" else []
+                if violations:
+                    evidence = tuple(
+                        f"{dotted(each.path) or 'the document'}: {each.message}" for each in violations[:MOST]
+                    )
+                    remedy = Remedy(violations[0].remedy, ": ", edit_map(where))
+                    severity: Severity = "error" if code == "GPS030" and (where, key) in used else "warning"
+                    subject = f"ConfigMap {where}, key {key}"
+                    yield Finding(code, severity, subject, cause, evidence, remedy, (one.namespace,))
+
+
+def _names(seen: Stack) -> Iterator[Finding]:
+    """ConfigMaps that do not exist, and defaults and labels of nodes that name no configuration."""
+    for one in seen.of(Role.PLUGIN):
+        found = seen.configurations.get(one.maps) if one.config_map else None
+        if found is None:
+            continue
+        if found.texts is None:
+            cause = f"the ConfigMap {found.where} of its configurations does not exist, and its pods do not start"
+            create = ("create the ConfigMap ", named("configmap", one.config_map), " in the namespace of the DaemonSet")
+            yield about(one, "GPS033", "error", cause, Remedy(*create))
+            continue
+        default = "" if one.default is None else one.default.name
+        unlabelled = (node for node in seen.nodes if not node.labels.get(CONFIG_LABEL))
+        if default and default not in found.texts and any(map(one.selects, unlabelled)):
+            cause = f"its default configuration {default} does not exist, and the plugin does not start with it"
+            evidence = f"ConfigMap {found.where} has: {listed(sorted(found.texts)) or 'no configuration'}"
+            edit = Remedy("set config.default in the values of its chart, or: ", edit_map(found.where))
+            yield about(one, "GPS033", "error", cause, edit, evidence)
+    # With a label that names none, the plugin keeps the old configuration, and does not start again with it.
+    wrong = grouped(
+        ((chosen.where, chosen.key, plugin), node.name)
+        for node, plugin, chosen in configured(seen)
+        if node.labels.get(CONFIG_LABEL) and not chosen.is_known
+    )
+    for (where, key, plugin), names in wrong.items():
+        texts = sorted(seen.configurations[where].texts or {})
+        cause = f"the label {CONFIG_LABEL}={key} names no configuration, and the plugin does not start with it"
+        evidence = f"ConfigMap {where} has: {listed(texts) or 'no configuration'}"
+        right = label(CONFIG_LABEL, next(iter(texts), "NAME"))
+        choose = label_node(names[0], right, "--overwrite")
+        remedy = of_nodes(seen.trust, plugin, Remedy(choose, ", or add the key to the ConfigMap"))
+        yield about_nodes(names, "config-label-unknown", "error", cause, remedy, evidence, of=plugin)
+
+
+def _unread(seen: Stack) -> Iterator[Finding]:
+    """Configurations that a plugin gets, and labels that choose one, where nothing reads them.
+
+    Without a config-manager, the plugin reads a file alone (NVIDIA/k8s-device-plugin#615).
+    """
+    for one in seen.of(Role.PLUGIN):
+        for name in one.unread:
+            found = seen.configurations.get(f"{one.namespace}/{name}")
+            if found is None or not found.shares:
+                continue
+            cause = f"the device plugin does not read the configuration in ConfigMap {found.where}, and shares nothing"
+            evidence = "the DaemonSet gets the ConfigMap, and neither CONFIG_FILE nor --config-file names a file of it"
+            file = ("CONFIG_FILE=/config/", named("key", next(iter(found.texts or {}), "KEY"), LABEL_VALUE))
+            said = ("mount the ConfigMap at /config, and set ", *file, " in the plugin's container: ")
+            yield about(one, "config-unread", "warning", cause, Remedy(*said, command_of(one, "edit")), evidence)
+    unread = grouped(
+        (plugin, node.name)
+        for node, plugin, _ in seen.chosen_by
+        if plugin is not None and node.labels.get(CONFIG_LABEL) and (plugin.is_unconfigured or plugin.key is not None)
+    )
+    for plugin, names in unread.items():
+        cause = f"nothing reads the label {CONFIG_LABEL}: DaemonSet {plugin} has no config-manager"
+        clear = label_node(names[0], f"{CONFIG_LABEL}-")
+        remedy = Remedy("set config.name in the values of the plugin's chart to the ConfigMap; or remove it: ", clear)
+        yield about_nodes(names, "label-unread", "warning", cause, remedy, of=plugin)
+
+
+# The MPS control daemon.
+
+
+def _without_daemon(seen: Stack) -> Iterator[Finding]:
+    nodes = [node.name for node in seen.mps_nodes()]
+    if nodes and not seen.of(Role.DAEMON):
+        cause = "MPS is configured there, and the cluster has no DaemonSet of the MPS control daemon"
+        remedy = (
+            "install NVIDIA's device plugin with its chart and config.map or config.name, which make the chart deploy "
+            "the daemon; a manifest of the plugin alone has none"
+        )
+        yield about_nodes(nodes, "daemon-missing", "error", cause, remedy)
+
+
+def _wants_no_pods(seen: Stack) -> Iterator[Finding]:
+    """MPS nodes that no DaemonSet of the daemon selects, and why the first one (NVIDIA/k8s-device-plugin#712, #983)."""
+    daemons = seen.of(Role.DAEMON)
+    left_out = [node for node in seen.mps_nodes() if not any(one.selects(node) for one in daemons)]
+    if daemons and left_out:
+        cause, remedy = _why_not_selected(seen, daemons[0], left_out[0])
+        nodes = f"MPS nodes that it does not select: {listed([node.name for node in left_out])}"
+        wants = f"DaemonSet {daemons[0]} wants {daemons[0].desired} pods"
+        yield about(daemons[0], "daemon-wants-no-pods", "error", cause, remedy, wants, nodes)
+
+
+def _why_not_selected(seen: Stack, daemon: Program, node: SeenNode) -> tuple[str, Advice]:
+    """The cause and the remedy."""
+    selector = {} if daemon.requirement is None else daemon.requirement.selector
+    unmet = [(key, value) for key, value in selector.items() if node.labels.get(key) != value]
+    if CAPABLE not in dict(unmet):
+        keys = ", ".join(f"{key}={value}" for key, value in unmet) or "its affinity"
+        cause = f"the MPS control daemon selects no node that shares through MPS: {keys} is not met"
+        words = [label(*one) for one in unmet[:_MOST]]
+        mark = label_node(node.name, *words)
+        return cause, of_nodes(seen.trust, daemon, mark if words else "change the affinity of the DaemonSet")
+    discoveries = seen.of(Role.DISCOVERY)
+    if not discoveries:
+        chart = ("set gfd.enabled: true in the values of the chart in namespace ", namespace(daemon.namespace))
+        cause = f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
+        return cause, Remedy(*chart, ", and upgrade it")
+    first, value = discoveries[0], node.labels.get(CAPABLE)
+    if first.ready < first.desired or not any(one.covers(node) for one in discoveries):
+        cause = f"the label {CAPABLE} is missing: GPU feature discovery does not run there"
+        return cause, command_of(first, "describe")
+    cause = f"the label {CAPABLE} is {value}: GPU feature discovery was not restarted since the edit, or a GPU uses MIG"
+    if value is None:
+        cause = f"GPU feature discovery did not set the label {CAPABLE}"
+    return cause, command_of(first, "rollout", "restart")
+
+
+def _undiscovered(seen: Stack) -> Iterator[Finding]:
+    """Nodes whose label was set by hand: other labels, by which pods and the webhook know shares, are missing."""
+    names = [node.name for node in seen.nodes if node.labels.get(CAPABLE) == "true" and not is_discovered(node)]
+    if names:
+        cause = (
+            f"the label {CAPABLE} was set by hand, and nothing updates it: no label of GPU feature discovery is there"
+        )
+        remedy = "set gfd.enabled: true in the values of the device plugin's chart, and upgrade it"
+        yield about_nodes(names, "label-without-discovery", "warning", cause, remedy)
+
+
+# Amounts and labels.
+
+
+def expected(node: SeenNode, config: PluginConfig) -> dict[str, int]:
+    """What a node offers with a configuration; empty where the number of its cards or of its MIG devices decides.
 
     Without the label of the number, a multiple of the replicas is right.
     """
     if any(name.startswith(MIG) for name in (*node.capacity, *node.offered)) or "MIG" in node.labels.get(PRODUCT, ""):
-        return None
+        return {}
     cards = integer(node.labels.get(CARD_COUNT, ""))
     if config.strategy == "none":
-        return None if not cards else {CARD: cards}
-    wanted = {}
-    for one in config.resources:
-        if one.name.startswith(MIG):
-            continue
-        offered = node.offered.get(one.name, 0)
-        guess = max(1, -(-offered // one.replicas)) if one.replicas else 1
-        wanted[one.name] = one.replicas * (cards or guess)
-    return wanted or None
+        return {CARD: cards} if cards else {}
+    return {
+        one.name: one.replicas * (cards or max(1, -(-node.offered.get(one.name, 0) // (one.replicas or 1))))
+        for one in config.resources
+        if not one.name.startswith(MIG)
+    }
 
 
 def _differs(seen: Stack) -> Iterator[Finding]:
-    daemons = seen.of(Role.DAEMON)
-    is_unready = any(one.ready < one.desired for one in daemons)
     found = []
-    for node, plugin, chosen in seen.chosen_by:
-        wanted = None if chosen is None or chosen.config is None else expected(node, chosen.config)
-        if chosen is None or plugin is None or wanted is None:
-            continue
+    for node, plugin, chosen in configured(seen):
+        wanted = {} if chosen.config is None else expected(node, chosen.config)
         differs = any(node.offered.get(name, 0) != units for name, units in wanted.items())
         # Other findings say why the node offers nothing: its plugin or its daemon is not ready, or missing.
-        waits = (
-            plugin.ready < plugin.desired
-            or not plugin.covers(node)
-            or (seen.is_mps(node) and (is_unready or not any(one.covers(node) for one in daemons)))
-        )
-        if differs and (any(node.offered.values()) or not waits):
-            key = chosen.key, str(sorted(wanted.items())), str(sorted(node.offered.items()))
+        if differs and (any(node.offered.values()) or not _waits(seen, node, plugin)):
+            key = chosen.key, _amounts(wanted), _amounts(node.offered)
             found.append((key, (node, plugin, chosen, wanted)))
     for nodes in grouped(found).values():
         yield _difference(seen, *nodes[0], [node.name for node, *_ in nodes])
 
 
+def _amounts(units: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(units.items()))
+
+
+def _waits(seen: Stack, node: SeenNode, plugin: Program) -> bool:
+    """Whether the node lacks a pod of the plugin, or of the daemon, that is ready."""
+    for programs in ([plugin], *([seen.of(Role.DAEMON)] if seen.is_mps(node) else [])):
+        if any(one.ready < one.desired for one in programs) or not any(one.covers(node) for one in programs):
+            return True
+    return False
+
+
 def _difference(
     seen: Stack, node: SeenNode, plugin: Program, chosen: Chosen, wanted: Mapping[str, int], names: list[str]
 ) -> Finding:
-    shared = ", ".join(f"{units} {name}" for name, units in wanted.items())
-    offered = {name: units for name, units in node.offered.items() if units or name in wanted}
-    amounts = ", ".join(f"{units} {name}" for name, units in offered.items()) or "no GPU"
-    label = f"config {chosen.key}" if chosen.key else "no config"
-    total = sum(node.offered.get(name, 0) for name in wanted) or sum(offered.values())
-    evidence = (
-        f"ConfigMap {chosen.where}, key {chosen.key}: {shared}" if chosen.key else f"without sharing: {shared}",
-        f"allocatable: {amounts}",
-        *((f"nodes: {listed(names)}",) if len(names) > 1 else ()),
-    )
+    where, config = "without sharing", "no config"
+    if chosen.key:
+        where, config = f"ConfigMap {chosen.where}, key {chosen.key}", f"config {chosen.key}"
+    evidence = f"{where}: {_amounts(wanted)}", f"allocatable: {_amounts(node.offered) or 'no GPU'}"
     # All programs that read the configuration.
-    same = [one for one in seen.programs if one.maps == plugin.maps or one is plugin]
-    programs = sorted(same, key=lambda one: one is not plugin)[:_MOST]
+    programs = [plugin, *(one for one in seen.programs if one.maps == plugin.maps and one is not plugin)][:_MOST]
     words = [reference("DaemonSet", one.name) for one in programs]
     ends = any(one.role is Role.DAEMON for one in programs)
     lost = ", which ends each program that uses MPS on its nodes" if ends else ""
     remedy: Advice = Remedy(in_namespace(plugin.namespace, "rollout", "restart", *words), lost)
+    why = "the plugin was not restarted since the edit"
     if all(node.capacity.get(name, 0) == units for name, units in wanted.items()):
-        cause = f"{label}, allocatable {total}: the device plugin reports GPUs as unhealthy"
+        why = "the device plugin reports GPUs as unhealthy"
         remedy = Remedy("look for Xid errors in the kernel log of the node; then ", remedy)
     elif not any(node.offered.values()):
-        cause = f"{label}, allocatable 0: the plugin and the daemon run, and the plugin registered nothing"
-        remedy = in_namespace(plugin.namespace, "logs", reference("DaemonSet", plugin.name))
-    else:
-        cause = f"{label}, allocatable {total}: the plugin was not restarted since the edit"
-    return Finding("allocatable-differs", "error", several(names), cause, evidence, remedy, (plugin.namespace,))
+        why = "the plugin and the daemon run, and the plugin registered nothing"
+        remedy = command_of(plugin, "logs")
+    cause = f"{config}, allocatable {sum(node.offered.values())}: {why}"
+    return about_nodes(names, "allocatable-differs", "error", cause, remedy, *evidence, of=plugin)
 
 
-_MOST = 8
-"""Programs that a command restarts: a release of the chart has three."""
-
-
-def _labels(seen: Stack) -> Iterator[Finding]:
+def _contradictions(seen: Stack) -> Iterator[Finding]:
     """Nodes that offer what their configuration says, and whose label of the strategy says something else."""
     found = grouped(
         ((plugin, node.labels[STRATEGY], chosen.config.strategy), node)
-        for node, plugin, chosen in seen.chosen_by
-        if plugin is not None and chosen is not None and chosen.config is not None
-        if node.labels.get(STRATEGY, chosen.config.strategy) != chosen.config.strategy
-        if all(node.offered.get(name) == units for name, units in (expected(node, chosen.config) or {}).items())
+        for node, plugin, chosen in configured(seen)
+        if chosen.config is not None and node.labels.get(STRATEGY, chosen.config.strategy) != chosen.config.strategy
+        if all(node.offered.get(name) == units for name, units in expected(node, chosen.config).items())
     )
     for (plugin, said, strategy), nodes in found.items():
         names = [node.name for node in nodes]
-        cause = f"the label {STRATEGY}={said} is wrong: by its configuration the strategy is {strategy}"
-        evidence = (f"nodes: {listed(names)}", "pods and the webhook tell shares by this label")
-        discoveries = [one for one in seen.of(Role.DISCOVERY) if one.covers(nodes[0])]
+        cause = (
+            f"the label {STRATEGY}={said}, by which pods know shares, is wrong: the configuration shares by {strategy}"
+        )
         words = (f"{STRATEGY}-", f"{CAPABLE}-", f"{REPLICAS}-")
-        remedy: Advice = Command("kubectl", "label", "node", named("node", names[0]), *words)
+        remedy: Advice = label_node(names[0], *words)
+        discoveries = [one for one in seen.of(Role.DISCOVERY) if one.covers(nodes[0])]
         if discoveries:
-            first = discoveries[0]
-            remedy = in_namespace(first.namespace, "rollout", "restart", reference("DaemonSet", first.name))
-        remedy = of_nodes(seen.trust, plugin, remedy)
-        yield Finding("labels-differ", "warning", several(names), cause, evidence, remedy, (plugin.namespace,))
+            remedy = command_of(discoveries[0], "rollout", "restart")
+        yield about_nodes(names, "labels-differ", "warning", cause, of_nodes(seen.trust, plugin, remedy), of=plugin)
 
 
 def _closed(seen: Stack) -> Iterator[Finding]:
     """Nodes that take no new pods: their other findings may follow from it."""
     for key, names in grouped((key, node.name) for node in seen.nodes if (key := closed(node.taints))).items():
-        one, evidence = named("node", names[0]), (f"nodes: {listed(names)}",)
-        cause, subject = f"{CLOSED[key]}, and takes no new pods", several(names)
+        one, cause = named("node", names[0]), f"{CLOSED[key]}, and takes no new pods"
         if key == "node.kubernetes.io/unschedulable":
-            uncordon = Command("kubectl", "uncordon", one)
-            yield Finding(
-                "node-cordoned", "warning", subject, cause, evidence, Remedy("after its maintenance: ", uncordon)
-            )
+            remedy = Remedy("after its maintenance: ", Command("kubectl", "uncordon", one))
+            yield about_nodes(names, "node-cordoned", "warning", cause, remedy)
         else:
             remedy = Remedy(Command("kubectl", "describe", "node", one), ", and look at the machine and its kubelet")
-            yield Finding("node-not-ready", "error", subject, cause, evidence, remedy)
-
-
-# Autoscaler templates.
-
-
-def _templates(seen: Seen) -> Iterator[Finding]:
-    found: dict[str, tuple[Template, str, int, SeenNode]] = {}
-    templates = list(seen.templates)
-    for one in seen.installations:
-        for group in () if one.settings is None else one.settings.placement.node_groups:
-            where = f"node group {group.name} in the settings of {one}"
-            edit = f"placement.nodeGroups, {group.name}, resources"
-            templates.append(Template(one.namespace, where, group.resources, group.labels, edit))
-    for template in templates:
-        for resource, units in template.resources.items():
-            node = _example(seen, template, resource, units)
-            if node is not None:
-                found[template.where] = (template, resource, units, node)
-    for template, resource, units, node in found.values():
-        offered = ", ".join(f"{amount} {name}" for name, amount in node.offered.items() if amount)
-        cause = f"it says {units} {resource} for each node: the number of cards, and not of replicas"
-        evidence = (f"node {node.name}, which is of the same kind, offers {offered}", f"field: {template.edit}")
-        remedy, namespaces = "set the field to what a node offers", (template.namespace,)
-        yield Finding("template-counts-cards", "warning", template.where, cause, evidence, remedy, namespaces)
-
-
-def _example(seen: Seen, template: Template, resource: str, units: int) -> SeenNode | None:
-    """A node that offers more of the resource than it has cards, of which the template gives the cards.
-
-    None if some node of its kind offers what the template says.
-    """
-    config = template.labels.get(CONFIG_LABEL)
-    alike = [one for one in seen.chosen_by if config is None or one[0].labels.get(CONFIG_LABEL) == config]
-    if not units or any(node.offered.get(resource, 0) == units for node, *_ in alike):
-        return None
-    sharing = (node for node, _, chosen in alike if _cards(node, chosen) == units)
-    return next((node for node in sharing if any(node.offered.values())), None)
-
-
-def _cards(node: SeenNode, chosen: Chosen | None) -> int | None:
-    """The cards of a node that shares them; None for another node."""
-    config = None if chosen is None else chosen.config
-    shares = config is not None and config.strategy != "none"
-    if not (shares or node.is_labelled_mps or (integer(node.labels.get(REPLICAS, "")) or 0) > 1):
-        return None
-    return cards_of(node.labels, node.offered, CARD, config)
+            yield about_nodes(names, "node-not-ready", "error", cause, remedy)
 
 
 STATES = (Check("states of nodes", ("nodes",), _closed),)
 AMOUNTS = (Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),)
+PODS = (Check("pods of the device plugin", ("daemonsets", "pods"), lambda seen: not_ready(seen, Role.PLUGIN)),)
+WHERE = (
+    Check("nodes without a device plugin", ("nodes", "daemonsets", "pods"), _missing),
+    Check(
+        "tolerations of the device plugin",
+        ("nodes", "daemonsets"),
+        lambda seen: not_tolerated(seen.of(Role.PLUGIN), (one for one in seen.nodes if not one.runs_stack_itself)),
+    ),
+)
+CONFIGURATION = (
+    Check("configurations of the device plugin", ("daemonsets", "configurations"), _texts),
+    Check("names of configurations", ("nodes", "daemonsets", "configurations"), _names),
+    Check("configurations that nothing reads", ("nodes", "daemonsets", "configurations"), _unread),
+)
+DAEMON = (
+    Check("MPS control daemon", ("nodes", "daemonsets", "pods"), _without_daemon),
+    Check("nodes of the MPS control daemon", ("nodes", "daemonsets"), _wants_no_pods),
+    Check("pods of the MPS control daemon", ("daemonsets",), lambda seen: not_ready(seen, Role.DAEMON)),
+    Check(
+        "tolerations of the MPS control daemon",
+        ("nodes", "daemonsets"),
+        lambda seen: not_tolerated(seen.of(Role.DAEMON), seen.mps_nodes()),
+    ),
+    Check("labels of GPU feature discovery", ("nodes",), _undiscovered),
+)
 CHECKS = (
+    *CONFIGURATION,
+    Check("two device plugins", ("pods",), _two),
+    *WHERE,
+    *PODS,
+    Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),
+    *DAEMON,
     *AMOUNTS,
-    Check("labels against configurations", ("nodes", "daemonsets", "configurations"), _labels),
-    Check("templates of an autoscaler", ("nodes", "templates"), _templates),
+    Check("labels against configurations", ("nodes", "daemonsets", "configurations"), _contradictions),
 )
