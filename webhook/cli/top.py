@@ -9,7 +9,7 @@ from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, q
 from webhook.cluster.objects import POD
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import gpu_pods, reachable_pods
-from webhook.diagnose.top import By, Top, by_namespace, by_node, by_owner
+from webhook.diagnose.top import By, Top, by_node, rows
 
 
 @click.command(name="top")
@@ -42,10 +42,9 @@ def command(query: ClusterQuery, by: By, output: AnswerFormat) -> None:
             counts_all = not query.selector and view.objects.has_all(POD)
             return by_node(view.settings, view.facts, pods, counts_all=counts_all)
         pods = await gpu_pods(view.objects, view.settings, query.namespace, query.parameters)
-        match by:
-            case By.NAMESPACE:
-                return by_namespace(pods)
-            case By.OWNER:
-                return by_owner(pods, await Owners.read(view.objects, query.namespace))
+        if by is By.NAMESPACE:
+            return Top(by, list(rows(pods, lambda pod: pod.namespace)))
+        owners = await Owners.read(view.objects, query.namespace)
+        return Top(by, list(rows(pods, lambda pod: f"{pod.namespace}/{owners.top(pod)}")))
 
     answer(query, output, question, ("nodes", "devicePlugin") if by is By.NODE else ())

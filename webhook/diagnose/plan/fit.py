@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from functools import partial
+from typing import Any
 
+from webhook.diagnose.pods import extended
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
+from webhook.dryrun.evaluation import evaluate
+from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy.context import RequestContext
-from webhook.policy.evaluate import Evaluator, exemption
+from webhook.policy.evaluate import exemption
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.reading import MalformedError, members, text
-from webhook.policy.verdict import Decision
-from webhook.policy.workloads.kinds import ExtractedPod, group_of, is_pod
-from webhook.report.model import Subject
+from webhook.policy.pods.requests import GpuRequests
+from webhook.policy.workloads.kinds import ExtractedPod, group_of
 
 MOST_WANTED = 1_000_000
 """Pods of one template that are counted."""
 
 
-class Fit(NamedTuple):
-    """The pods of one object: how many it wants, and how many fit on each node. `is_denied`: the webhook denies it."""
-
-    subject: Subject
-    wanted: int
-    nodes: tuple[tuple[str, int], ...]
-    is_denied: bool
-
-    @property
-    def fitting(self) -> int:
-        return sum(count for _, count in self.nodes)
-
-    @property
-    def is_short(self) -> bool:
-        return self.is_denied or self.fitting < self.wanted
-
-
 class Fitter:
     """Places pods, one object after another, on what is free. A pod that asks for no GPU takes nothing and is left out.
 
-    Only GPU resources count: not processors, memory, or how pods keep away from each other.
+    Extended resources alone count: not processors, memory, or how pods keep away from each other.
     """
 
-    def __init__(self, evaluator: Evaluator, held: Mapping[tuple[str, str], int], namespace: str) -> None:
+    def __init__(self, evaluator: OfflineEvaluator, held: Mapping[tuple[str, str], int], namespace: str) -> None:
         self._evaluator = evaluator
         self._namespace = namespace
         self._free = {
@@ -52,50 +37,41 @@ class Fitter:
             for resource, amount in node.resources.items()
         }
 
-    def fits(self, manifests: Iterable[Manifest | Diagnostic]) -> Iterator[Fit]:
-        """Yield the objects that ask for GPUs. Raises InputError."""
+    def fits(self, manifests: Iterable[Manifest | Diagnostic]) -> Iterator[dict[str, Any]]:
+        """Yield the objects that ask for GPUs, with how many pods they want and how many fit. Raises InputError."""
+        origin = partial(RequestContext, groups=())
         for one in manifests:
-            if isinstance(one, Diagnostic):
-                raise InputError([one])
-            try:
-                found = self._fit(one)
-            except MalformedError as error:
-                raise InputError([one.diagnostic(error.path, str(error))]) from None
-            if found is not None:
-                yield found
+            found = evaluate(one, self._evaluator, self._namespace, origin) if isinstance(one, Manifest) else one
+            if isinstance(found, Diagnostic):
+                raise InputError([found])
+            subject = found.subject
+            pods = self._evaluator.pods(found.manifest.value, group_of(subject.api_version), subject.kind)
+            placed: Counter[str] = Counter()
+            if wanted := sum(self._place(each, origin(found.namespace), placed) for each in pods):
+                nodes = {} if found.is_denied else placed
+                yield {
+                    "object": subject.as_data(),
+                    "wanted": wanted,
+                    "fitting": sum(nodes.values()),
+                    "denied": found.is_denied,
+                    "nodes": [{"node": name, "count": count} for name, count in sorted(nodes.items())],
+                }
 
-    def _fit(self, manifest: Manifest) -> Fit | None:
-        value = manifest.value
-        metadata = members(value, "metadata", ())
-        own, name, stem = (text(metadata, key, ("metadata",)) for key in ("namespace", "name", "generateName"))
-        namespace = own or manifest.namespace or self._namespace or DEFAULT_NAMESPACE
-        version, kind = text(value, "apiVersion", ()), text(value, "kind", ())
-        group, evaluator = group_of(version), self._evaluator
-        origin = RequestContext(namespace, is_final_hook=not is_pod(group, kind), groups=())
-        pods = evaluator.pods(value, group, kind)
-        placed: dict[str, int] = {}
-        wanted = sum(self._place(one, origin, placed) for one in pods)
-        if not wanted:
-            return None
-        is_denied = evaluator.verdict(pods, origin).decision is Decision.DENIED
-        nodes = () if is_denied else tuple(sorted(placed.items()))
-        return Fit(Subject(version, kind, namespace, name or stem), wanted, nodes, is_denied)
-
-    def _place(self, extracted: ExtractedPod, origin: RequestContext, placed: dict[str, int]) -> int:
+    def _place(self, extracted: ExtractedPod, origin: RequestContext, placed: Counter[str]) -> int:
         """Place the pods of a template, and return how many it wants; 0 for pods without GPUs."""
         context = self._evaluator.context(extracted, origin)
-        peaks = {name: -(-peak // NANO) for name, peak in context.requests.peaks.items()}
-        if not peaks or exemption(context) is not None:
-            return 0
-        count = extracted.count
-        left = wanted = min(1 if count is None else count, MOST_WANTED)
         placement = context.placement
+        if not context.requests.peaks or exemption(context) is not None:
+            return 0
+        dynamic = placement.cluster.dynamic
+        beside = GpuRequests(context.pod, lambda name: None if name in dynamic else extended(name)).peaks
+        amounts = {name: -(-one // NANO) for name, one in {**beside, **context.requests.peaks}.items()}
+        wanted = left = min(1 if extracted.count is None else extracted.count, MOST_WANTED)
         for node in placement.cluster.index.nodes(placement.candidates):
-            room = min(self._free.get((node.name, name), 0) // amount for name, amount in peaks.items())
-            taken = min(left, room)
+            taken = min(left, *(self._free.get((node.name, name), 0) // one for name, one in amounts.items()))
             if taken:
-                placed[node.name] = placed.get(node.name, 0) + taken
                 left -= taken
-                for name, amount in peaks.items():
+                placed[node.name] += taken
+                for name, amount in amounts.items():
                     self._free[node.name, name] -= taken * amount
         return wanted
