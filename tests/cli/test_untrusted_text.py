@@ -247,8 +247,6 @@ def test_hostile_values_in_config_view(here: Path, output: str) -> None:
         ("snapshot", "--context", "{}"),
         ("snapshot", "--kubeconfig", "{}", "--facts", "{}"),
         ("snapshot", "--config", "{}"),
-        ("snapshot", "--device-plugin-config", "{}"),
-        ("snapshot", "--device-plugin-version", "{}"),
         ("explain", "GPS001", "{}"),
         ("config", "{}"),
         ("config", "view", "--config", "{}"),
