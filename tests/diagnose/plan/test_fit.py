@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -40,8 +40,10 @@ def deployment(name: str = "llm", replicas: int = 3, gpus: int = 1, selector: st
     return DEPLOYMENT.format(name=name, replicas=replicas, gpus=gpus, selector=selector)
 
 
-def fits(text: str, held: Mapping[tuple[str, str], int] | None = None, namespace: str = "") -> list[Any]:
-    fitter = Fitter(OfflineEvaluator.of(Settings(), Facts(nodes=NODES)), held or {}, namespace)
+def fits(
+    text: str, held: Mapping[tuple[str, str], int] | None = None, namespace: str = "", ranges: Sequence[Any] = ()
+) -> list[Any]:
+    fitter = Fitter(OfflineEvaluator.of(Settings(), Facts(nodes=NODES)), held or {}, namespace, ranges)
     found = [one for one in objects(Source("m.yaml", text.encode())) if isinstance(one, Manifest | Diagnostic)]
     return list(fitter.fits(found))
 
@@ -102,3 +104,28 @@ def test_unreadable_manifest_is_refused_with_its_place(text: str, said: str) -> 
     with pytest.raises(InputError) as error:
         fits(text)
     assert said in str(error.value)
+
+
+def limit_range(kind: str, most: str, namespace: str = "team-a") -> Any:
+    limits = [{"type": kind, "max": {CARD: most, "cpu": "4"}}]
+    return {"metadata": {"name": "gpu-cap", "namespace": namespace}, "spec": {"limits": limits}}
+
+
+@pytest.mark.parametrize(
+    ("found", "fitting"),
+    [
+        (limit_range("Container", "0"), 0),
+        (limit_range("Pod", "0"), 0),
+        (limit_range("Container", "1"), 3),
+        (limit_range("PersistentVolumeClaim", "0"), 3),
+        (limit_range("Container", "0", "team-b"), 3),
+    ],
+)
+def test_limit_range_of_the_namespace_refuses_pods(found: Any, fitting: int) -> None:
+    (fit,) = fits(deployment(), ranges=[found])
+    assert (fit["fitting"], fit["notes"]) == (fitting, [] if fitting else ["LimitRange gpu-cap refuses them"])
+
+
+def test_scheduler_of_the_pod_is_named() -> None:
+    (found,) = fits(deployment().replace("      containers", "      schedulerName: volcano\n      containers"))
+    assert (found["fitting"], found["notes"]) == (3, ["scheduler volcano may place them in another way"])

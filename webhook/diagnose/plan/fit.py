@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from webhook.cluster.reading import Object, entries, part, word
 from webhook.diagnose.pods import extended
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.evaluation import evaluate
@@ -14,23 +15,28 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import exemption
-from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.quantity import NANO, parse_or_zero
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.workloads.kinds import ExtractedPod, group_of
-
-MOST_WANTED = 1_000_000
-"""Pods of one template that are counted."""
 
 
 class Fitter:
     """Places pods, one object after another, on what is free. A pod that asks for no GPU takes nothing and is left out.
 
-    Extended resources alone count: not processors, memory, or how pods keep away from each other.
+    Extended resources and `ranges`, the LimitRanges, alone count: not processors, memory, or how pods keep away from
+    each other.
     """
 
-    def __init__(self, evaluator: OfflineEvaluator, held: Mapping[tuple[str, str], int], namespace: str) -> None:
+    def __init__(
+        self,
+        evaluator: OfflineEvaluator,
+        held: Mapping[tuple[str, str], int],
+        namespace: str,
+        ranges: Sequence[Object] = (),
+    ) -> None:
         self._evaluator = evaluator
         self._namespace = namespace
+        self._ranges = ranges
         self._free = {
             (node.name, resource): max(0, amount - held.get((node.name, resource), 0))
             for node in evaluator.snapshot.facts.nodes or ()
@@ -47,27 +53,36 @@ class Fitter:
             subject = found.subject
             pods = self._evaluator.pods(found.manifest.value, group_of(subject.api_version), subject.kind)
             placed: Counter[str] = Counter()
-            if wanted := sum(self._place(each, origin(found.namespace), placed) for each in pods):
+            notes: dict[str, None] = {}
+            if wanted := sum(self._place(each, origin(found.namespace), placed, notes) for each in pods):
                 nodes = {} if found.is_denied else placed
                 yield {
                     "object": subject.as_data(),
                     "wanted": wanted,
                     "fitting": sum(nodes.values()),
                     "denied": found.is_denied,
+                    "notes": list(notes),
                     "nodes": [{"node": name, "count": count} for name, count in sorted(nodes.items())],
                 }
 
-    def _place(self, extracted: ExtractedPod, origin: RequestContext, placed: Counter[str]) -> int:
+    def _place(
+        self, extracted: ExtractedPod, origin: RequestContext, placed: Counter[str], notes: dict[str, None]
+    ) -> int:
         """Place the pods of a template, and return how many it wants; 0 for pods without GPUs."""
         context = self._evaluator.context(extracted, origin)
-        placement = context.placement
         if not context.requests.peaks or exemption(context) is not None:
             return 0
-        dynamic = placement.cluster.dynamic
-        beside = GpuRequests(context.pod, lambda name: None if name in dynamic else extended(name)).peaks
-        amounts = {name: -(-one // NANO) for name, one in {**beside, **context.requests.peaks}.items()}
-        wanted = left = min(1 if extracted.count is None else extracted.count, MOST_WANTED)
-        for node in placement.cluster.index.nodes(placement.candidates):
+        cluster, candidates = context.placement.cluster, context.placement.candidates
+        beside = GpuRequests(context.pod, lambda name: None if name in cluster.dynamic else extended(name))
+        if refusing := self._refusing(beside, origin.namespace):
+            notes[f"LimitRange {refusing} refuses them"] = None
+            candidates = 0
+        if (scheduler := context.pod.text("schedulerName")) not in ("", "default-scheduler"):
+            notes[f"scheduler {scheduler} may place them in another way"] = None
+        peaks = {**beside.peaks, **context.requests.peaks}
+        amounts = {name: -(-one // NANO) for name, one in peaks.items()}
+        wanted = left = 1 if extracted.count is None else extracted.count
+        for node in cluster.index.nodes(candidates):
             taken = min(left, *(self._free.get((node.name, name), 0) // one for name, one in amounts.items()))
             if taken:
                 left -= taken
@@ -75,3 +90,15 @@ class Fitter:
                 for name, amount in amounts.items():
                     self._free[node.name, name] -= taken * amount
         return wanted
+
+    def _refusing(self, requests: GpuRequests, namespace: str) -> str:
+        """The LimitRange whose maximum a pod exceeds; empty without one."""
+        asked: dict[str, Mapping[str, int]] = {"Pod": requests.peaks}
+        ordered = sorted(requests.positive, key=lambda one: one.billionths)
+        asked["Container"] = {one.resource.name: one.billionths for one in ordered}
+        for found in self._ranges:
+            for item in entries(found, "spec", "limits") if word(found, "metadata", "namespace") == namespace else ():
+                amounts = asked.get(word(item, "type"), {})
+                if any(amounts.get(name, 0) > parse_or_zero(most) for name, most in part(item, "max").items()):
+                    return word(found, "metadata", "name")
+        return ""

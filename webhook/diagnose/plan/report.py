@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
-from webhook.cluster.objects import POD, Objects, all_of
+from webhook.cluster.objects import LIMIT_RANGE, POD, Objects, all_of
 from webhook.cluster.reading import FINISHED, Object
 from webhook.cluster.served import Served
 from webhook.diagnose.answer import code, lines_of_unread
@@ -116,7 +116,8 @@ class Plan:
         for one in self.fits:
             said = "the webhook denies it" if one["denied"] else f"{one['fitting']} of {one['wanted']} fit"
             where = first([f"{each['node']} ({each['count']})" for each in one["nodes"]])
-            yield f"  {Subject(*one['object'].values())}:", f"{said}: {where}" if where else said
+            said = "; ".join([f"{said}: {where}" if where else said, *one["notes"]])
+            yield f"  {Subject(*one['object'].values())}:", said
 
     def _of_restarts(self) -> Iterator[tuple[str, str]]:
         for number, one in enumerate(self.restarts, 1):
@@ -236,6 +237,7 @@ async def plan(
             if place is None or objects.lacks(POD):
                 async for one in all_of(objects, POD, place):
                     add(one)
+    ranges = [one async for one in all_of(objects, LIMIT_RANGE, namespace)] if manifests else []
     offered, then = (list(offers(settings, each)) for each in (facts, two.after.snapshot.facts))
     now = list(rows(pods, lambda pod: pod.node, offered))
     changes, unfit = node_changes(now, then)
@@ -250,6 +252,6 @@ async def plan(
         verdict_changes(audited),
         unfit,
         sorted(restarts, key=lambda one: (one["held"], one["node"])),  # free ones first
-        list(Fitter(two.after, held, namespace or "").fits(manifests)),
+        list(Fitter(two.after, held, namespace or "", ranges).fits(manifests)),
         two.notes,
     )
