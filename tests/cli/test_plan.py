@@ -134,6 +134,15 @@ def test_fit_counts_free_replicas(prod: tuple[str, ...], here: Path, four: str) 
     assert [(one["wanted"], one["fitting"], one["nodes"]) for one in smaller] == [(3, 0, [])]
 
 
+def test_fit_in_one_namespace_counts_pods_of_all(prod: tuple[str, ...], here: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: more}\nspec:\n  nodeSelector: {nvidia.com/mps.capable: 'true'}\n"
+    (here / "pod.yaml").write_text(pod + "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]\n")
+    ended = run("plan", *prod[:-1], "-n", "team-b", "--fit", "pod.yaml")
+    assert (ended.code, ended.out) == (0, "Pods of the manifests:\n  Pod team-b/more: 1 of 1 fit: mps-1 (1)\n")
+    missing = run("plan", *prod, "--fit", "missing.yaml")
+    assert (missing.code, "missing.yaml: " in missing.err) == (2, True)
+
+
 def test_change_is_needed(prod: tuple[str, ...]) -> None:
     ended = plan(prod)
     assert ended.code == 2

@@ -10,7 +10,7 @@ from tests.diagnose.cluster_objects import GPU, container, mps_node, pod
 from webhook.cluster.reading import Owner
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import LivePod, live_pod
-from webhook.diagnose.top import MOST_HOLDERS, By, Top, by_node, rows
+from webhook.diagnose.top import MOST_HOLDERS, NAMESPACE, Top, by_node, rows
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.gpu_resources import GpuResources
@@ -22,7 +22,7 @@ REJECTED = {"phase": "Failed", "reason": "UnexpectedAdmissionError"}
 
 
 def by_namespace(pods: list[LivePod]) -> Top:
-    return Top(By.NAMESPACE, list(rows(pods, lambda pod: pod.namespace)))
+    return Top(NAMESPACE, list(rows(pods, lambda pod: pod.namespace)))
 
 
 def read(*pods: dict[str, Any]) -> list[LivePod]:

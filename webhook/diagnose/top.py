@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
 from webhook.diagnose.answer import code, lines_of_unread
@@ -26,12 +25,8 @@ _SHOWN = 20
 _MIB = 1024
 
 
-class By(Enum):
-    """What a row of the answer is about."""
-
-    NODE = "node"
-    NAMESPACE = "namespace"
-    OWNER = "owner"
+BY = NODE, NAMESPACE, OWNER = "node", "namespace", "owner"
+"""What a row of the answer is about."""
 
 
 class Row(NamedTuple):
@@ -81,18 +76,18 @@ class Top:
 
     kind: ClassVar[str] = "TopReport"
 
-    by: By
+    by: str
     rows: Sequence[Row]
     counts_all: bool = True
     closed: Sequence[tuple[str, str]] = ()
 
     def as_data(self) -> dict[str, Any]:
         return {
-            "by": self.by.value,
+            "by": self.by,
             "countsAllPods": self.counts_all,
             "rows": [
                 {
-                    self.by.value: row.of,
+                    self.by: row.of,
                     "resource": row.resource,
                     "held": row.held,
                     **({} if row.offer is None else row.offer.as_data()),
@@ -126,7 +121,7 @@ class Top:
         yield from lines_of_unread(unread, width)
 
 
-def _cells(row: Row, by: By) -> dict[str, str]:
+def _cells(row: Row, by: str) -> dict[str, str]:
     """The cells of a table by their heads."""
     strategy, total, share = "?", "?", "?"
     if row.offer is not None:
@@ -134,8 +129,8 @@ def _cells(row: Row, by: By) -> dict[str, str]:
         share = "-" if row.offer.share is None else f"{row.offer.share / _MIB:.1f}Gi"
     names = [f"{one.pod}" + (f" ({one.amount})" if one.amount > 1 else "") for one in row.holders]
     ends = {"REJECTED": str(row.rejected or "-"), "HOLDERS": first(names, _SHOWN) or "-"}
-    if by is not By.NODE:
-        return {by.value.upper(): row.of, "RESOURCE": row.resource, "HELD": str(row.held), **ends}
+    if by != NODE:
+        return {by.upper(): row.of, "RESOURCE": row.resource, "HELD": str(row.held), **ends}
     held = f"{row.held}/{total}"
     return {"NODE": row.of, "STRATEGY": strategy, "RESOURCE": row.resource, "HELD": held, "SHARE": share, **ends}
 
@@ -145,4 +140,4 @@ def by_node(settings: Settings, facts: Facts, pods: Iterable[LivePod], *, counts
     found = list(rows(pods, lambda pod: pod.node, offers(settings, facts)))
     named = {row.of for row in found}
     why = ((one.name, closed(one.taints)) for one in facts.nodes or () if one.name in named)
-    return Top(By.NODE, found, counts_all, [(name, CLOSED[key]) for name, key in why if key])
+    return Top(NODE, found, counts_all, [(name, CLOSED[key]) for name, key in why if key])

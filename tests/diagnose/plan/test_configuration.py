@@ -82,7 +82,6 @@ def test_default_follows_rule_of_chart_where_its_name_is_gone(keys: list[str], d
         ("a: [", "new.yaml:2:1: expected a value here"),
         ("", "no configuration of the device plugin"),
         (config_map(base=MPS_8) + "---\na: [", "new.yaml:13:1: expected a value here"),
-        (config_map(**{f"key-{number}": "version: v1" for number in range(1025)}), "more than 1024 configurations"),
     ],
     ids=[
         "refused",
@@ -92,7 +91,6 @@ def test_default_follows_rule_of_chart_where_its_name_is_gone(keys: list[str], d
         "no YAML",
         "empty",
         "no YAML behind it",
-        "too many",
     ],
 )
 def test_file_that_is_no_configuration_is_refused_with_its_place(text: str, said: str) -> None:
@@ -104,3 +102,9 @@ def test_file_that_is_no_configuration_is_refused_with_its_place(text: str, said
 def test_ignored_field_is_a_warning() -> None:
     _, (warning,) = checked(MPS_8 + "    renameByDefalt: true\n")
     assert warning.startswith("new.yaml:6:21: GPS031 ")
+
+
+def test_configuration_that_no_check_denies_is_refused_too() -> None:
+    source = Source("new.yaml", MPS_8.replace("8}", "1}").encode())
+    with pytest.raises(InputError, match=r"^new.yaml: sharing.mps.resources\[0\]"):
+        new_plugin(source, KNOWN, Settings(severities={"GPS030": "off"}))

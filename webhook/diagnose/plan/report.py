@@ -37,6 +37,12 @@ _TURNS: Final = {
 """How the verdict about an object changes, the most important first, and the words of the text."""
 
 
+_IN_ALL: Final = {
+    False: "{before} -> {after} in all; pods ask for {asked}",
+    True: "{before} -> {after} in all; pods ask for {asked}; they no longer fit",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The answer: what changes, as data. `notes` say what the change does not reach, and what the checks warn of."""
@@ -71,11 +77,17 @@ class Plan:
         head = ("  NODE", "RESOURCE", "STRATEGY", "REPLICAS", "SHARE", "HELD")
         cells = [_cells(one) for one in self.nodes]
         parts: dict[str, Iterable[tuple[str, str]]] = {
-            "Nodes": self._of_capacity(),
+            "Nodes": ((f"  {one['resource']}:", _IN_ALL[one["short"]].format(**one)) for one in self.capacity),
             "Pods that no longer fit": self._of_pods(),
             "Verdicts": self._of_verdicts(),
             "Pods of the manifests": self._of_fits(),
-            "Restart the device plugin in this order": self._of_restarts(),
+            "Restart the device plugin in this order": (
+                (
+                    f"  {number}. {one['node']}:",
+                    f"{counted(one['held'], 'replica')} held; drain it first" if one["held"] else "free",
+                )
+                for number, one in enumerate(self.restarts, 1)
+            ),
             "Notes": (("  -", note) for note in self.notes),
         }
         is_empty = True
@@ -93,17 +105,10 @@ class Plan:
             yield "nothing changes" + (" of what could be read" if unread else "")
         yield from lines_of_unread(unread, width)
 
-    def _of_capacity(self) -> Iterator[tuple[str, str]]:
-        for one in self.capacity:
-            short = "; they no longer fit" if one["short"] else ""
-            said = f"{one['before']} -> {one['after']} in all; pods ask for {one['asked']}{short}"
-            yield f"  {one['resource']}:", said
-
     def _of_pods(self) -> Iterator[tuple[str, str]]:
         for one in self.unfit:
             names = first([f"{pod['namespace']}/{pod['name']}" for pod in one["pods"]])
-            said = f"{one['held']} of {one['resource']} held, {one['total']} offered: {names}"
-            yield f"  {one['node']}:", said
+            yield f"  {one['node']}:", "{held} of {resource} held, {total} offered: ".format(**one) + names
 
     def _of_verdicts(self) -> Iterator[tuple[str, str]]:
         for one in self.verdicts:
@@ -118,11 +123,6 @@ class Plan:
             where = first([f"{each['node']} ({each['count']})" for each in one["nodes"]])
             said = "; ".join([f"{said}: {where}" if where else said, *one["notes"]])
             yield f"  {Subject(*one['object'].values())}:", said
-
-    def _of_restarts(self) -> Iterator[tuple[str, str]]:
-        for number, one in enumerate(self.restarts, 1):
-            held = f"{counted(one['held'], 'replica')} held; drain it first" if one["held"] else "free"
-            yield f"  {number}. {one['node']}:", held
 
 
 def _cells(change: Data) -> Sequence[object]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from webhook.cluster.device_plugin import Texts, device_plugin, parse_config_map
+from webhook.cluster.device_plugin import Texts, parse_config_map
+from webhook.cluster.plugin_config import PluginConfigError, parse
 from webhook.diagnose.sharing import cards_of
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.check import checked_objects
@@ -30,7 +31,6 @@ from webhook.policy.placement.node_classes import (
     PluginConfigs,
 )
 from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.objects import DefaultRule, as_object
 from webhook.policy.verdict import Severity
@@ -103,11 +103,11 @@ def new_plugin(source: Source, known: DevicePlugin | None, settings: Settings) -
     warnings = list(
         _warnings(checked, OfflineEvaluator.of(settings, Facts(device_plugin=DevicePlugin(version=known.version))))
     )
-    named = DevicePluginSource((source.file,), None, known.version)
-    read, problems = device_plugin(named, {source.file: {"": texts}}, None)
-    if problems:
-        raise InputError(Diagnostic(source.file, 0, 0, problem) for problem in problems)
-    return replace(known, configs=(*(read.configs or ()), *kept), default_config=default), warnings
+    try:
+        configs = [parse(name, text) for name, text in sorted(texts.items())]
+    except PluginConfigError as error:
+        raise InputError.of(source.file, str(error)) from None
+    return replace(known, configs=(*configs, *kept), default_config=default), warnings
 
 
 def _warnings(found: Iterable[Manifest | Diagnostic | Unread], evaluator: OfflineEvaluator) -> Iterator[str]:
