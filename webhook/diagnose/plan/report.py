@@ -74,55 +74,44 @@ class Plan:
         return {"worse": self.is_worse, **{name: list(getattr(self, name)) for name in self.__slots__}}
 
     def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
-        head = ("  NODE", "RESOURCE", "STRATEGY", "REPLICAS", "SHARE", "HELD")
-        cells = [_cells(one) for one in self.nodes]
-        parts: dict[str, Iterable[tuple[str, str]]] = {
-            "Nodes": ((f"  {one['resource']}:", _IN_ALL[one["short"]].format(**one)) for one in self.capacity),
-            "Pods that no longer fit": self._of_pods(),
-            "Verdicts": self._of_verdicts(),
-            "Pods of the manifests": self._of_fits(),
-            "Restart the device plugin in this order": (
-                (
-                    f"  {number}. {one['node']}:",
-                    f"{counted(one['held'], 'replica')} held; drain it first" if one["held"] else "free",
-                )
-                for number, one in enumerate(self.restarts, 1)
-            ),
-            "Notes": (("  -", note) for note in self.notes),
-        }
-        is_empty = True
-        for title, pairs in parts.items():
-            shown = list(table(head, cells, width)) if title == "Nodes" and cells else []
-            for name, said in pairs:
-                indent = " " * (len(name) - len(name.lstrip()) + 2)
-                shown += hanging(printable(name, 512), printable(said, 4096), width, indent)
-            if shown:
-                yield from ([] if is_empty else [""])
-                yield f"{title}:"
-                yield from shown
-                is_empty = False
-        if is_empty:
+        parts: dict[str, list[str]] = {}
+        if self.nodes:
+            head = ("  NODE", "RESOURCE", "STRATEGY", "REPLICAS", "SHARE", "HELD")
+            parts["Nodes"] = list(table(head, list(map(_cells, self.nodes)), width))
+        for title, name, said in self._texts():
+            indent = " " * (len(name) - len(name.lstrip()) + 2)
+            parts.setdefault(title, []).extend(hanging(printable(name, 512), printable(said, 4096), width, indent))
+        for number, (title, lines) in enumerate(parts.items()):
+            yield from [""] if number else []
+            yield f"{title}:"
+            yield from lines
+        if not parts:
             yield "nothing changes" + (" of what could be read" if unread else "")
         yield from lines_of_unread(unread, width)
 
-    def _of_pods(self) -> Iterator[tuple[str, str]]:
+    def _texts(self) -> Iterator[tuple[str, str, str]]:
+        """The titles, heads and texts of the lines below the table."""
+        for one in self.capacity:
+            yield "Nodes", f"  {one['resource']}:", _IN_ALL[one["short"]].format(**one)
         for one in self.unfit:
             names = first([f"{pod['namespace']}/{pod['name']}" for pod in one["pods"]])
-            yield f"  {one['node']}:", "{held} of {resource} held, {total} offered: ".format(**one) + names
-
-    def _of_verdicts(self) -> Iterator[tuple[str, str]]:
+            said = "{held} of {resource} held, {total} offered: ".format(**one)
+            yield "Pods that no longer fit", f"  {one['node']}:", said + names
         for one in self.verdicts:
-            yield f"  {_TURNS[one['change']]}:", described(Subject(*one["object"].values()), one["pods"])
-            for sign, part in (("+", "new"), ("-", "gone")):
-                for each in one[part]:
-                    yield f"    {sign} {each['code']}", f"{each['severity']}: {each['message']}"
-
-    def _of_fits(self) -> Iterator[tuple[str, str]]:
+            subject = Subject(*one["object"].values())
+            yield "Verdicts", f"  {_TURNS[one['change']]}:", described(subject, one["pods"])
+            for sign, each in [*(("+", new) for new in one["new"]), *(("-", gone) for gone in one["gone"])]:
+                yield "Verdicts", f"    {sign} {each['code']}", f"{each['severity']}: {each['message']}"
         for one in self.fits:
-            said = "the webhook denies it" if one["denied"] else f"{one['fitting']} of {one['wanted']} fit"
-            where = first([f"{each['node']} ({each['count']})" for each in one["nodes"]])
+            said = "the webhook denies it" if one["denied"] else "{fitting} of {wanted} fit".format(**one)
+            where = first(["{node} ({count})".format(**each) for each in one["nodes"]])
             said = "; ".join([f"{said}: {where}" if where else said, *one["notes"]])
-            yield f"  {Subject(*one['object'].values())}:", said
+            yield "Pods of the manifests", f"  {Subject(*one['object'].values())}:", said
+        for number, one in enumerate(self.restarts, 1):
+            said = f"{counted(one['held'], 'replica')} held; drain it first" if one["held"] else "free"
+            yield "Restart the device plugin in this order", f"  {number}. {one['node']}:", said
+        for note in self.notes:
+            yield "Notes", "  -", note
 
 
 def _cells(change: Data) -> Sequence[object]:
