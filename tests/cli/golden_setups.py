@@ -46,10 +46,14 @@ def cluster(setup: str) -> FakeCluster:
 
 def snapshot(setup: str, folder: Path) -> Ended:
     """The facts as a user gets them."""
-    plugin = ("--device-plugin-config", f"{NAMESPACE}/{CONFIG_MAPS[setup]}")
-    daemon_set = ("--device-plugin-daemonset", f"{NAMESPACE}/nvdp-nvidia-device-plugin")
+    source = {
+        "configMaps": [f"{NAMESPACE}/{CONFIG_MAPS[setup]}"],
+        "daemonSet": f"{NAMESPACE}/nvdp-nvidia-device-plugin",
+    }
+    settings = folder / "plugin.yaml"
+    settings.write_text(yaml.safe_dump({"facts": {"devicePlugin": source}}))
     with running(cluster(setup), folder) as kubeconfig:
-        return run("snapshot", "--kubeconfig", kubeconfig, "--context", "prod", *plugin, *daemon_set)
+        return run("snapshot", "--kubeconfig", kubeconfig, "--context", "prod", "--config", settings)
 
 
 def facts(setup: str) -> tuple[str, Path]:

@@ -79,7 +79,7 @@ def test_mode_enforce_raises_modes_of_namespaces(prod: tuple[str, ...]) -> None:
 
 def test_text_names_owner_finding_remedy_and_exempt_objects(prod: tuple[str, ...]) -> None:
     ended = audit(prod, "-A")
-    assert "team-b\n  denied Deployment/llm, 40 pods\n    GPS001 deny: " in ended.out
+    assert "denied: Deployment team-b/llm, 40 pods\n  GPS001 deny: " in ended.out
     assert "Remedies (gpushare-webhook explain CODE tells more):\n  GPS001 " in ended.out
     assert "1 object exempt: the namespace is listed in exempt.namespaces (kube-system)" in ended.out
     assert ended.out.endswith("3 objects with 42 pods: 2 allowed, 1 denied\n")

@@ -38,6 +38,7 @@ def cluster() -> FakeCluster:
         found.lists[f"/api/v1/{plural}"] = []
     found.lists["/apis/apps/v1/deployments"] = [workload("llm", 1, namespace="team-b", **ON_MPS)]
     pods = [pod(f"p{number}", 1, namespace="team-b", node="mps-1", **ON_MPS) for number in range(4)]
+    pods.append(pod("idle", 0))
     found.lists["/api/v1/pods"] = [*pods, pod("two", 2, namespace="team-a", node="mps-1", **ON_MPS)]
     return found
 
@@ -86,6 +87,15 @@ def test_text_shows_only_changes(prod: tuple[str, ...], four: str) -> None:
     assert "mps-1: 6 replicas held; drain it first" in ended.out
 
 
+def test_text_of_renamed_resource(prod: tuple[str, ...], here: Path) -> None:
+    (here / "renamed.yaml").write_text(MPS_10.replace("  mps:", "  timeSlicing:\n    renameByDefault: true"))
+    ended = plan(prod, "--device-plugin-config", "renamed.yaml")
+    assert ["mps-1", "nvidia.com/gpu.shared", "?", "->", "time-slicing"] in [
+        line.split()[:5] for line in ended.out.splitlines()
+    ]
+    assert "  nvidia.com/gpu.shared: 0 -> 10 in all; pods ask for 0\n" in ended.out
+
+
 def test_same_configuration_changes_nothing(prod: tuple[str, ...], here: Path) -> None:
     (here / "ten.yaml").write_text(MPS_10)
     ended = plan(prod, "--device-plugin-config", "ten.yaml")
@@ -102,7 +112,7 @@ def test_configuration_that_the_plugin_refuses_is_an_error(prod: tuple[str, ...]
 def test_enforce_shows_new_denials(prod: tuple[str, ...]) -> None:
     ended = plan(prod, "--enforce")
     assert ended.code == 1
-    assert "Verdicts:\n  newly denied: team-a/Pod/two\n    + GPS001 deny: " in ended.out
+    assert "Verdicts:\n  newly denied: Pod team-a/two\n    + GPS001 deny: " in ended.out
     (change,) = plan(prod, "--enforce", "-o", "json").json()["verdicts"]
     assert (change["change"], change["object"]["name"], change["before"]["decision"]) == ("denied", "two", "allowed")
 
@@ -121,7 +131,16 @@ def test_fit_counts_free_replicas(prod: tuple[str, ...], here: Path, four: str) 
     ended = plan(prod, "--fit", "job.yaml")
     assert (ended.code, ended.out) == (0, "Pods of the manifests:\n  Job team-b/j: 3 of 3 fit: mps-1 (3)\n")
     smaller = plan(prod, "--fit", "job.yaml", "--device-plugin-config", four, "-o", "json").json()["fits"]
-    assert [(one["wanted"], one["fitting"]) for one in smaller] == [(3, 0)]
+    assert [(one["wanted"], one["fitting"], one["nodes"]) for one in smaller] == [(3, 0, [])]
+
+
+def test_fit_in_one_namespace_counts_pods_of_all(prod: tuple[str, ...], here: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: more}\nspec:\n  nodeSelector: {nvidia.com/mps.capable: 'true'}\n"
+    (here / "pod.yaml").write_text(pod + "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]\n")
+    ended = run("plan", *prod[:-1], "-n", "team-b", "--fit", "pod.yaml")
+    assert (ended.code, ended.out) == (0, "Pods of the manifests:\n  Pod team-b/more: 1 of 1 fit: mps-1 (1)\n")
+    missing = run("plan", *prod, "--fit", "missing.yaml")
+    assert (missing.code, "missing.yaml: " in missing.err) == (2, True)
 
 
 def test_change_is_needed(prod: tuple[str, ...]) -> None:

@@ -54,7 +54,7 @@ devicePlugin:
   version: 0.20.0
   configs: [{name: mps-10, strategy: mps, resources: [{name: nvidia.com/gpu, replicas: 10}]}]
 """
-PLUGIN_OPTIONS = ("--device-plugin-config", "gpu/device-plugin", "--device-plugin-version", "0.20.0")
+PLUGIN_OPTIONS = ("--config", Path(__file__).parent / "data" / "names-plugin.yaml")
 SOURCES = {
     "nodes": NODES,
     "namespaces": NAMESPACES,
@@ -132,7 +132,7 @@ def test_parts_that_are_left_out_are_named(cluster: FakeCluster, prod: tuple[str
         "nodes: not read, so that check treats it as unknown (--without nodes)",
         "namespaces: not read, so that check treats it as unknown (--without namespaces)",
         "devicePlugin: not read, so that check treats it as unknown (no ConfigMap of it is named: "
-        "--device-plugin-config names one)",
+        "name it in facts.devicePlugin of a file for --config)",
     ]
     assert not {NODES, NAMESPACES} & set(cluster.asked)
 
@@ -264,11 +264,9 @@ def test_settings_that_cannot_be_read(
             ("--installed-as", "a/b", "--facts", "x.yaml", "--settings", "./x.yaml"),
             "--facts and --settings name the same file; name two",
         ),
-        (("--installed-as", "ab"), "Invalid value for '--installed-as': must be namespace/name of an object, not"),
-        (("--device-plugin-version", "new"), "Invalid value for '--device-plugin-version': must be a version of"),
         (
-            ("--device-plugin-config", "a/b", "--device-plugin-config", "c"),
-            "Invalid value for '--device-plugin-config'",
+            ("--installed-as", "ab"),
+            "Invalid value for '--installed-as': must be namespace/name of an object, not",
         ),
         (("--without", "pods"), "Invalid value for '--without': 'pods' is not one of 'nodes', 'namespaces'"),
     ],

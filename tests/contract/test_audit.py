@@ -13,9 +13,9 @@ from tests.contract.offline import MIRROR, review_of
 from tests.fixture import Fixture, Json, evaluator_of, load_all
 from webhook.admission import Hook
 from webhook.admission.respond import Outcome, respond
-from webhook.diagnose.audit.created import OwnEdits
-from webhook.diagnose.audit.outcome import Auditor, outcome
-from webhook.policy.pods.client_limits import INJECTED
+from webhook.diagnose.audit.census import verdicts
+from webhook.policy.verdict import DECISIONS, Decision
+from webhook.report.model import Subject
 
 HELD = [fixture for fixture in load_all() if (fixture.group, fixture.object["kind"]) in evaluator_of(fixture).kinds]
 """The fixtures of kinds that hold pods, which are those that the audit reads."""
@@ -24,45 +24,29 @@ TAKEN_OUT = {"runtimeClass", "pipeDirectory", "pipeMount", "tolerations"}
 
 
 def audited(fixture: Fixture, live: Any) -> Any:
-    found = Auditor([evaluator_of(fixture)])
-    (said,) = found.outcomes(live, fixture.group, fixture.object["apiVersion"], fixture.object["kind"])
-    return said
+    subject = Subject(fixture.object["apiVersion"], fixture.object["kind"], fixture.namespace, "")
+    (said,) = verdicts([evaluator_of(fixture)], live, subject)
+    return (said.is_skipped, said.decision, said.findings, said.omitted(), said.reason)
 
 
 @every_case(HELD, lambda fixture: fixture.name)
-def test_live_object_is_checked_as_created(fixture: Fixture) -> None:
-    created = unbound(fixture)
-    stored, injected = mutated(fixture, created)
-    # The affinity of steering stays: without it, the pod would not be what the hooks admitted.
-    admitted = stored if "steering" in injected else created
-    assert audited(fixture, alive(fixture, stored)) == outcome(sent(fixture, Hook.VALIDATE, admitted).verdict)
+def test_live_object_is_checked_as_the_hook_gets_it(fixture: Fixture) -> None:
+    stored = mutated(fixture, unbound(fixture))
+    live = alive(fixture, stored)
+    asked = {**stored, "spec": unbound_spec(live)} if fixture.is_pod else stored
+    verdict = sent(fixture, Hook.VALIDATE, asked).verdict
+    severities = [severity for (code, severity), count in verdict.counts.items() if code != UNMUTATED and count]
+    assert audited(fixture, live) == (
+        False,
+        DECISIONS[max(severities)] if severities else Decision.ALLOWED,
+        tuple(one for one in verdict.findings if one.code != UNMUTATED),
+        {code: count for code, count in verdict.omitted().items() if code != UNMUTATED},
+        verdict.reason,
+    )
 
 
-PODS = [fixture for fixture in HELD if fixture.is_pod]
-
-OWN_VALUES = (
-    "pipeMount/annotation-says-it",
-    "pipeMount/volume-already-there",
-)
-"""The fixtures whose author wrote a part of the edits: it is taken out with the rest, and would be added again."""
-
-
-@every_case(PODS, lambda fixture: fixture.name)
-def test_own_edits_are_taken_out_exactly(fixture: Fixture) -> None:
-    created = unbound(fixture)
-    stored, injected = mutated(fixture, created)
-    own = OwnEdits(evaluator_of(fixture).snapshot)
-    is_marked = INJECTED in (stored["metadata"].get("annotations") or {})
-    if is_marked and TAKEN_OUT.issuperset(injected):
-        found, expected = (stored_form(own.created(alive(fixture, one))) for one in (stored, created))
-        assert (found == expected) is (fixture.name not in OWN_VALUES)
-
-
-def stored_form(value: Any) -> Any:
-    """A value without empty members, which the API server does not store."""
-    if isinstance(value, dict):
-        return {key: kept for key, one in value.items() if (kept := stored_form(one)) not in (None, [], {}, "")}
-    return [stored_form(one) for one in value] if isinstance(value, list) else value
+UNMUTATED = "GPS019"
+"""The check that reports missing edits of the mutating hook, which tells nothing about an object that exists."""
 
 
 DEFAULTS = [
@@ -80,13 +64,13 @@ def sent(fixture: Fixture, hook: Hook, created: Json) -> Outcome:
     return respond(json.dumps(asked).encode(), hook, evaluator_of(fixture))
 
 
-def mutated(fixture: Fixture, created: Json) -> tuple[Json, tuple[str, ...]]:
-    """The object after the mutating hook, and the injections of its patch."""
+def mutated(fixture: Fixture, created: Json) -> Json:
+    """The object after the mutating hook."""
     if not fixture.is_pod:
-        return created, ()
+        return created
     hook = Hook.MUTATE_WITHOUT_HOSTPATH if fixture.hook == "mutate-without-hostpath" else Hook.MUTATE
-    outcome = sent(fixture, hook, created)
-    return jsonpatch.apply_patch(created, outcome.operations), outcome.injected
+    patched: Json = jsonpatch.apply_patch(created, sent(fixture, hook, created).operations)
+    return patched
 
 
 def unbound(fixture: Fixture) -> Json:
@@ -96,6 +80,12 @@ def unbound(fixture: Fixture) -> Json:
         for field in ("nodeName", "priority", "preemptionPolicy", "overhead"):
             made["spec"].pop(field, None)
     return made
+
+
+def unbound_spec(live: Json) -> Any:
+    """The spec of a live pod without its node."""
+    spec = live.get("spec")
+    return {key: value for key, value in spec.items() if key != "nodeName"} if isinstance(spec, dict) else spec
 
 
 def alive(fixture: Fixture, stored: Json) -> Json:

@@ -10,7 +10,7 @@ from tests.diagnose.cluster_objects import GPU, container, mps_node, pod
 from webhook.cluster.reading import Owner
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import LivePod, live_pod
-from webhook.diagnose.top import MOST_HOLDERS, by_namespace, by_node, by_owner
+from webhook.diagnose.top import MOST_HOLDERS, NAMESPACE, Top, by_node, rows
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.gpu_resources import GpuResources
@@ -19,6 +19,10 @@ from webhook.policy.settings.settings import Settings
 SETTINGS = Settings()
 LOOKUP = GpuResources(SETTINGS.resources).find
 REJECTED = {"phase": "Failed", "reason": "UnexpectedAdmissionError"}
+
+
+def by_namespace(pods: list[LivePod]) -> Top:
+    return Top(NAMESPACE, list(rows(pods, lambda pod: pod.namespace)))
 
 
 def read(*pods: dict[str, Any]) -> list[LivePod]:
@@ -77,7 +81,7 @@ def test_namespaces_count_what_their_pods_hold() -> None:
 def test_owners_group_pods_of_one_deployment() -> None:
     owners = Owners({("team-a", Owner("ReplicaSet", "web-1")): Owner("Deployment", "web")})
     pods = read(*(pod(f"p{one}", node="n", owner=("ReplicaSet", "web-1")) for one in range(40)))
-    (row,) = by_owner(pods, owners).rows
+    (row,) = rows(pods, lambda pod: f"{pod.namespace}/{owners.top(pod)}")
     assert (row.of, row.held) == ("team-a/Deployment/web", 40)
 
 
@@ -116,3 +120,13 @@ def test_node_that_takes_no_pods_is_named() -> None:
     top = by_node(SETTINGS, Facts(nodes=(mps_node("gpu-1", 4, cordoned), mps_node("gpu-2"))), [])
     assert top.as_data()["closed"] == [{"node": "gpu-1", "why": "it is cordoned"}]
     assert "takes no pods: gpu-1: it is cordoned" in list(top.lines(None))
+
+
+def test_text_of_namespaces_and_rejected_pods() -> None:
+    pods = read(pod("a", container("c", 2), node="n"), pod("b", node="n", namespace="team-b", status=REJECTED))
+    assert list(by_namespace(pods).lines(None)) == [
+        "NAMESPACE  RESOURCE        HELD  REJECTED  HOLDERS",
+        "team-a     nvidia.com/gpu  2     -         team-a/a (2)",
+        "team-b     -               0     1         -",
+        "rejected: pods that ended in UnexpectedAdmissionError; they hold nothing",
+    ]

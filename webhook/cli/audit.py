@@ -8,8 +8,7 @@ from webhook.cli.options import format_option
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, require_some
 from webhook.cluster.objects import POD
 from webhook.cluster.served import served
-from webhook.diagnose.audit.census import take
-from webhook.diagnose.audit.outcome import Auditor, enforcing
+from webhook.diagnose.audit.census import enforcing, take
 from webhook.diagnose.audit.report import Audit
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 
@@ -39,8 +38,8 @@ def command(query: ClusterQuery, mode: str | None, output: AnswerFormat) -> None
         settings = enforcing(view.settings) if mode else view.settings
         evaluator = OfflineEvaluator.of(settings, view.facts)
         kinds = await served(view.objects, evaluator.kinds)
-        census = await take(view.objects, Auditor([evaluator]), kinds, query.namespace, query.parameters)
+        rows = await take(view.objects, [evaluator], kinds, query.namespace, query.parameters)
         require_some(query, view.objects, [*(kind.listed for kind in kinds), POD])
-        return Audit(tuple(census.rows()), mode or "")
+        return Audit(tuple(rows), mode or "")
 
     answer(query, output, question)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from webhook.cli.options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
@@ -25,7 +25,6 @@ from webhook.dryrun.files import parse
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
-from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.load import load
 
@@ -33,9 +32,6 @@ Result = TypeVar("Result")
 
 SETTINGS_KEY = "settings.yaml"
 """The key of the chart's ConfigMap under which the settings file is."""
-
-NO_PLUGIN = DevicePluginSource()
-"""Nothing that names the device plugin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +47,12 @@ class Live:
     left_out: Sequence[LeftOut]
 
 
-def read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource = NO_PLUGIN) -> Live:
-    """Read a cluster. `settings` apply unless the installed ones are read; `plugin` overrides theirs, key by key.
+def read(cluster: Cluster, settings: Settings) -> Live:
+    """Read a cluster. `settings` apply unless the installed ones are read.
 
     Raises InputError, with one diagnostic for each part that cannot be read.
     """
-    return run(cluster, _read(cluster, settings, plugin))
+    return run(cluster, _read(cluster, settings))
 
 
 def run(cluster: Cluster, reading: Coroutine[Any, Any, Result]) -> Result:
@@ -80,19 +76,23 @@ class _Lines(logging.Handler):
         tell(f"{self._cluster}: {record.getMessage()}")
 
 
-async def _read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource) -> Live:
+async def _read(cluster: Cluster, settings: Settings) -> Live:
     async with opened(cluster) as api:
-        text = None
+        text, unnamed = None, {"devicePlugin": _NO_SOURCE}
         if cluster.installed_as is not None:
             text, settings = await _installed(api, cluster, cluster.installed_as)
-        wanted, left_out = _wanted(cluster, settings.facts, plugin)
-        found, problems = await _facts(api, cluster, wanted, Decisive.of(settings))
+            unnamed = {**dict.fromkeys(PARTS, _NOT_INSTALLED), **unnamed}
+        lacking = {key: why for key, why in unnamed.items() if not getattr(settings.facts, PARTS[key])}
+        found, problems, left_out = await _facts(
+            api, cluster, settings, [one for one in ALL_PARTS if one not in lacking]
+        )
         if problems:
             remedy = "or leave it out with --without"
             raise InputError(
                 Diagnostic(str(cluster), 0, 0, f"{key}: {problem}; {remedy} {key}") for key, problem in problems.items()
             )
-        return Live(found, settings, text, [LeftOut(part, why) for part, why in left_out.items()])
+        left_out += [LeftOut(key, why) for key, why in lacking.items()]
+        return Live(found, settings, text, sorted(left_out, key=lambda one: ALL_PARTS.index(one.what)))
 
 
 @asynccontextmanager
@@ -143,10 +143,7 @@ async def read_parts(
     api: ApiServer, cluster: Cluster, settings: Settings, parts: Collection[str]
 ) -> tuple[Facts, list[LeftOut]]:
     """Read parts of the facts as far as rights allow, and say why the others of these parts are not read."""
-    asked = cluster._replace(installed_as=None, without=cluster.without.union(set(ALL_PARTS) - set(parts)))
-    wanted, _ = _wanted(asked, settings.facts, NO_PLUGIN)
-    found, problems = await _facts(api, asked, wanted, Decisive.of(settings))
-    left_out = [LeftOut(part, f"--without {part}", matters=False) for part in sorted(cluster.without & set(parts))]
+    found, problems, left_out = await _facts(api, cluster, settings, parts)
     left_out += [LeftOut(part, why) for part, why in problems.items()]
     unread = (one for one in found.nodes or () if nodes.is_unread(one))
     return found, [*left_out, *(LeftOut(f"node {one.name}", nodes.problem(one, "resources")) for one in unread)]
@@ -177,65 +174,41 @@ async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tup
     raise _error(cluster, f"ConfigMap {installed_as} cannot be read: {why}")
 
 
-def _wanted(
-    cluster: Cluster, installed: FactsSettings, plugin: DevicePluginSource
-) -> tuple[FactsSettings, dict[str, str]]:
-    """What to read, and why the rest is left out."""
-    source = installed.device_plugin or NO_PLUGIN
-    source = DevicePluginSource(
-        plugin.config_maps or source.config_maps,
-        plugin.daemon_set or source.daemon_set,
-        plugin.version or source.version,
-    )
-    if cluster.installed_as is None:
-        installed = FactsSettings(nodes=True, namespaces=True, runtime_classes=True, device_classes=True)
-    wanted = replace(installed, device_plugin=None if source == NO_PLUGIN else source)
-    left_out = {}
-    for key, name in PARTS.items():
-        if key in cluster.without:
-            wanted = replace(wanted, **{name: getattr(FactsSettings(), name)})
-            left_out[key] = f"--without {key}"
-        elif not getattr(wanted, name):
-            left_out[key] = _NO_SOURCE if key == "devicePlugin" else _NOT_INSTALLED
-    if DEFAULT_QUEUES in cluster.without:
-        left_out[DEFAULT_QUEUES] = f"--without {DEFAULT_QUEUES}"
-    return wanted, left_out
-
-
-_NO_SOURCE = "no ConfigMap of it is named: --device-plugin-config names one"
+_NO_SOURCE = "no ConfigMap of it is named: name it in facts.devicePlugin of a file for --config"
 _NOT_INSTALLED = "the installed settings do not read it either"
 
 
 async def _facts(
-    api: ApiServer, cluster: Cluster, wanted: FactsSettings, decisive: Decisive
-) -> tuple[Facts, dict[str, str]]:
-    """The parts that are wanted, and by its key why a part cannot be read."""
+    api: ApiServer, cluster: Cluster, settings: Settings, parts: Collection[str]
+) -> tuple[Facts, dict[str, str], list[LeftOut]]:
+    """The parts of the facts, by its key why a part cannot be read, and the parts that options leave out."""
 
     def log(_level: str, _event: str, /, **fields: object) -> None:
         tell(f"{cluster}: {fields['source']}: {fields['problem']}")
 
     found: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for key, name in PARTS.items():
-        if not getattr(wanted, name):
-            continue
-        alone = replace(FactsSettings(), **{name: getattr(wanted, name)})
+    left_out = [
+        LeftOut(key, f"--without {key}", matters=False) for key in ALL_PARTS if key in cluster.without & {*parts}
+    ]
+    source, decisive = settings.facts.device_plugin, Decisive.of(settings)
+    for key in (one for one in ALL_PARTS if one in {*parts} - cluster.without):
         try:
-            part = await read_facts(api, alone, decisive, log)
-            source, plugin = alone.device_plugin, part.device_plugin
+            if key == DEFAULT_QUEUES:
+                found["default_queues"] = await default_queues(api)
+                continue
+            name = PARTS[key]
+            alone: dict[str, Any] = {name: source if key == "devicePlugin" else True}
+            part = await read_facts(api, FactsSettings(**alone), decisive, log)
+            plugin = part.device_plugin
             if plugin is not None and source is not None and source.config_maps and not plugin.configs:
                 # A misspelled name would pass.
                 names = ", ".join(source.config_maps)
                 raise FactsError(f"{names}: no configuration there; name the plugin's ConfigMap")  # noqa: TRY301
             found[name] = getattr(part, name)
-        except FactsError as error:
+        except (FactsError, ReadError) as error:
             problems[key] = str(error)
-    if DEFAULT_QUEUES not in cluster.without:
-        try:
-            found["default_queues"] = await default_queues(api)
-        except ReadError as error:
-            problems[DEFAULT_QUEUES] = str(error)
-    return Facts(**found), problems
+    return Facts(**found), problems, left_out
 
 
 def _error(cluster: Cluster, message: str) -> InputError:

@@ -11,13 +11,10 @@ from webhook.cli.options import (
     cluster_options,
     file_option,
     format_option,
-    formatted,
     read_standard_input_once,
 )
 from webhook.cli.output import STDOUT, tell, write_files
 from webhook.dryrun.files import configuration
-from webhook.policy.settings.elements import DevicePluginSource
-from webhook.policy.settings.formats import NAMESPACED_NAME, PLUGIN_VERSION
 from webhook.policy.settings.settings import Settings
 from webhook.report.data import DataFormat
 
@@ -31,37 +28,12 @@ from webhook.report.data import DataFormat
     help="The settings file to write: the settings of the installation that --installed-as names.",
 )
 @file_option("--config", help="A settings file whose settings apply, in place of those of an installation.")
-@click.option(
-    "--device-plugin-config",
-    "config_maps",
-    metavar="NAMESPACE/NAME",
-    multiple=True,
-    callback=formatted(NAMESPACED_NAME),
-    help="A ConfigMap of the device plugin. Overrides facts.devicePlugin.configMaps. Repeatable.",
-)
-@click.option(
-    "--device-plugin-daemonset",
-    "daemon_set",
-    metavar="NAMESPACE/NAME",
-    callback=formatted(NAMESPACED_NAME),
-    help="The DaemonSet of the device plugin. Overrides facts.devicePlugin.daemonSet.",
-)
-@click.option(
-    "--device-plugin-version",
-    "version",
-    metavar="VERSION",
-    callback=formatted(PLUGIN_VERSION),
-    help="The version of the device plugin. Overrides facts.devicePlugin.version.",
-)
 @format_option(DataFormat.YAML, "The format of the facts file. JSON loads faster.")
 def command(
     cluster: Cluster | None,
     facts: str,
     settings_file: str | None,
     config: str | None,
-    config_maps: tuple[str, ...],
-    daemon_set: str | None,
-    version: str | None,
     output: DataFormat,
 ) -> None:
     """Write the facts of a cluster, and the installed settings, to files for check and mutate.
@@ -89,7 +61,7 @@ def command(
         raise click.UsageError("--facts and --settings name the same file; name two")
     read_standard_input_once(config=config)
     given = Settings() if config is None else configuration(config).settings
-    read = live.read(cluster or Cluster(), given, DevicePluginSource(config_maps, daemon_set, version))
+    read = live.read(cluster or Cluster(), given)
     contents = {facts: output.to_format()(spelled_out(portable(read.facts, read.settings)))}
     if settings_file is not None and read.settings_file is not None:
         contents[settings_file] = read.settings_file

@@ -29,8 +29,8 @@ def _source(*, config: str | None, profile: list[Option], facts: str | None, clu
         if facts is not None:
             raise click.UsageError("--facts and --context: facts come from a file or from a cluster; leave out one")
         if cluster.installed_as is not None:
-            for option, is_given in (("--config", config is not None), ("--profile", bool(profile))):
-                if is_given:
+            for option, given in (("--config", config), ("--profile", profile or None)):
+                if given is not None:
                     raise click.UsageError(f"{option} and --installed-as: both name the settings; leave out one")
         if cluster.context is None and cluster.kubeconfig is None and cluster.installed_as is None:
             raise click.UsageError("--without needs --context, --kubeconfig or --installed-as, which name a cluster")
@@ -71,12 +71,12 @@ def chosen(source: SettingsSource, selection: Selection = EVERYTHING) -> RunSett
     settings, names_sharing = chosen_settings(None if file is None else file.file, source.profile)
     named = str(file) if file is not None and file.found else ""
     if cluster is None:
-        facts, has_facts = read_facts(source.facts, settings), source.facts is not None
-        is_described = has_facts or file is not None or bool(source.profile)
-        settings = selection.apply(settings)
-        return RunSettings(settings, facts, named, names_sharing or has_facts, is_described, has_facts)
-    from webhook.cli import live
+        facts = read_facts(source.facts, settings)
+    else:
+        from webhook.cli import live
 
-    read = live.read(cluster, settings)
-    settings = selection.apply(read.settings)
-    return RunSettings(settings, read.facts, named, names_sharing=True, is_described=True, has_facts=True)
+        read = live.read(cluster, settings)
+        settings, facts = read.settings, read.facts
+    has_facts = cluster is not None or source.facts is not None
+    is_described = has_facts or file is not None or bool(source.profile)
+    return RunSettings(selection.apply(settings), facts, named, names_sharing or has_facts, is_described, has_facts)

@@ -9,21 +9,20 @@ from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, q
 from webhook.cluster.objects import POD
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import gpu_pods, reachable_pods
-from webhook.diagnose.top import By, Top, by_namespace, by_node, by_owner
+from webhook.diagnose.top import BY, NAMESPACE, NODE, Top, by_node, rows
 
 
 @click.command(name="top")
 @query_options
 @click.option(
     "--by",
-    type=click.Choice([one.value for one in By]),
-    default=By.NODE.value,
+    type=click.Choice(BY),
+    default=NODE,
     show_default=True,
-    callback=lambda _context, _option, value: By(value),
     help="What a row is about. Nodes show totals of the whole cluster, whatever the namespace.",
 )
 @format_option(AnswerFormat.TEXT, "The format.")
-def command(query: ClusterQuery, by: By, output: AnswerFormat) -> None:
+def command(query: ClusterQuery, by: str, output: AnswerFormat) -> None:
     """Show who holds which GPU replicas in a cluster.
 
     A pod holds its requests while it is bound to a node and not finished, as the scheduler counts them. Which card
@@ -37,15 +36,14 @@ def command(query: ClusterQuery, by: By, output: AnswerFormat) -> None:
     """
 
     async def question(view: ClusterView) -> Top:
-        if by is By.NODE:
+        if by == NODE:
             pods = await reachable_pods(view.objects, view.settings, query.namespace, query.parameters)
             counts_all = not query.selector and view.objects.has_all(POD)
             return by_node(view.settings, view.facts, pods, counts_all=counts_all)
         pods = await gpu_pods(view.objects, view.settings, query.namespace, query.parameters)
-        match by:
-            case By.NAMESPACE:
-                return by_namespace(pods)
-            case By.OWNER:
-                return by_owner(pods, await Owners.read(view.objects, query.namespace))
+        if by == NAMESPACE:
+            return Top(by, list(rows(pods, lambda pod: pod.namespace)))
+        owners = await Owners.read(view.objects, query.namespace)
+        return Top(by, list(rows(pods, lambda pod: f"{pod.namespace}/{owners.top(pod)}")))
 
-    answer(query, output, question, ("nodes", "devicePlugin") if by is By.NODE else ())
+    answer(query, output, question, ("nodes", "devicePlugin") if by == NODE else ())

@@ -124,6 +124,11 @@ async def reachable_pods(
     return found
 
 
+def extended(name: str) -> Resource | None:
+    """What counts every extended resource that pods ask for."""
+    return Resource(name) if "/" in name else None
+
+
 def counting(settings: Settings, names: Collection[str]) -> Lookup:
     """What counts the GPUs that pods ask for, and other extended resources of these names."""
     gpus = GpuResources(settings.resources)

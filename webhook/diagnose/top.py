@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from webhook.diagnose.answer import code, lines_of_unread
-from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import Holding, LivePod, held_by_node, holdings
+from webhook.diagnose.pods import Holding, LivePod, holdings
 from webhook.diagnose.sharing import CLOSED, Offer, closed, offers
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode
-from webhook.report.lines import hanging, table
+from webhook.report.lines import first, hanging, table
 
 MOST_HOLDERS = 100
 """Holders of a row that a report lists; all are counted."""
@@ -27,16 +25,11 @@ _SHOWN = 20
 _MIB = 1024
 
 
-class By(Enum):
-    """What a row of the answer is about."""
-
-    NODE = "node"
-    NAMESPACE = "namespace"
-    OWNER = "owner"
+BY = NODE, NAMESPACE, OWNER = "node", "namespace", "owner"
+"""What a row of the answer is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """Replicas of one resource that a node offers, or that the pods of a namespace or of an owner hold.
 
     `offer` is None in rows about namespaces and owners. `rejected` counts the pods that the kubelet rejected because of
@@ -45,20 +38,32 @@ class Row:
 
     of: str
     resource: str
-    held: int
-    holders: tuple[Holding, ...]
+    holders: Sequence[Holding]
     rejected: int
-    offer: Offer | None = None
+    offer: Offer | None
 
-    def as_data(self, by: By) -> dict[str, Any]:
-        described: dict[str, Any] = {by.value: self.of, "resource": self.resource, "held": self.held}
-        if self.offer is not None:
-            described |= self.offer.as_data()
-        holders = [
-            {"namespace": one.pod.namespace, "name": one.pod.name, "node": one.pod.node, "amount": one.amount}
-            for one in self.holders[:MOST_HOLDERS]
-        ]
-        return {**described, "holders": holders, "holderCount": len(self.holders), "rejected": self.rejected}
+    @property
+    def held(self) -> int:
+        return sum(one.amount for one in self.holders)
+
+
+def rows(pods: Iterable[LivePod], of: Callable[[LivePod], str], offered: Iterable[Offer] = ()) -> Iterator[Row]:
+    """The rows by what `of` names, with the largest holders first. A rejected pod counts in the first row of its name.
+
+    Pods may hold what no known node offers.
+    """
+    offering = {(one.node, one.resource): one for one in offered}
+    held: dict[tuple[str, str], list[Holding]] = defaultdict(list)
+    rejected: Counter[str] = Counter()
+    for pod in pods:
+        rejected[of(pod) or "-"] += pod.was_rejected
+        for one in holdings([pod]):
+            held[of(pod), one.resource].append(one)
+    named = {name for name, _ in (*offering, *held)}
+    without = [(name, "-") for name, count in rejected.items() if count and name not in named]
+    for key in sorted({*offering, *held, *without}):
+        holders = sorted(held[key], key=lambda one: (-one.amount, str(one.pod)))
+        yield Row(*key, holders, rejected.pop(key[0], 0), offering.get(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +76,30 @@ class Top:
 
     kind: ClassVar[str] = "TopReport"
 
-    by: By
-    rows: tuple[Row, ...]
+    by: str
+    rows: Sequence[Row]
     counts_all: bool = True
-    closed: tuple[tuple[str, str], ...] = ()
+    closed: Sequence[tuple[str, str]] = ()
 
     def as_data(self) -> dict[str, Any]:
         return {
-            "by": self.by.value,
+            "by": self.by,
             "countsAllPods": self.counts_all,
-            "rows": [row.as_data(self.by) for row in self.rows],
+            "rows": [
+                {
+                    self.by: row.of,
+                    "resource": row.resource,
+                    "held": row.held,
+                    **({} if row.offer is None else row.offer.as_data()),
+                    "holders": [
+                        {"namespace": pod.namespace, "name": pod.name, "node": pod.node, "amount": amount}
+                        for pod, _, amount in row.holders[:MOST_HOLDERS]
+                    ],
+                    "holderCount": len(row.holders),
+                    "rejected": row.rejected,
+                }
+                for row in self.rows
+            ],
             "closed": [{"node": node, "why": why} for node, why in self.closed],
         }
 
@@ -90,72 +109,35 @@ class Top:
     def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
         if not self.rows:
             yield "no GPU resources are offered or held" + (" by what could be read" if unread else "")
-            yield from lines_of_unread(unread, width)
-            return
-        of_nodes = self.by is By.NODE
-        head = [self.by.value.upper(), *(["STRATEGY"] if of_nodes else []), "RESOURCE", "HELD"]
-        head += [*(["SHARE"] if of_nodes else []), "REJECTED", "HOLDERS"]
-        yield from table(head, [_cells(row, of_nodes=of_nodes) for row in self.rows], width)
+        else:
+            shown = [_cells(row, self.by) for row in self.rows]
+            yield from table(list(shown[0]), [list(cells.values()) for cells in shown], width)
         for node, why in self.closed:
             yield from hanging(f"takes no pods: {printable(node)}:", why, width, "  ")
-        if of_nodes and not self.counts_all:
+        if self.rows and not self.counts_all:
             yield "held: by the pods that you selected or may list; others may hold more"
         if any(row.rejected for row in self.rows):
             yield "rejected: pods that ended in UnexpectedAdmissionError; they hold nothing"
         yield from lines_of_unread(unread, width)
 
 
-def _cells(row: Row, *, of_nodes: bool) -> Sequence[str]:
-    shown = [f"{one.pod}" + (f" ({one.amount})" if one.amount > 1 else "") for one in row.holders[:_SHOWN]]
-    more = f" and {len(row.holders) - _SHOWN} more" if len(row.holders) > _SHOWN else ""
-    rejected, names = str(row.rejected or "-"), ", ".join(shown) + more or "-"
-    if not of_nodes:
-        return (row.of, row.resource, str(row.held), rejected, names)
-    offer = row.offer
-    if offer is None:
-        return (row.of, "?", row.resource, f"{row.held}/?", "?", rejected, names)
-    share = "-" if offer.share is None else f"{offer.share / _MIB:.1f}Gi"
-    return (row.of, offer.strategy or "?", row.resource, f"{row.held}/{offer.total}", share, rejected, names)
+def _cells(row: Row, by: str) -> dict[str, str]:
+    """The cells of a table by their heads."""
+    strategy, total, share = "?", "?", "?"
+    if row.offer is not None:
+        strategy, total = row.offer.strategy or "?", str(row.offer.total)
+        share = "-" if row.offer.share is None else f"{row.offer.share / _MIB:.1f}Gi"
+    names = [f"{one.pod}" + (f" ({one.amount})" if one.amount > 1 else "") for one in row.holders]
+    ends = {"REJECTED": str(row.rejected or "-"), "HOLDERS": first(names, _SHOWN) or "-"}
+    if by != NODE:
+        return {by.upper(): row.of, "RESOURCE": row.resource, "HELD": str(row.held), **ends}
+    held = f"{row.held}/{total}"
+    return {"NODE": row.of, "STRATEGY": strategy, "RESOURCE": row.resource, "HELD": held, "SHARE": share, **ends}
 
 
-def by_node(settings: Settings, facts: Facts, pods: Sequence[LivePod], *, counts_all: bool = True) -> Top:
-    """The answer by node: each resource that a node offers, and what pods hold of it.
-
-    A pod that was rejected counts in the first row of its node.
-    """
-    held = held_by_node(pods)
-    rejected = Counter(pod.node for pod in pods if pod.was_rejected)
-    rows = []
-    for offer in offers(settings, facts):
-        found = held.pop((offer.node, offer.resource), [])
-        rows.append(_row(offer.node, offer.resource, found, rejected.pop(offer.node, 0), offer))
-    for (node, resource), found in sorted(held.items()):  # nodes that are not known, or no longer offer the resource
-        rows.append(_row(node, resource, found, rejected.pop(node, 0)))
-    rows += [_row(node or "-", "-", (), count) for node, count in sorted(rejected.items())]  # such nodes offer nothing
-    known = {one.name: CLOSED[key] for one in facts.nodes or () if (key := closed(one.taints))}
-    names = dict.fromkeys(row.of for row in rows if row.of in known)
-    return Top(By.NODE, tuple(rows), counts_all, tuple((name, known[name]) for name in names))
-
-
-def by_namespace(pods: Sequence[LivePod]) -> Top:
-    """The answer by namespace."""
-    return _grouped(By.NAMESPACE, pods, lambda pod: pod.namespace)
-
-
-def by_owner(pods: Sequence[LivePod], owners: Owners) -> Top:
-    """The answer by the topmost owner."""
-    return _grouped(By.OWNER, pods, lambda pod: f"{pod.namespace}/{owners.top(pod)}")
-
-
-def _grouped(by: By, pods: Sequence[LivePod], name: Callable[[LivePod], str]) -> Top:
-    held: dict[tuple[str, str], list[Holding]] = defaultdict(list)
-    for one in holdings(pods):
-        held[name(one.pod), one.resource].append(one)
-    rejected = Counter(name(pod) for pod in pods if pod.was_rejected)
-    rows = [_row(of, resource, found, rejected.pop(of, 0)) for (of, resource), found in sorted(held.items())]
-    rows += [_row(of, "-", (), count) for of, count in sorted(rejected.items())]
-    return Top(by, tuple(rows))
-
-
-def _row(of: str, resource: str, found: Sequence[Holding], rejected: int, offer: Offer | None = None) -> Row:
-    return Row(of, resource, sum(one.amount for one in found), tuple(found), rejected, offer)
+def by_node(settings: Settings, facts: Facts, pods: Iterable[LivePod], *, counts_all: bool = True) -> Top:
+    """The answer by node: each resource that a node offers, and what pods hold of it."""
+    found = list(rows(pods, lambda pod: pod.node, offers(settings, facts)))
+    named = {row.of for row in found}
+    why = ((one.name, closed(one.taints)) for one in facts.nodes or () if one.name in named)
+    return Top(NODE, found, counts_all, [(name, CLOSED[key]) for name, key in why if key])

@@ -14,6 +14,12 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
+def first(names: Sequence[object], most: int = 10) -> str:
+    """Return the first names of a list, and how many more it has."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(printable(name) for name in names[:most]) + more
+
+
 Paint: TypeAlias = Callable[[str, str], str]
 """Colours a text, or returns it unchanged. The second argument names the colour."""
 

@@ -11,8 +11,8 @@ from tests.diagnose.objects import StoredObjects, metadata, pod, spec, workload
 from webhook.cluster.objects import Kind as Listed
 from webhook.cluster.objects import Object
 from webhook.cluster.served import Served, served
-from webhook.diagnose.audit.census import Audited, take
-from webhook.diagnose.audit.outcome import Auditor
+from webhook.diagnose.audit.census import Audited, data, label, take
+from webhook.diagnose.audit.report import Audit
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.settings.settings import Settings
 
@@ -42,11 +42,15 @@ async def rows(
     evaluator = OfflineEvaluator.of(Settings())
     kinds = [*extra, *await served(Discovery({}), evaluator.kinds)]
     stored = StoredObjects(objects, forbidden)
-    return (await take(stored, Auditor([evaluator]), kinds, namespace, {})).rows()
+    return await take(stored, [evaluator], kinds, namespace, {})
+
+
+def where(row: Audited) -> str:
+    return f"{row.subject.namespace}/{row.subject.kind}/{row.subject.name}"
 
 
 def shown(found: Iterable[Audited]) -> list[tuple[str, int, str, str]]:
-    return [(row.where, row.pods, row.by_pod, row.outcomes[0].label) for row in found]
+    return [(where(row), row.pods, row.by_pod, label(row.verdicts[0])) for row in found]
 
 
 async def test_pods_count_in_line_of_deployment() -> None:
@@ -61,10 +65,10 @@ async def test_pods_count_in_line_of_deployment() -> None:
         }
     )
     assert shown(found) == [("team-a/Deployment/llm", 5, "", "denied")]
-    assert found[0].outcomes[0].findings[0].path[:3] == ("spec", "template", "spec")
+    assert found[0].verdicts[0].findings[0].path[:3] == ("spec", "template", "spec")
 
 
-async def test_child_with_other_amount_than_its_owner_is_checked() -> None:
+async def test_child_with_findings_that_its_owner_lacks_has_a_row() -> None:
     found = await rows(
         {
             DEPLOYMENTS: [workload("llm", 1)],
@@ -74,8 +78,7 @@ async def test_child_with_other_amount_than_its_owner_is_checked() -> None:
     )
     assert shown(found) == [
         ("team-a/Deployment/llm", 0, "", "allowed"),
-        ("team-a/ReplicaSet/llm-1", 1, "", "denied"),
-        ("team-a/ReplicaSet/llm-1", 1, "llm-1-b", "denied"),
+        ("team-a/ReplicaSet/llm-1", 2, "", "denied"),
     ]
 
 
@@ -123,7 +126,7 @@ async def test_pod_with_what_a_cluster_adds_counts_in_line_of_owner(edits: dict[
     made["spec"] |= edits
     made["spec"]["containers"].append({"name": "sidecar", "image": "proxy"})
     (row,) = await rows({REPLICA_SETS: [workload("llm-1", gpus)], PODS: [made]})
-    assert (row.where, row.pods, row.by_pod) == ("team-a/ReplicaSet/llm-1", 1, "")
+    assert (where(row), row.pods, row.by_pod) == ("team-a/ReplicaSet/llm-1", 1, "")
 
 
 HIDING: dict[str, dict[str, Any]] = {
@@ -147,22 +150,21 @@ async def test_pod_that_differs_from_template_of_owner_is_checked(edits: dict[st
 
 
 async def test_pods_of_one_template_are_evaluated_once() -> None:
-    evaluator = OfflineEvaluator.of(Settings())
-    auditor, checked = Auditor([evaluator]), []
-    outcomes = auditor.outcomes
+    checked = []
 
-    def counted(found: Object, *rest: str) -> Any:
-        checked.append(found["metadata"]["name"])
-        return outcomes(found, *rest)
+    class Counting(OfflineEvaluator):
+        def pods(self, manifest: Any, group: str, kind: str) -> Any:
+            checked.append(manifest["metadata"]["name"])
+            return super().pods(manifest, group, kind)
 
-    auditor.outcomes = counted  # type: ignore[method-assign,assignment]
+    evaluator = Counting.of(Settings())
     pods = [pod(f"llm-1-{number}", 2, OF_REPLICA_SET, node=f"gpu-{number}") for number in range(50)]
     for number, one in enumerate(pods):
         volume = f"kube-api-access-{number:05}"
         one["spec"]["volumes"] = [{"name": volume, "projected": {"sources": []}}]
     stored = StoredObjects({REPLICA_SETS: [workload("llm-1", 2)], PODS: pods})
     kinds = await served(Discovery({}), evaluator.kinds)
-    (row,) = (await take(stored, auditor, kinds, None, {})).rows()
+    (row,) = await take(stored, [evaluator], kinds, None, {})
     assert (row.pods, checked) == (50, ["llm-1", "llm-1-0"])
 
 
@@ -198,10 +200,38 @@ async def test_namespace_limits_what_is_read() -> None:
     assert shown(await rows({PODS: pods}, namespace="team-b")) == [("team-b/Pod/b", 1, "", "denied")]
 
 
+async def test_malformed_object_is_an_error() -> None:
+    broken = workload("llm", 2)
+    broken["spec"]["template"]["spec"]["containers"] = {}
+    (row,) = await rows({DEPLOYMENTS: [broken]})
+    assert (label(row.verdicts[0]), row.verdicts[0].reason.partition(":")[0]) == (
+        "error",
+        "spec.template.spec.containers",
+    )
+    assert Audit((row,)).exit_code(0) == 2
+    assert data(row.verdicts[0])["problem"] == row.verdicts[0].reason
+
+
+async def test_pod_has_a_row_where_its_exemption_is_not_that_of_its_owner() -> None:
+    windows = pod("llm-1-a", 1, OF_REPLICA_SET, nodeSelector={"kubernetes.io/os": "windows"})
+    found = await rows({REPLICA_SETS: [workload("llm-1", 1)], PODS: [windows, pod("llm-1-b", 1, OF_REPLICA_SET)]})
+    assert shown(found) == [
+        ("team-a/ReplicaSet/llm-1", 1, "", "allowed"),
+        ("team-a/ReplicaSet/llm-1", 1, "llm-1-a", "allowed"),
+    ]
+
+
+async def test_cluster_scoped_kind_is_not_of_one_namespace() -> None:
+    runtime = Served("serving.kserve.io", "ClusterRuntime", Listed("x", "runtimes", "serving.kserve.io", "v1", False))
+    assert (
+        await rows({"/apis/serving.kserve.io/v1/runtimes": [workload("x")]}, namespace="team-a", extra=[runtime]) == []
+    )
+
+
 async def test_exempt_namespace_is_said() -> None:
     (row,) = await rows({PODS: [pod("a", 2, namespace="kube-system")]})
-    assert row.outcomes[0].label == "allowed"
-    assert row.outcomes[0].reason == "exempt: the namespace is listed in exempt.namespaces"
+    assert label(row.verdicts[0]) == "allowed"
+    assert row.verdicts[0].reason == "exempt: the namespace is listed in exempt.namespaces"
 
 
 async def test_mirror_pod_is_exempt_only_with_its_node_as_owner() -> None:
@@ -221,7 +251,7 @@ async def test_custom_kind_owns_replica_set() -> None:
         PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)],
     }
     (row,) = await rows(objects, extra=[rollout])
-    assert (row.where, row.pods, row.subject.api_version) == ("team-a/Rollout/llm", 1, "argoproj.io/v1alpha1")
+    assert (where(row), row.pods, row.subject.api_version) == ("team-a/Rollout/llm", 1, "argoproj.io/v1alpha1")
 
 
 async def test_owners_in_a_circle_end() -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
-from webhook.diagnose.plan.effects import NodeChange, node_changes
-from webhook.diagnose.plan.worlds import PlannedNodes, planned_nodes
+from webhook.cluster.reading import Owner
+from webhook.diagnose.plan.report import Data, node_changes
+from webhook.diagnose.plan.worlds import planned_nodes
+from webhook.diagnose.pods import LivePod
+from webhook.diagnose.sharing import offers
+from webhook.diagnose.top import rows
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -36,8 +42,15 @@ MPS_4, MPS_8 = config("mps", 4), config("mps", 8)
 NODE = Node("gpu-1", DISCOVERED, (), {CARD: 8})
 
 
-def planned(node: Node, before: DevicePlugin | None, after: DevicePlugin) -> PlannedNodes:
-    return planned_nodes(Settings(), Facts(nodes=(node,), device_plugin=before), Facts(device_plugin=after))
+class Planned(NamedTuple):
+    nodes: Sequence[Node]
+    restarts: Sequence[str]
+    notes: Sequence[str]
+
+
+def planned(node: Node, before: DevicePlugin | None, after: DevicePlugin) -> Planned:
+    facts = Facts(nodes=(node,), device_plugin=before), Facts(device_plugin=after)
+    return Planned(*planned_nodes(Settings(), *facts))
 
 
 def labels(node: Node) -> dict[str, str]:
@@ -49,7 +62,7 @@ def test_more_replicas_per_card() -> None:
     (node,) = found.nodes
     assert node.resources == {CARD: 16}
     assert node.labels == {**DISCOVERED, "nvidia.com/gpu.replicas": "8"}
-    assert found.restarts == {"gpu-1"}
+    assert found.restarts == ["gpu-1"]
 
 
 @pytest.mark.parametrize(
@@ -87,24 +100,24 @@ def test_label_of_node_names_its_configuration() -> None:
 
 def test_equal_configuration_under_another_name_changes_nothing() -> None:
     found = planned(NODE, plugin(MPS_4), plugin(config("mps", 4, "other"), default="other"))
-    assert (found.nodes, found.restarts) == ((NODE,), frozenset())
+    assert (found.nodes, found.restarts) == ((NODE,), [])
 
 
 def test_option_alone_restarts_the_plugin() -> None:
     found = planned(NODE, plugin(MPS_4), plugin(replace(MPS_4, fail_requests_greater_than_one=False)))
-    assert (found.nodes, found.restarts) == ((NODE,), frozenset({"gpu-1"}))
+    assert (found.nodes, found.restarts) == ((NODE,), ["gpu-1"])
 
 
 def test_node_whose_label_names_no_new_configuration_is_kept() -> None:
     node = replace(NODE, labels={**DISCOVERED, "nvidia.com/device-plugin.config": "gone"})
     found = planned(node, plugin(MPS_4, config("mps", 2, "gone")), plugin(MPS_8))
-    assert (found.nodes, found.restarts) == ((node,), frozenset())
+    assert (found.nodes, found.restarts) == ((node,), [])
     assert found.notes[0].startswith("node gpu-1: neither its label nor the default names a new configuration")
 
 
 def test_unknown_default_is_not_that_nothing_changes() -> None:
     found = planned(NODE, None, plugin(MPS_4, config("mps", 8, "other"), default=None))
-    assert (found.nodes, found.restarts) == ((NODE,), frozenset())
+    assert (found.nodes, found.restarts) == ((NODE,), [])
     assert "the default is unknown, so that its change is unknown" in found.notes[0]
 
 
@@ -136,7 +149,7 @@ def test_cards_that_nothing_counts_are_unknown(
 ) -> None:
     node = Node("gpu-1", labelled, (), {CARD: amount})
     found = planned(node, before, plugin(MPS_8))
-    assert (found.nodes, found.restarts) == ((node,), frozenset({"gpu-1"} if before else ()))
+    assert (found.nodes, found.restarts) == ((node,), ["gpu-1"] if before else [])
     assert found.notes[0].startswith("node gpu-1: neither labels nor amounts show how many cards it has")
 
 
@@ -154,27 +167,33 @@ def test_mig_devices_are_shared_by_their_own_name() -> None:
 
 def test_node_without_gpus_stays() -> None:
     node = Node("cpu-1", {}, (), {})
-    assert planned(node, plugin(MPS_4), plugin(MPS_8)) == PlannedNodes((node,), frozenset(), ())
+    assert planned(node, plugin(MPS_4), plugin(MPS_8)) == ((node,), [], [])
 
 
-def changes(before: PluginConfig, after: PluginConfig) -> list[NodeChange]:
+def changes(before: PluginConfig, after: PluginConfig) -> Sequence[Data]:
     was = Facts(nodes=(NODE,), device_plugin=plugin(before))
-    becomes = planned_nodes(Settings(), was, Facts(device_plugin=plugin(after)))
-    return list(
-        node_changes(Settings(), was, Facts(nodes=becomes.nodes, device_plugin=plugin(after)), {("gpu-1", CARD): 5})
-    )
+    nodes, *_ = planned_nodes(Settings(), was, Facts(device_plugin=plugin(after)))
+    becomes = Facts(nodes=nodes, device_plugin=plugin(after))
+    held = LivePod("team-a", "a", Owner("Pod", "a"), "gpu-1", "Running", "", {CARD: 5})
+    now = rows([held], lambda pod: pod.node, offers(Settings(), was))
+    return node_changes(now, offers(Settings(), becomes))[0]
 
 
 def test_change_names_totals_shares_and_what_is_held() -> None:
     (one,) = changes(MPS_4, MPS_8)
-    assert one.before is not None
-    assert one.after is not None
-    assert (one.before.total, one.before.share, one.after.total, one.after.share, one.held) == (8, 3840, 16, 1920, 5)
+    assert one == {
+        "node": "gpu-1",
+        "resource": CARD,
+        "before": {"strategy": "mps", "total": 8, "shareMiB": 3840},
+        "after": {"strategy": "mps", "total": 16, "shareMiB": 1920},
+        "held": 5,
+    }
 
 
 def test_renamed_resource_is_two_changes() -> None:
     found = changes(MPS_4, config("mps", 4, resource=RENAMED))
-    assert [(one.resource, one.before and one.before.total, one.after and one.after.total) for one in found] == [
+    totals = [[one[part] and one[part]["total"] for part in ("before", "after")] for one in found]
+    assert [(one["resource"], *each) for one, each in zip(found, totals, strict=True)] == [
         (CARD, 8, 0),
         (RENAMED, None, 8),
     ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from webhook.diagnose.audit.census import Audited
-from webhook.diagnose.audit.outcome import ALLOWED, Outcome
-from webhook.diagnose.plan.effects import Turn, verdict_changes
-from webhook.policy.verdict import DECISIONS, Finding, Severity
+from webhook.diagnose.plan.report import Plan, verdict_changes
+from webhook.policy.verdict import DECISIONS, UNTOUCHED, Finding, Severity, Verdict, skipped
 from webhook.report.model import Subject
 
 
@@ -15,41 +16,44 @@ def finding(code: str, severity: Severity = Severity.DENY) -> Finding:
     return Finding(code, severity, ("spec",), "m", "r")
 
 
-def outcome(*findings: Finding) -> Outcome:
-    return Outcome(DECISIONS[max(one.severity for one in findings)], findings)
+def verdict(*findings: Finding) -> Verdict:
+    counts = Counter((one.code, one.severity) for one in findings)
+    return Verdict(DECISIONS[max(one.severity for one in findings)], findings, (), counts)
 
 
-DENIED, WARNED = outcome(finding("GPS001")), outcome(finding("GPS001", Severity.WARN))
-OTHER = outcome(finding("GPS001"), finding("GPS004"))
-AUDITED = outcome(finding("GPS001", Severity.AUDIT))
+DENIED, WARNED = verdict(finding("GPS001")), verdict(finding("GPS001", Severity.WARN))
+OTHER = verdict(finding("GPS001"), finding("GPS004"))
+AUDITED = verdict(finding("GPS001", Severity.AUDIT))
 
 
-def row(before: Outcome, after: Outcome, name: str = "a") -> Audited:
-    return Audited(Subject("v1", "Pod", "team-a", name), 1, "", (before, after))
+def row(before: Verdict, after: Verdict, name: str = "a") -> Audited:
+    return Audited(Subject("v1", "Pod", "team-a", name), (before, after), 1)
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "turn", "new", "gone"),
+    ("before", "after", "change", "new", "gone"),
     [
-        (ALLOWED, DENIED, Turn.DENIED, ["GPS001"], []),
-        (WARNED, DENIED, Turn.DENIED, ["GPS001"], ["GPS001"]),
-        (DENIED, WARNED, Turn.ADMITTED, ["GPS001"], ["GPS001"]),
-        (DENIED, OTHER, Turn.WORSE, ["GPS004"], []),
-        (ALLOWED, WARNED, Turn.WORSE, ["GPS001"], []),
-        (WARNED, ALLOWED, Turn.BETTER, [], ["GPS001"]),
+        (UNTOUCHED, DENIED, "denied", ["GPS001"], []),
+        (WARNED, DENIED, "denied", ["GPS001"], ["GPS001"]),
+        (DENIED, WARNED, "admitted", ["GPS001"], ["GPS001"]),
+        (DENIED, OTHER, "worse", ["GPS004"], []),
+        (UNTOUCHED, WARNED, "worse", ["GPS001"], []),
+        (UNTOUCHED, skipped("malformed"), "worse", [], []),
+        (WARNED, UNTOUCHED, "better", [], ["GPS001"]),
     ],
 )
-def test_change_of_verdict(before: Outcome, after: Outcome, turn: Turn, new: list[str], gone: list[str]) -> None:
+def test_change_of_verdict(before: Verdict, after: Verdict, change: str, new: list[str], gone: list[str]) -> None:
     (found,) = verdict_changes([row(before, after)])
-    assert (found.turn, [one.code for one in found.new], [one.code for one in found.gone]) == (turn, new, gone)
-    assert found.turn.is_worse is (turn in (Turn.DENIED, Turn.WORSE))
+    codes = [[one["code"] for one in found[part]] for part in ("new", "gone")]
+    assert (found["change"], *codes) == (change, new, gone)
+    assert Plan(verdicts=[found]).is_worse is (change in ("denied", "worse"))
 
 
-@pytest.mark.parametrize(("before", "after"), [(ALLOWED, ALLOWED), (DENIED, DENIED), (ALLOWED, AUDITED)])
-def test_equal_verdict_and_finding_that_nobody_sees_are_silent(before: Outcome, after: Outcome) -> None:
-    assert list(verdict_changes([row(before, after)])) == []
+@pytest.mark.parametrize(("before", "after"), [(UNTOUCHED, UNTOUCHED), (DENIED, DENIED), (UNTOUCHED, AUDITED)])
+def test_equal_verdict_and_finding_that_nobody_sees_are_silent(before: Verdict, after: Verdict) -> None:
+    assert verdict_changes([row(before, after)]) == []
 
 
 def test_worst_changes_come_first() -> None:
-    rows = [row(DENIED, ALLOWED, "a"), row(ALLOWED, WARNED, "b"), row(ALLOWED, DENIED, "c")]
-    assert [one.row.subject.name for one in verdict_changes(rows)] == ["c", "b", "a"]
+    rows = [row(DENIED, UNTOUCHED, "a"), row(UNTOUCHED, WARNED, "b"), row(UNTOUCHED, DENIED, "c")]
+    assert [one["object"]["name"] for one in verdict_changes(rows)] == ["c", "b", "a"]

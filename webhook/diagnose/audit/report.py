@@ -1,33 +1,29 @@
-"""The answer of `audit`: one line for each owner, and its text."""
+"""The answer of `audit`: one row for each owner, and its text."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby, islice
 from typing import Any, ClassVar
 
 from webhook.diagnose.answer import code, lines_of_unread
-from webhook.diagnose.audit.census import Audited
-from webhook.diagnose.audit.outcome import Outcome
+from webhook.diagnose.audit.census import Audited, label
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Decision
 from webhook.report.check.text import Remedies
 from webhook.report.exit_codes import ExitCode
-from webhook.report.lines import counted, hanging, wrapped
+from webhook.report.lines import counted, first, hanging, wrapped
+from webhook.report.model import Subject
 
 DECISIONS = ("allowed", "warned", "denied", "error")
 """The words for decisions in a summary, in its order."""
 
-_MOST_NAMESPACES = 10
-"""Exempt namespaces that the text names."""
-
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The answer: each owner with its outcome. `mode` is that of an option, empty where the settings decide."""
+    """The answer: each owner with its verdict. `mode` is that of an option, empty where the settings decide."""
 
     kind: ClassVar[str] = "AuditReport"
 
@@ -36,94 +32,54 @@ class Audit:
 
     def exit_code(self, unread: int) -> ExitCode:
         """Return the exit code. An object that cannot be checked is one that cannot be read."""
-        is_denied = any(row.outcomes[0].decision is Decision.DENIED for row in self.rows)
-        return code(unread + any(row.outcomes[0].problem for row in self.rows), is_bad=is_denied)
+        verdicts = [row.verdicts[0] for row in self.rows]
+        is_denied = any(one.decision is Decision.DENIED for one in verdicts)
+        return code(unread + any(one.is_skipped for one in verdicts), is_bad=is_denied)
+
+    def _summary(self) -> dict[str, int]:
+        counts = Counter(label(row.verdicts[0]) for row in self.rows)
+        pods = sum(row.pods for row in self.rows)
+        return {"objects": len(self.rows), "pods": pods, **{word: counts[word] for word in DECISIONS}}
 
     def as_data(self) -> dict[str, Any]:
-        counts = Counter(row.outcomes[0].label for row in self.rows)
-        pods = sum(row.pods for row in self.rows)
-        return {
-            **({"mode": self.mode} if self.mode else {}),
-            "summary": {"objects": len(self.rows), "pods": pods, **{word: counts[word] for word in DECISIONS}},
-            "results": [row_data(row, row.outcomes[0]) for row in self.rows],
-        }
+        results = [row.as_data(row.verdicts[0]) for row in self.rows]
+        return {**({"mode": self.mode} if self.mode else {}), "summary": self._summary(), "results": results}
 
     def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
         remedies = Remedies()
-        shown = [row for row in self.rows if row.outcomes[0].findings or row.outcomes[0].problem]
-        for namespace, rows in groupby(shown, key=lambda row: row.subject.namespace):
-            yield printable(namespace) if namespace else "(no namespace)"
-            for row in rows:
-                yield from lines_of(row, row.outcomes[0], width, remedies)
-            yield ""
+        exempt: dict[str, list[str]] = {}
+        for row in self.rows:
+            verdict = row.verdicts[0]
+            problem = verdict.reason if verdict.is_skipped else ""
+            if verdict.reason and not problem:
+                exempt.setdefault(verdict.reason, []).append(row.subject.namespace)
+            if verdict.findings or problem:
+                by_pod = f" (checked: pod {printable(row.by_pod)})" if row.by_pod else ""
+                yield from hanging(f"{label(verdict)}:", f"{described(row.subject, row.pods)}{by_pod}", width, "  ")
+            for finding in verdict.findings:
+                remedies.add(finding)
+                said = f"{finding.severity.label}: {finding.message} at {printable(pointer(finding.path), 1024) or '/'}"
+                yield from hanging(f"  {finding.code}", said, width, "    ")
+            for omitted, count in verdict.omitted().items():
+                yield f"  and {counted(count, 'more finding')} of {omitted}"
+            if problem:
+                yield from hanging("  cannot be checked:", printable(problem, 1024), width, "    ")
         if listed := list(remedies.listed()):
-            yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
-            for code, remedy in listed:
-                yield from hanging(f"  {code}", printable(remedy, 1024), width, "    ")
             yield ""
-        yield from _exempt(self.rows, width)
+            yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
+            for each, remedy in listed:
+                yield from hanging(f"  {each}", printable(remedy, 1024), width, "    ")
+            yield ""
+        for reason, namespaces in sorted(exempt.items()):
+            where = first(list(dict.fromkeys(namespaces)))
+            yield from hanging(counted(len(namespaces), "object"), f"{printable(reason)} ({where})", width, "  ")
         yield from lines_of_unread(unread, width)
-        counts = Counter(row.outcomes[0].label for row in self.rows)
-        said = ", ".join(f"{counts[word]} {word}" for word in DECISIONS if counts[word])
-        owners, pods = counted(len(self.rows), "object"), counted(sum(row.pods for row in self.rows), "pod")
-        mode = f" (mode: {self.mode})" if self.mode else ""
-        yield f"{owners} with {pods}: {said or 'nothing to check'}{mode}"
+        summary = self._summary()
+        owners, pods = counted(summary["objects"], "object"), counted(summary["pods"], "pod")
+        said = ", ".join(f"{summary[word]} {word}" for word in DECISIONS if summary[word])
+        yield f"{owners} with {pods}: {said or 'nothing to check'}" + (f" (mode: {self.mode})" if self.mode else "")
 
 
-def row_data(row: Audited, outcome: Outcome) -> dict[str, Any]:
-    """A line with one outcome as data."""
-    return {
-        "object": row.subject.as_data(),
-        "pods": row.pods,
-        **({"checkedPod": row.by_pod} if row.by_pod else {}),
-        **outcome_data(outcome),
-    }
-
-
-def outcome_data(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as data, in the words of the report of `check`."""
-    return {
-        "decision": outcome.label,
-        "findings": [
-            {
-                "code": one.code,
-                "severity": one.severity.label,
-                "path": pointer(one.path),
-                "message": one.message,
-                "remedy": one.remedy,
-            }
-            for one in outcome.findings
-        ],
-        **({"omitted": dict(outcome.omitted)} if outcome.omitted else {}),
-        **({"reason": outcome.reason} if outcome.reason else {}),
-        **({"problem": outcome.problem} if outcome.problem else {}),
-    }
-
-
-def lines_of(row: Audited, outcome: Outcome, width: int | None, remedies: Remedies) -> Iterator[str]:
-    """The lines of an object: its decision, then its findings."""
-    pods = f", {counted(row.pods, 'pod')}" if row.pods and row.subject.kind != "Pod" else ""
-    by_pod = f" (checked: pod {printable(row.by_pod)})" if row.by_pod else ""
-    name = f"{printable(row.subject.kind)}/{printable(row.subject.name)}"
-    yield from hanging(f"  {outcome.label}", f"{name}{pods}{by_pod}", width, "    ")
-    for finding in outcome.findings:
-        remedies.add(finding)
-        said = f"{finding.severity.label}: {finding.message} at {printable(pointer(finding.path), 1024) or '/'}"
-        yield from hanging(f"    {finding.code}", said, width, "      ")
-    for omitted, count in outcome.omitted:
-        yield f"    and {counted(count, 'more finding')} of {omitted}"
-    if outcome.problem:
-        yield from hanging("    cannot be checked:", printable(outcome.problem, 1024), width, "      ")
-
-
-def _exempt(rows: Sequence[Audited], width: int | None) -> Iterator[str]:
-    """The lines about objects that are left alone or only partly checked, by reason."""
-    reasons: dict[str, list[Audited]] = {}
-    for row in rows:
-        if row.outcomes[0].reason:
-            reasons.setdefault(row.outcomes[0].reason, []).append(row)
-    for reason, those in sorted(reasons.items()):
-        names = sorted({row.subject.namespace for row in those})
-        shown = ", ".join(printable(name) for name in islice(names, _MOST_NAMESPACES))
-        more = f" and {len(names) - _MOST_NAMESPACES} more" if len(names) > _MOST_NAMESPACES else ""
-        yield from hanging(counted(len(those), "object"), f"{printable(reason)} ({shown}{more})", width, "  ")
+def described(subject: Subject, pods: int) -> str:
+    """An object and how many pods it has."""
+    return f"{subject}, {counted(pods, 'pod')}" if pods and subject.kind != "Pod" else str(subject)

@@ -1,70 +1,61 @@
-"""The answer of `plan`: only what changes, its data and its text."""
+"""The answer of `plan`: only what changes of nodes, pods and verdicts, as data and as text."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, TypeAlias
 
-from webhook.cluster.objects import POD, Objects, all_of
+from webhook.cluster.objects import LIMIT_RANGE, POD, Objects, all_of
+from webhook.cluster.reading import FINISHED, Object
 from webhook.cluster.served import Served
 from webhook.diagnose.answer import code, lines_of_unread
-from webhook.diagnose.audit.census import take
-from webhook.diagnose.audit.outcome import Auditor
-from webhook.diagnose.audit.report import outcome_data, row_data
-from webhook.diagnose.plan.effects import (
-    Capacity,
-    GpuPods,
-    NodeChange,
-    Unfit,
-    VerdictChange,
-    capacities,
-    node_changes,
-    unfit,
-    verdict_changes,
-)
-from webhook.diagnose.plan.fit import Fit, Fitter
+from webhook.diagnose.audit.census import Audited, data, finding_data, take
+from webhook.diagnose.audit.report import described
+from webhook.diagnose.plan.fit import Fitter
 from webhook.diagnose.plan.worlds import Worlds
-from webhook.diagnose.pods import held_by_node
+from webhook.diagnose.pods import LivePod, extended, live_pod
 from webhook.diagnose.sharing import Offer, offers
-from webhook.diagnose.top import MOST_HOLDERS
+from webhook.diagnose.top import MOST_HOLDERS, Row, rows
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest
-from webhook.patch import pointer
 from webhook.policy.messages import printable
-from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.verdict import Finding
+from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.report.exit_codes import ExitCode
-from webhook.report.lines import counted, hanging, table
+from webhook.report.lines import counted, first, hanging, table
+from webhook.report.model import Subject
 
-_SHOWN = 10
-"""Names in one line of text."""
+Data: TypeAlias = dict[str, Any]
 
-_AMOUNTS = {False: ("held", "total"), True: ("wantedMiB", "shareMiB")}
-"""The names of the amounts of pods that no longer fit, and of those that count on more memory."""
+_TURNS: Final = {
+    "denied": "newly denied",
+    "worse": "new findings",
+    "better": "findings gone",
+    "admitted": "no longer denied",
+}
+"""How the verdict about an object changes, the most important first, and the words of the text."""
 
 
-class Restart(NamedTuple):
-    """A node whose device plugin gets another configuration, and the replicas that are held there."""
-
-    node: str
-    held: int
+_IN_ALL: Final = {
+    False: "{before} -> {after} in all; pods ask for {asked}",
+    True: "{before} -> {after} in all; pods ask for {asked}; they no longer fit",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The answer: what changes. `notes` say what the change does not reach, and what the checks warn of."""
+    """The answer: what changes, as data. `notes` say what the change does not reach, and what the checks warn of."""
 
     kind: ClassVar[str] = "PlanReport"
 
-    nodes: tuple[NodeChange, ...] = ()
-    capacity: tuple[Capacity, ...] = ()
-    verdicts: tuple[VerdictChange, ...] = ()
-    unfit: tuple[Unfit, ...] = ()
-    restarts: tuple[Restart, ...] = ()
-    fits: tuple[Fit, ...] = ()
-    notes: tuple[str, ...] = ()
+    nodes: Sequence[Data] = ()
+    capacity: Sequence[Data] = ()
+    verdicts: Sequence[Data] = ()
+    unfit: Sequence[Data] = ()
+    restarts: Sequence[Data] = ()
+    fits: Sequence[Data] = ()
+    notes: Sequence[str] = ()
 
     def exit_code(self, unread: int) -> ExitCode:
         return code(unread, is_bad=self.is_worse)
@@ -74,136 +65,134 @@ class Plan:
         """Whether something gets worse, or does not fit."""
         return (
             bool(self.unfit)
-            or any(one.turn.is_worse for one in self.verdicts)
-            or any(one.is_short for one in self.capacity)
-            or any(one.is_short for one in self.fits)
+            or any(one["change"] in ("denied", "worse") for one in self.verdicts)
+            or any(one["short"] for one in self.capacity)
+            or any(one["denied"] or one["fitting"] < one["wanted"] for one in self.fits)
         )
 
-    def as_data(self) -> dict[str, Any]:
-        return {
-            "worse": self.is_worse,
-            "nodes": [
-                {
-                    **one._asdict(),
-                    "before": one.before and one.before.as_data(),
-                    "after": one.after and one.after.as_data(),
-                }
-                for one in self.nodes
-            ],
-            "capacity": [{**one._asdict(), "short": one.is_short} for one in self.capacity],
-            "verdicts": [
-                {
-                    "change": one.turn.name.lower(),
-                    **row_data(one.row, one.row.outcomes[1]),
-                    "before": outcome_data(one.row.outcomes[0]),
-                    "new": _finding_data(one.new),
-                    "gone": _finding_data(one.gone),
-                }
-                for one in self.verdicts
-            ],
-            "unfit": [
-                {
-                    "node": one.node,
-                    "resource": one.resource,
-                    **dict(zip(_AMOUNTS[one.is_memory], (one.wanted, one.left), strict=True)),
-                    "pods": [{"namespace": pod.namespace, "name": pod.name} for pod in one.pods[:MOST_HOLDERS]],
-                    "podCount": len(one.pods),
-                }
-                for one in self.unfit
-            ],
-            "restarts": [one._asdict() for one in self.restarts],
-            "fits": [
-                {
-                    "object": one.subject.as_data(),
-                    "wanted": one.wanted,
-                    "fitting": one.fitting,
-                    "denied": one.is_denied,
-                    "nodes": [{"node": node, "count": count} for node, count in one.nodes],
-                }
-                for one in self.fits
-            ],
-            "notes": list(self.notes),
-        }
+    def as_data(self) -> Data:
+        return {"worse": self.is_worse, **{name: list(getattr(self, name)) for name in self.__slots__}}
 
     def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
-        parts = (
-            ("Nodes", self._of_nodes(width)),
-            ("Pods that no longer fit", self._of_pods(width)),
-            ("Verdicts", self._of_verdicts(width)),
-            ("Pods of the manifests", self._of_fits(width)),
-            ("Restart the device plugin in this order", self._of_restarts(width)),
-            ("Notes", (line for note in self.notes for line in hanging(" ", printable(note, 1024), width, "    "))),
-        )
-        is_empty = True
-        for title, lines in parts:
-            for number, line in enumerate(lines):
-                if number == 0:
-                    yield from ([] if is_empty else [""])
-                    yield f"{title}:"
-                    is_empty = False
-                yield line
-        if is_empty:
+        parts: dict[str, list[str]] = {}
+        if self.nodes:
+            head = ("  NODE", "RESOURCE", "STRATEGY", "REPLICAS", "SHARE", "HELD")
+            parts["Nodes"] = list(table(head, list(map(_cells, self.nodes)), width))
+        for title, name, said in self._texts():
+            indent = " " * (len(name) - len(name.lstrip()) + 2)
+            parts.setdefault(title, []).extend(hanging(printable(name, 512), printable(said, 4096), width, indent))
+        for number, (title, lines) in enumerate(parts.items()):
+            yield from [""] if number else []
+            yield f"{title}:"
+            yield from lines
+        if not parts:
             yield "nothing changes" + (" of what could be read" if unread else "")
         yield from lines_of_unread(unread, width)
 
-    def _of_nodes(self, width: int | None) -> Iterator[str]:
-        if self.nodes:
-            head = ("  NODE", "RESOURCE", "STRATEGY", "REPLICAS", "SHARE", "HELD")
-            rows = []
-            for node in self.nodes:
-                pairs = zip(_shown(node.before), _shown(node.after), strict=True)
-                changes = (was if was == becomes else f"{was} -> {becomes}" for was, becomes in pairs)
-                rows.append((f"  {node.node}", node.resource, *changes, node.held))
-            yield from table(head, rows, width)
+    def _texts(self) -> Iterator[tuple[str, str, str]]:
+        """The titles, heads and texts of the lines below the table."""
         for one in self.capacity:
-            short = "; they no longer fit" if one.is_short else ""
-            said = f"{one.before} -> {one.after} in all; pods ask for {one.asked}{short}"
-            yield from hanging(f"  {printable(one.resource)}:", said, width, "    ")
-
-    def _of_pods(self, width: int | None) -> Iterator[str]:
+            yield "Nodes", f"  {one['resource']}:", _IN_ALL[one["short"]].format(**one)
         for one in self.unfit:
-            shown = ", ".join(map(str, one.pods[:_SHOWN]))
-            more = f" and {len(one.pods) - _SHOWN} more" if len(one.pods) > _SHOWN else ""
-            head, names = f"  {printable(one.node)}:", printable(f"{shown}{more}", 4096)
-            if one.is_memory:
-                said = f"count on {one.wanted} MiB of {printable(one.resource)}, and a replica has {one.left}: {names}"
-            else:
-                said = f"{one.wanted} of {printable(one.resource)} held, {one.left} offered: {names}"
-            yield from hanging(head, said, width, "    ")
-
-    def _of_verdicts(self, width: int | None) -> Iterator[str]:
+            names = first([f"{pod['namespace']}/{pod['name']}" for pod in one["pods"]])
+            said = "{held} of {resource} held, {total} offered: ".format(**one)
+            yield "Pods that no longer fit", f"  {one['node']}:", said + names
         for one in self.verdicts:
-            pods = f", {counted(one.row.pods, 'pod')}" if one.row.subject.kind != "Pod" else ""
-            yield from hanging(f"  {one.turn.value}:", f"{printable(one.row.where, 512)}{pods}", width, "    ")
-            for sign, findings in (("+", one.new), ("-", one.gone)):
-                for finding in findings:
-                    said = f"{finding.severity.label}: {finding.message}"
-                    yield from hanging(f"    {sign} {finding.code}", said, width, "      ")
-
-    def _of_fits(self, width: int | None) -> Iterator[str]:
+            subject = Subject(*one["object"].values())
+            yield "Verdicts", f"  {_TURNS[one['change']]}:", described(subject, one["pods"])
+            for sign, each in [*(("+", new) for new in one["new"]), *(("-", gone) for gone in one["gone"])]:
+                yield "Verdicts", f"    {sign} {each['code']}", f"{each['severity']}: {each['message']}"
         for one in self.fits:
-            there = ", ".join(f"{printable(node)} ({count})" for node, count in one.nodes[:_SHOWN])
-            more = f" and {len(one.nodes) - _SHOWN} more nodes" if len(one.nodes) > _SHOWN else ""
-            said = "the webhook denies it" if one.is_denied else f"{one.fitting} of {one.wanted} fit"
-            where = f": {there}{more}" if there else ""
-            yield from hanging(f"  {one.subject}:", f"{said}{where}", width, "    ")
-
-    def _of_restarts(self, width: int | None) -> Iterator[str]:
+            said = "the webhook denies it" if one["denied"] else "{fitting} of {wanted} fit".format(**one)
+            where = first(["{node} ({count})".format(**each) for each in one["nodes"]])
+            said = "; ".join([f"{said}: {where}" if where else said, *one["notes"]])
+            yield "Pods of the manifests", f"  {Subject(*one['object'].values())}:", said
         for number, one in enumerate(self.restarts, 1):
-            held = f"{counted(one.held, 'replica')} held; drain it first" if one.held else "free"
-            yield from hanging(f"  {number}. {printable(one.node)}:", held, width, "    ")
+            said = f"{counted(one['held'], 'replica')} held; drain it first" if one["held"] else "free"
+            yield "Restart the device plugin in this order", f"  {number}. {one['node']}:", said
+        for note in self.notes:
+            yield "Notes", "  -", note
 
 
-def _shown(offer: Offer | None) -> Sequence[str]:
-    """The strategy, the replicas and the share of a resource in a table."""
+def _cells(change: Data) -> Sequence[object]:
+    """The cells of a node in a table: its strategy, replicas and share before and after, where they differ."""
+    pairs = zip(_shown(change["before"]), _shown(change["after"]), strict=True)
+    changes = (was if was == becomes else f"{was} -> {becomes}" for was, becomes in pairs)
+    return (f"  {change['node']}", change["resource"], *changes, change["held"])
+
+
+def _shown(offer: Data | None) -> Sequence[object]:
     if offer is None:
-        return "?", "0", "-"
-    share = "-" if offer.share is None or not offer.total else f"{offer.share} MiB"
-    return offer.strategy or "?", str(offer.total), share
+        return "?", 0, "-"
+    share = f"{offer['shareMiB']} MiB" if offer["shareMiB"] is not None and offer["total"] else "-"
+    return offer["strategy"] or "?", offer["total"], share
 
 
-def _finding_data(findings: Sequence[Finding]) -> list[dict[str, str]]:
-    return [{"code": one.code, "severity": one.severity.label, "path": pointer(one.path)} for one in findings]
+def node_changes(now: Iterable[Row], becomes: Iterable[Offer]) -> tuple[Sequence[Data], Sequence[Data]]:
+    """The resources of nodes that change, and the pods that no longer fit where they hold more than is offered."""
+    before = {(row.of, row.resource): row for row in now}
+    after = {(one.node, one.resource): one for one in becomes}
+    changes, unfit = [], []
+    for node, resource in sorted({*before, *after}):
+        row = before.get((node, resource)) or Row(node, resource, (), 0, None)
+        was, then = row.offer, after.get((node, resource))
+        total, left = (0 if one is None else one.total for one in (was, then))
+        if was == then or not (total or left):
+            continue
+        place = {"node": node, "resource": resource}
+        ends = {"before": was and was.as_data(), "after": then and then.as_data()}
+        changes.append({**place, **ends, "held": row.held})
+        if row.held > left < total:
+            pods = [{"namespace": one.pod.namespace, "name": one.pod.name} for one in row.holders]
+            amounts = {"held": row.held, "total": left}
+            unfit.append({**place, **amounts, "pods": pods[:MOST_HOLDERS], "podCount": len(pods)})
+    return changes, unfit
+
+
+def capacities(pods: Iterable[LivePod], before: Iterable[Offer], after: Iterable[Offer]) -> Iterator[Data]:
+    """The resources of which the cluster offers more or less, with what all unfinished pods ask for.
+
+    One is short if the pods no longer fit, although they did.
+    """
+    asked: Counter[str] = Counter()
+    for pod in pods:
+        asked.update(pod.requests)
+    offered: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for totals, each in zip(offered, (before, after), strict=True):
+        for one in each:
+            totals[one.resource] += one.total
+    for name in sorted({*offered[0], *offered[1]}):
+        was, then, wanted = offered[0][name], offered[1][name], asked[name]
+        if was != then:
+            yield {"resource": name, "asked": wanted, "before": was, "after": then, "short": then < wanted <= was}
+
+
+def verdict_changes(audited: Iterable[Audited]) -> Sequence[Data]:
+    """The objects whose verdict in the second world differs from that in the first, the worst changes first."""
+    found = [one for row in audited if (one := _change(row)) is not None]
+    return sorted(found, key=lambda one: list(_TURNS).index(one["change"]))
+
+
+def _change(row: Audited) -> Data | None:
+    """The change of one object. Findings of the severity `audit`, which users do not see, change nothing."""
+    before, after = row.verdicts
+    was, becomes = _seen(before), _seen(after)
+    new = [finding_data(one) for key, one in becomes.items() if key not in was]
+    gone = [finding_data(one) for key, one in was.items() if key not in becomes]
+    denied = [one.decision is Decision.DENIED for one in row.verdicts]
+    if denied[0] is not denied[1]:
+        turn = "denied" if denied[1] else "admitted"
+    elif new or (after.is_skipped and not before.is_skipped):
+        turn = "worse"
+    elif gone:
+        turn = "better"
+    else:
+        return None
+    return {"change": turn, **row.as_data(after), "before": data(before), "new": new, "gone": gone}
+
+
+def _seen(verdict: Verdict) -> dict[tuple[str, Severity, Path], Finding]:
+    return {(one.code, one.severity, one.path): one for one in verdict.findings if one.severity >= Severity.WARN}
 
 
 async def plan(
@@ -219,35 +208,39 @@ async def plan(
     Raises InputError for the manifests, of which the plan says where they fit.
     """
     settings, facts = two.before.snapshot.settings, two.before.snapshot.facts
-    resources = {one.name: one for each in (settings, two.after.snapshot.settings) for one in each.resources}
-    found = GpuPods(GpuResources(tuple(resources.values())).find)
-    is_whole = namespace is None and not query
-    rows = []
+    pods: list[LivePod] = []
+
+    def add(found: Object) -> None:
+        pod = live_pod(found, extended)
+        if pod.requests and pod.phase not in FINISHED:
+            pods.append(pod)
+
+    is_whole = two.differ and namespace is None and not query
+    audited = []
     if two.differ:
-        auditor = Auditor([two.before, two.after])
-        each_pod = found.add if is_whole else lambda _pod: None
-        rows = (await take(objects, auditor, kinds, namespace, query, each_pod)).rows()
-    if (two.restarts is not None or manifests) and not (two.differ and is_whole):
+        each_pod = add if is_whole else lambda _pod: None
+        audited = await take(objects, (two.before, two.after), kinds, namespace, query, each_pod)
+    if (two.restarts is not None or manifests) and not is_whole:
         # Pods of all namespaces hold replicas; those of one are read where no more is allowed.
         for place in dict.fromkeys((None, namespace)):
             if place is None or objects.lacks(POD):
                 async for one in all_of(objects, POD, place):
-                    found.add(one)
-    holders = held_by_node(found.pods)
-    held = {key: sum(one.amount for one in each) for key, each in holders.items()}
-    changes: tuple[NodeChange, ...] = ()
-    if two.restarts is not None:
-        changes = tuple(node_changes(settings, facts, two.after.snapshot.facts, held))
+                    add(one)
+    ranges = [one async for one in all_of(objects, LIMIT_RANGE, namespace)] if manifests else []
+    offered, then = (list(offers(settings, each)) for each in (facts, two.after.snapshot.facts))
+    now = list(rows(pods, lambda pod: pod.node, offered))
+    changes, unfit = node_changes(now, then)
+    held = {(row.of, row.resource): row.held for row in now}
     on_node: Counter[str] = Counter()
-    for (node, _), amount in held.items():
-        on_node[node] += amount
-    restarts = (Restart(name, on_node[name]) for name in two.restarts or ())
+    for row in now:
+        on_node[row.of] += row.held if row.offer else 0
+    restarts = [{"node": name, "held": on_node[name]} for name in two.restarts or ()]
     return Plan(
         changes,
-        tuple(capacities(changes, offers(settings, facts), found.pods)),
-        tuple(verdict_changes(rows)),
-        tuple(unfit(changes, holders, found.limits)),
-        tuple(sorted(restarts, key=lambda one: (one.held, one.node))),  # free ones first
-        tuple(Fitter(two.after, held, namespace or "").fits(manifests)),
+        list(capacities(pods, offered, then)),
+        verdict_changes(audited),
+        unfit,
+        sorted(restarts, key=lambda one: (one["held"], one["node"])),  # free ones first
+        list(Fitter(two.after, held, namespace or "", ranges).fits(manifests)),
         two.notes,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from webhook.cluster.device_plugin import Texts, device_plugin, parse_config_map
+from webhook.cluster.device_plugin import Texts, parse_config_map, read_text
 from webhook.diagnose.sharing import cards_of
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.dryrun.check import checked_objects
@@ -14,6 +14,7 @@ from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.evidence import decoded
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source, documents
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.nearest import card
@@ -30,7 +31,6 @@ from webhook.policy.placement.node_classes import (
     PluginConfigs,
 )
 from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.objects import DefaultRule, as_object
 from webhook.policy.verdict import Severity
@@ -45,8 +45,8 @@ class Worlds(NamedTuple):
 
     before: OfflineEvaluator
     after: OfflineEvaluator
-    restarts: frozenset[str] | None = None
-    notes: tuple[str, ...] = ()
+    restarts: Sequence[str] | None = None
+    notes: Sequence[str] = ()
 
     @property
     def differ(self) -> bool:
@@ -61,10 +61,11 @@ def worlds(settings: Settings, facts: Facts, wanted: Settings, new_config: Sourc
     before = OfflineEvaluator.of(settings, facts)
     if new_config is None:
         return Worlds(before, before if wanted == settings else OfflineEvaluator.of(wanted, facts))
-    plugin = new_plugin(new_config, facts.device_plugin, wanted)
-    planned = planned_nodes(settings, facts, replace(facts, device_plugin=plugin.plugin))
-    becomes = replace(facts, device_plugin=plugin.plugin, nodes=None if facts.nodes is None else planned.nodes)
-    return Worlds(before, OfflineEvaluator.of(wanted, becomes), planned.restarts, (*plugin.warnings, *planned.notes))
+    plugin, notes = new_plugin(new_config, facts.device_plugin, wanted)
+    becomes = replace(facts, device_plugin=plugin)
+    nodes, restarts, unreached = planned_nodes(settings, facts, becomes)
+    becomes = replace(becomes, nodes=None if facts.nodes is None else nodes)
+    return Worlds(before, OfflineEvaluator.of(wanted, becomes), restarts, [*notes, *unreached])
 
 
 # The configuration.
@@ -73,138 +74,120 @@ _FILE: Final = "config"
 """The name of a configuration in a file of its own, where the default has no name."""
 
 
-class NewPlugin(NamedTuple):
-    """The device plugin after the change, and what the checks of its configuration warn of."""
+def new_plugin(source: Source, known: DevicePlugin | None, settings: Settings) -> tuple[DevicePlugin, Sequence[str]]:
+    """The device plugin with a new configuration, and what the checks of the configuration warn of.
 
-    plugin: DevicePlugin
-    warnings: tuple[str, ...]
-
-
-def new_plugin(source: Source, known: DevicePlugin | None, settings: Settings) -> NewPlugin:
-    """Read a new configuration. Raises InputError for one that the device plugin refuses.
-
-    The keys of a ConfigMap are all configurations. A file of its own replaces the default one.
+    The keys of a ConfigMap are all configurations. A file of its own replaces the default one. What a configuration
+    does not change stays. Raises InputError for one that the device plugin refuses.
     """
+    known = known or DevicePlugin()
     document = next(documents(source.file, source.data), None)
     if isinstance(document, Diagnostic):
         raise InputError([document])
     value = None if document is None else document.value
-    if document is None or not isinstance(value, dict) or value.get("kind") not in (None, "ConfigMap"):
-        wanted = "name a configuration of the device plugin, or a ConfigMap that holds some"
+    texts: Texts = {}
+    kept: Iterable[PluginConfig] = ()
+    checked: Iterable[Manifest | Diagnostic | Unread] = checked_objects(source)
+    default = known.default_config
+    if isinstance(value, dict) and value.get("kind") == "ConfigMap":
+        _, texts = decoded(value, parse_config_map) or ("", {})
+        default = default if default in texts else DefaultRule().choose(texts.keys())
+    elif document is not None and isinstance(value, dict) and "kind" not in value:
+        default = default or _FILE
+        texts = {default: source.data}
+        kept = [one for one in known.configs or () if one.name != default]
+        checked = [Manifest(source.file, document, (), as_object(value))]
+    if not texts:
+        wanted = "name a configuration, or a ConfigMap that holds some"
         raise InputError([Diagnostic(source.file, 1, 1, f"no configuration of the device plugin; {wanted}")])
-    if "kind" in value:
-        warnings = _checked(checked_objects(source), known, settings)
-        found: tuple[str, Texts] | None = decoded(dict(value), parse_config_map)
-        if found is None or not found[1]:
-            problem = "this ConfigMap holds no configuration of the device plugin"
-            raise InputError([Diagnostic(source.file, 1, 1, problem)])
-        return NewPlugin(_parsed(source, found[1], known), warnings)
-    own = Manifest(source.file, document, (), as_object(value))
-    warnings = _checked([own], known, settings)
-    default = (known and known.default_config) or _FILE
-    read = _parsed(source, {default: source.data}, known)
-    others = () if known is None else (one for one in known.configs or () if one.name != default)
-    return NewPlugin(replace(read, configs=(*(read.configs or ()), *others), default_config=default), warnings)
+    warnings = list(
+        _warnings(checked, OfflineEvaluator.of(settings, Facts(device_plugin=DevicePlugin(version=known.version))))
+    )
+    read = {name: read_text(name, text) for name, text in sorted(texts.items())}
+    refused = next((name for name, one in read.items() if one.config is None), None)
+    if refused is not None:
+        raise InputError.of(source.file, f"{printable(refused)}: {read[refused].problem}")
+    configs = [one.config for one in read.values() if one.config is not None]
+    return replace(known, configs=(*configs, *kept), default_config=default), warnings
 
 
-def _checked(
-    found: Iterable[Manifest | Diagnostic | Unread], known: DevicePlugin | None, settings: Settings
-) -> tuple[str, ...]:
-    """What the checks of configurations warn of. Raises InputError for what they deny."""
-    version = None if known is None else DevicePlugin(version=known.version)
-    evaluator = OfflineEvaluator.of(settings, Facts(device_plugin=version))
+def _warnings(found: Iterable[Manifest | Diagnostic | Unread], evaluator: OfflineEvaluator) -> Iterator[str]:
+    """Yield what the checks of configurations warn of. Raises InputError for what they deny."""
     denied: list[Diagnostic] = []
-    warned: list[str] = []
     for one in found:
         evaluated = evaluate(one, evaluator, "") if isinstance(one, Manifest) else one
         if isinstance(evaluated, Diagnostic):
             denied.append(evaluated)
         for each in evaluated.result().findings if isinstance(evaluated, Evaluated) else ():
-            said = f"{each.code} {each.message}; {each.remedy}"
-            place = Diagnostic(one.file, each.line, each.column, said)
+            place = Diagnostic(one.file, each.line, each.column, f"{each.code} {each.message}; {each.remedy}")
             if each.severity is Severity.DENY:
                 denied.append(place)
             else:
-                warned.append(str(place))
+                yield str(place)
     if denied:
         raise InputError(denied)
-    return tuple(warned)
-
-
-def _parsed(source: Source, texts: Texts, known: DevicePlugin | None) -> DevicePlugin:
-    """The facts that the texts give, with those that a new configuration does not change. Raises InputError."""
-    known = known or DevicePlugin()
-    named = DevicePluginSource((source.file,), None, known.version)
-    read, problems = device_plugin(named, {source.file: {"": texts}}, None)
-    if problems:
-        raise InputError(Diagnostic(source.file, 0, 0, problem) for problem in problems)
-    default = known.default_config if known.default_config in texts else DefaultRule().choose(texts.keys())
-    return replace(read, default_config=default, runtime_class=known.runtime_class)
 
 
 # The nodes.
 
+_KEPT = "neither its label nor the default names a new configuration, so that nothing changes there"
+_UNKNOWN = (
+    "it has no label for a configuration, and the default is unknown, so that its change is unknown; name the device "
+    "plugin in facts.devicePlugin.daemonSet"
+)
+_UNCOUNTED = (
+    "neither labels nor amounts show how many cards it has, so that it is left out; run GPU feature discovery, or name "
+    "the plugin's ConfigMap in facts.devicePlugin"
+)
 
-class PlannedNodes(NamedTuple):
-    """The nodes after the change.
 
-    `restarts` names those whose plugin gets another configuration. `notes` say of which nodes nothing is known: their
-    label names none of the new configurations, or nothing shows how many cards they have.
+def planned_nodes(
+    settings: Settings, before: Facts, after: Facts
+) -> tuple[tuple[Node, ...], Sequence[str], Sequence[str]]:
+    """The nodes of a cluster under the device plugin of `after`.
+
+    With the names of those whose plugin gets another configuration, and why nothing is known of the others: their label
+    names none of the new configurations, or nothing shows how many cards they have.
     """
-
-    nodes: tuple[Node, ...]
-    restarts: frozenset[str]
-    notes: tuple[str, ...]
-
-
-def planned_nodes(settings: Settings, before: Facts, after: Facts) -> PlannedNodes:
-    """The nodes of a cluster under the device plugin of `after`."""
     old, new = PluginConfigs(before.device_plugin), PluginConfigs(after.device_plugin)
     gpus = GpuResources(settings.resources)
-    is_default_known = before.device_plugin is not None and before.device_plugin.default_config is not None
-    nodes, restarts = [], set()
-    kept, unknown = [], []
+    has_default = before.device_plugin is not None and before.device_plugin.default_config is not None
+    nodes, restarts, notes = [], [], []
     for node in before.nodes or ():
-        resources = sorted(name for name in node.resources if name in gpus)
-        was, becomes = old.of(node), new.of(node)
-        planned = node
-        if resources and becomes is None:
-            why = "neither its label nor the default names a new configuration, so that nothing changes there"
-            if not is_default_known and CONFIG_LABEL not in node.labels:
-                why = "it has no label for a configuration, and the default is unknown, so that its change is unknown"
-                why += "; name the device plugin in facts.devicePlugin.daemonSet"
-            kept.append(f"node {node.name}: {why}")
-        elif resources and becomes is not None and not (was is not None and replace(was, name=becomes.name) == becomes):
+        resources = [name for name in node.resources if name in gpus]
+        was, becomes, why, planned = old.of(node), new.of(node), "", node
+        if not resources:
+            pass
+        elif becomes is None:
+            why = _KEPT if has_default or CONFIG_LABEL in node.labels else _UNKNOWN
+        elif was is None or replace(was, name=becomes.name) != becomes:
             amounts = _amounts(node, resources, was, becomes)
             if amounts is None:
-                why = "neither labels nor amounts show how many cards it has, so that it is left out"
-                remedy = "run GPU feature discovery, or name the plugin's ConfigMap in facts.devicePlugin"
-                unknown.append(f"node {node.name}: {why}; {remedy}")
+                why = _UNCOUNTED
             else:
                 planned = replace(node, resources={**node.resources, **amounts}, labels=_labels(node, becomes))
             if was is not None or planned != node:
-                restarts.add(node.name)
+                restarts.append(node.name)
         nodes.append(planned)
-    return PlannedNodes(tuple(nodes), frozenset(restarts), (*kept, *unknown))
+        notes += [f"node {node.name}: {why}"] if why else []
+    return tuple(nodes), restarts, notes
 
 
 def _amounts(
-    node: Node, resources: list[str], was: PluginConfig | None, becomes: PluginConfig
+    node: Node, resources: Sequence[str], was: PluginConfig | None, becomes: PluginConfig
 ) -> dict[str, int] | None:
     """What the node offers of each GPU resource; None where its cards cannot be counted.
 
     A name under which it offered them before stays with 0, as the kubelet reports it.
     """
     found = dict.fromkeys(resources, 0)
-    for base in dict.fromkeys(name.removesuffix(RENAMED) for name in resources):
+    for base in {name.removesuffix(RENAMED) for name in resources}:
         cards = cards_of(node.labels, node.resources, base, was)
         if cards is None:
             return None
-        shared = next((one for one in becomes.resources if one.name.removesuffix(RENAMED) == base), None)
-        if shared is None:
-            found[base] = cards
-        else:
-            found[shared.name] = cards * shared.replicas
+        shared = (one for one in becomes.resources if one.name.removesuffix(RENAMED) == base)
+        name, replicas = next(((one.name, one.replicas) for one in shared), (base, 1))
+        found[name] = cards * replicas
     return found
 
 
@@ -215,12 +198,9 @@ def _labels(node: Node, config: PluginConfig) -> dict[str, str]:
     """
     labels = dict(node.labels)
     strategy, replicas, has_suffix = card(config)
-    if STRATEGY in labels:
-        labels[STRATEGY] = strategy
-    if REPLICAS in labels and labels[REPLICAS] != "0":
-        labels[REPLICAS] = str(replicas)
-    if CAPABLE in labels and not labels.keys().isdisjoint((STRATEGY, REPLICAS, PRODUCT, CARD_MEMORY, CARD_COUNT)):
-        labels[CAPABLE] = "true" if config.strategy == "mps" else "false"
-    if PRODUCT in labels:
-        labels[PRODUCT] = labels[PRODUCT].removesuffix(SHARED) + (SHARED if has_suffix else "")
-    return labels
+    discovered = {STRATEGY: strategy, PRODUCT: labels.get(PRODUCT, "").removesuffix(SHARED) + SHARED * has_suffix}
+    if labels.get(REPLICAS) != "0":
+        discovered[REPLICAS] = str(replicas)
+    if not labels.keys().isdisjoint((STRATEGY, REPLICAS, PRODUCT, CARD_MEMORY, CARD_COUNT)):
+        discovered[CAPABLE] = "true" if config.strategy == "mps" else "false"
+    return labels | {key: value for key, value in discovered.items() if key in labels}
