@@ -85,15 +85,10 @@ class Held(NamedTuple):
         """Who holds a resource of a node."""
         return self.by_node.get((node.name, resource), ())
 
-    def link(self, node: Node, wanted: Mapping[str, int]) -> Link:
-        """The last link of a node that could take a pod: whether it has so many units of each resource free."""
-        for name, units in wanted.items():
-            total, holders = node.resources.get(name, 0), self.of(node, name)
-            if total - sum(one.amount for one in holders) < units:
-                cause = f"node {node.name} has no room for {units} of {name}"
-                evidence = (self.described(node, name),)
-                return Link("holders", State.BROKEN, Finding("replicas-held", "error", node.name, cause, evidence, ""))
-        return Link("holders", State.WELL) if self.is_complete else Link("holders", State.NOT_SEEN, None, "pods")
+    def has_room(self, node: Node, wanted: Mapping[str, int]) -> bool:
+        """Whether a node has so many units of each resource free, as far as its holders are known."""
+        held = {name: sum(one.amount for one in self.of(node, name)) for name in wanted}
+        return all(node.resources.get(name, 0) - held[name] >= units for name, units in wanted.items())
 
     def described(self, node: Node, resource: str) -> str:
         """Who holds a resource of a node, in words."""
@@ -109,6 +104,9 @@ class Held(NamedTuple):
         count = sum(one.amount for one in holders)
         beyond = ", more than it offers now" if count > total else ""
         return f"node {node.name}: {count} of {total} held{beyond} by {', '.join(names)}{more}"
+
+
+UNKNOWN_HOLDERS: Final = Held({}, is_complete=False)
 
 
 class Chain(NamedTuple):

@@ -191,16 +191,13 @@ def test_states_of_the_runtime_class(state: State, classes: Any, found: list[Any
 # Who holds replicas.
 
 
-def test_states_of_holders() -> None:
+def test_room_beside_holders() -> None:
     node = mps_node("mps-1", 2)
     holder = LivePod("team-a", "one", Owner("Job", "one"), "mps-1", "Running", "", {GPU: 1})
     held = Held(held_by_node([holder]), is_complete=True)
-    assert held.link(node, {GPU: 1}) == Link("holders", State.WELL)
-    broken = held.link(node, {GPU: 2})
-    assert broken.state is State.BROKEN
-    assert broken.finding is not None
-    assert broken.finding.evidence == ("node mps-1: 1 of 2 held by team-a/one (1)",)
-    assert Held({}, is_complete=False).link(node, {GPU: 2}) == Link("holders", State.NOT_SEEN, None, "pods")
+    assert (held.has_room(node, {GPU: 1}), held.has_room(node, {GPU: 2})) == (True, False)
+    assert held.described(node, GPU) == "node mps-1: 1 of 2 held by team-a/one (1)"
+    assert "holders are not known" in Held({}, is_complete=False).described(node, GPU)
 
 
 # Parts of the stack that nothing shows.

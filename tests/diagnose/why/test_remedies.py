@@ -10,8 +10,7 @@ from tests.diagnose.cluster_objects import GPU, pod
 from tests.diagnose.why.remedies import helps
 from tests.diagnose.why.site import PRESENT, a_node, answers, waiting
 from webhook.diagnose.remedy import Advice
-from webhook.diagnose.why.case import Case
-from webhook.diagnose.why.cause import Cause, Reference, Why
+from webhook.diagnose.why.case import Case, Cause, Reference, Why
 from webhook.policy.commands import Command
 from webhook.policy.settings.settings import Settings
 

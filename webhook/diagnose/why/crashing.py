@@ -7,16 +7,9 @@ from itertools import islice
 from typing import Final
 
 from webhook.cluster.reading import Object, condition, entries, is_true, number, word
-from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.why.case import Case, amounts
-from webhook.diagnose.why.cause import Cause
-from webhook.diagnose.why.cuda import class_wanted, find
-from webhook.diagnose.why.event import first
-from webhook.diagnose.why.pod_state import ContainerState, containers, phase
-from webhook.diagnose.words import container
-from webhook.policy.commands import Command
-
-_NOT_STARTED: Final = ("StartError", "ContainerCannotRun")
+from webhook.diagnose.why.case import Case, Cause, amounts
+from webhook.diagnose.why.cuda import class_wanted, of_text
+from webhook.diagnose.why.state import ContainerState, containers, first, phase, told
 
 _MOST: Final = 100
 """Containers of a pod that are looked at: each looks for its limit among all."""
@@ -27,48 +20,42 @@ _SIGNALS: Final = {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM", 134: "SIGABRT
 
 def causes(case: Case) -> Iterator[Cause]:
     """The causes for which containers of the pod end."""
-    yield from _of_log(case)
+    yield from islice(_of_texts(case), 1)
     for one in islice(containers(case.pod), _MOST):
         cause = _of_container(case, one)
         if cause is not None:
             yield cause
-    if case.pod is None:
-        yield from _of_job(case)
+    failed = condition(case.found, "Failed")
+    is_failed = case.of.kind == "Job" and is_true(case.found, "Failed") and word(failed, "reason") != "DeadlineExceeded"
+    if case.pod is None and is_failed:
+        evidence = [": ".join(filter(None, (word(failed, "reason"), word(failed, "message"))))]
+        show = case.remedy("`kubectl describe {object}`")
+        yield Cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
 
 
-def _of_log(case: Case) -> Iterator[Cause]:
-    """The known error in the log, or in what a probe says."""
+def _of_texts(case: Case) -> Iterator[Cause]:
+    """The known errors in the log, and in what a probe says."""
     log, probe = case.around.log, first(case.events, ("Unhealthy",))
-    texts = [] if log is None else [(log.container, f"log of container {log.container}", log.text)]
+    if log is not None:
+        yield from of_text(case, log.container, f"log of container {log.container}", log.text)
     if probe is not None:
-        texts.append((next((one for one, _, _ in amounts(case.pod)), ""), "probe", probe.message))
-    for name, where, text in texts:
-        if (found := find(text)) is not None:
-            known, line = found
-            summary = f"{known.summary} (container {name})"
-            yield Cause(known.cause, summary, [f"{where}: {line}"], known.advice(case, name))
-            return
+        yield from of_text(case, next((one for one, _, _ in amounts(case.pod)), ""), "probe", probe.message)
 
 
 def _of_container(case: Case, one: ContainerState) -> Cause | None:
-    probe = first(case.events, ("Killing",), f"Container {one.name} failed ")
-    if probe is not None and one.restarts:
+    probe = told(case.events, ("Killing",), f"Container {one.name} failed ")
+    if probe and one.restarts:
         summary = f"the kubelet kills container {one.name}, because its probe fails"
-        unhealthy = first(case.events, ("Unhealthy",))
-        evidence = [str(probe), "" if unhealthy is None else str(unhealthy)]
-        remedy = case.by_edit("correct the probe, or give the program more time")
-        return Cause("liveness", summary, evidence, remedy)
+        remedy = case.remedy("correct the probe, or give the program more time: {edit}")
+        return Cause("liveness", summary, [probe, told(case.events, ("Unhealthy",))], remedy)
     last = one.failure
-    if not last or word(last, "reason") in _NOT_STARTED or not _matters(case.pod or {}, one):
+    # An end is history where the container runs again, and is ready.
+    matters = one.ended or one.waiting or not one.ready or phase(case.pod or {}) == "Failed"
+    if not last or not matters or word(last, "reason") in ("StartError", "ContainerCannotRun"):
         return None
     if word(last, "reason") == "OOMKilled" or _was_killed_for_memory(case, one, last):
         return _out_of_memory(case, one, word(last, "reason"))
     return _exit(case, one, last)
-
-
-def _matters(pod: Object, one: ContainerState) -> bool:
-    """Whether an end is more than history: the container runs no longer, or has not become ready since."""
-    return bool(one.ended or one.waiting) or not one.ready or phase(pod) == "Failed"
 
 
 def _memory_limit(case: Case, name: str) -> str:
@@ -93,8 +80,7 @@ def _out_of_memory(case: Case, one: ContainerState, reason: str) -> Cause:
         how, needs = reason, "needs"
     summary = f"container {one.name} {needs} more host memory than its limit{f' of {limit}' if limit else ''}"
     evidence = [how, _times(one), "the limit is on memory of the node, not of the GPU"]
-    remedy = case.by_edit("raise resources.limits.memory")
-    return Cause("out-of-memory-killed", summary, evidence, remedy)
+    return Cause("out-of-memory-killed", summary, evidence, case.remedy("raise resources.limits.memory: {edit}"))
 
 
 def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
@@ -107,24 +93,13 @@ def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
     hint = f"the device plugin runs under RuntimeClass {wanted}, and the pod under none" if wanted else ""
     evidence = [_times(one), f"termination message: {said}" if said else "", hint]
     if case.around.log is None:
-        again = Command("kubectl", "gpushare", "why", *case.pod_words, "--logs")
-        return Cause("exit-code", summary, evidence, again)
+        return Cause("exit-code", summary, evidence, case.remedy("`kubectl gpushare why {pod} --logs`"))
     lines = [line for line in case.around.log.text.splitlines() if line.strip()]
     evidence += [f"log: {line.strip()}" for line in lines[-3:]]
-    previous = () if one.ended else ("--previous",)
-    show = Command("kubectl", "logs", *case.pod_words, "-c", container(one.name), *previous)
-    return Cause("exit-code", summary, evidence, Remedy("read the log: ", show))
+    previous = "" if one.ended else " --previous"
+    show = case.remedy(f"read the log: `kubectl logs {{pod}} -c {{container}}{previous}`", container=one.name)
+    return Cause("exit-code", summary, evidence, show)
 
 
 def _times(one: ContainerState) -> str:
     return f"it was restarted {one.restarts} times" if one.restarts > 1 else ""
-
-
-def _of_job(case: Case) -> Iterator[Cause]:
-    """The cause for a Job that failed and whose pods are gone."""
-    failed = condition(case.found, "Failed")
-    if case.of.kind == "Job" and is_true(case.found, "Failed") and word(failed, "reason") != "DeadlineExceeded":
-        said = word(failed, "message")
-        summary = "the Job failed, and its pods are gone"
-        evidence = [f"{word(failed, 'reason')}: {said}" if said else word(failed, "reason")]
-        yield Cause("exit-code", summary, evidence, Command("kubectl", "describe", *case.to_edit))

@@ -6,30 +6,18 @@ PyTorch, JAX and NCCL print for the same errors. A log that names a number inste
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from webhook.cluster.objects import LOG_LINES
 from webhook.cluster.reading import entries, part, word
-from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.why.case import HOLDERS, Case, amounts
-from webhook.diagnose.words import named
-from webhook.policy.commands import Command
+from webhook.diagnose.remedy import Remedy
+from webhook.diagnose.why.case import Case, Cause, Row, amounts, by_words, row
 from webhook.policy.messages import cut
 
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
 _LONGEST: Final = 2000
 """Characters of a line that are searched."""
-
-
-class Known(NamedTuple):
-    """A known error: its cause, the words that show it, a summary, and what finds the remedy for a container."""
-
-    cause: str
-    words: re.Pattern[str]
-    summary: str
-    advice: Callable[[Case, str], Advice]
 
 
 def to_get_gpu(case: Case, container: str) -> Remedy:
@@ -53,64 +41,83 @@ def class_wanted(case: Case) -> str | None:
     return (known or None) if known is not None else case.settings.injections.runtime_class.name
 
 
-def _for_driver(case: Case, container: str) -> Advice:
-    older = case.by_edit("use an image with an older CUDA, or update the driver of the node")
-    return older if class_wanted(case) is None else to_get_gpu(case, container)
+def of_text(case: Case, container: str, where: str, text: str) -> Iterator[Cause]:
+    """The cause of the first known error in the last lines of a text: later ones are often its consequences."""
+    helps = {name: [advice(case, container)] for name, advice in _HELPS.items()}
+    for line in text.splitlines()[-LOG_LINES:]:
+        said = cut(line, _LONGEST)
+        if cause := by_words(case, _KNOWN, said, [f"{where}: {said.strip()}"], container=container, **helps):
+            yield cause
+            return
 
 
-def _for_device(case: Case, container: str) -> Advice:
-    look = Command("kubectl", "exec", *case.pod_words, "-c", named("container", container), "--", "nvidia-smi")
-    return to_get_gpu(case, container) or Remedy("the pod lacks nothing; look whether the node's driver works: ", look)
+def _for_driver(case: Case, container: str) -> Remedy:
+    if class_wanted(case) is not None:
+        return to_get_gpu(case, container)
+    return case.remedy("use an image with an older CUDA, or update the driver of the node: {edit}")
 
 
-def _for_lost(case: Case, _container: str) -> Advice:
-    link = Command("nvidia-ctk", "system", "create-dev-char-symlinks", "--create-all")
-    lasting = "; so that it stays away, let the container toolkit use CDI, or run on the node at each boot: "
-    return Remedy("start it anew: ", case.again, lasting, link)
+def _for_device(case: Case, container: str) -> Remedy:
+    look = (
+        "the pod lacks nothing; look whether the node's driver works: `kubectl exec {pod} -c {container} -- nvidia-smi`"
+    )
+    return to_get_gpu(case, container) or case.remedy(look, container=container)
 
 
-def _for_connection(case: Case, _container: str) -> Advice:
+def _for_connection(case: Case, container: str) -> Remedy:
     for one in (part(case.pod, "spec"), *entries(case.pod, "spec", "containers")):
         user = part(one, "securityContext").get("runAsUser")
         if isinstance(user, int):
-            serves = f"the MPS server serves one user at a time, and the pod runs as user {user}: "
-            return Remedy(serves, "set the same runAsUser in all pods that share the node, or remove it: ", case.edit)
-    return _for_daemon(case, _container)
+            return case.remedy(
+                f"the MPS server serves one user at a time, and the pod runs as user {user}: set the same runAsUser in "
+                "all pods that share the node, or remove it: {edit}"
+            )
+    return _for_daemon(case, container)
 
 
-def _for_daemon(case: Case, _container: str) -> Advice:
+def _for_daemon(case: Case, _container: str) -> Remedy:
     """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
     chain = next(iter(case.around.chains), None)
     if chain is None or chain.unseen or chain.broken is not None:
-        return case.of_daemon
-    return Remedy("the daemon runs, so that the pod has to connect anew: ", case.again)
+        return case.remedy("{daemon}")
+    return case.remedy("the daemon runs, so that the pod has to connect again: {again}")
 
 
-def _for_shared_memory(case: Case, _container: str) -> Advice:
+def _for_shared_memory(case: Case, _container: str) -> Remedy:
     mounts = [mount for one in entries(case.pod, "spec", "containers") for mount in entries(one, "volumeMounts")]
     if any(word(one, "mountPath") == _SHARED_MEMORY for one in mounts):
-        return case.by_edit("raise sizeLimit of the volume at /dev/shm, and the memory limit")
-    return case.by_edit("mount an emptyDir with medium: Memory at /dev/shm, or start fewer workers")
+        return case.remedy("raise sizeLimit of the volume at /dev/shm, and the memory limit: {edit}")
+    return case.remedy("mount an emptyDir with medium: Memory at /dev/shm, or start fewer workers: {edit}")
 
 
-def _for_profiling(case: Case, container: str) -> Advice:
+def _for_profiling(case: Case, container: str) -> Remedy:
     if container not in {name for name, _, _ in amounts(case.pod)}:
-        return case.by_edit("ask for nvidia.com/gpu: 1, so that no other pod takes memory of the card")
-    return case.by_edit("start programs of the card one after the other, or lower --gpu-memory-utilization")
+        return case.remedy("ask for nvidia.com/gpu: 1, so that no other pod takes memory of the card: {edit}")
+    return case.remedy("start programs of the card one after the other, or lower --gpu-memory-utilization: {edit}")
 
 
-def _known(cause: str, words: str, summary: str, remedy: Advice | Callable[[Case, str], Advice], *codes: int) -> Known:
+_HELPS: Final[Mapping[str, Callable[[Case, str], Remedy]]] = {
+    "connect": _for_connection,
+    "driver": _for_driver,
+    "device": _for_device,
+    "memory": _for_shared_memory,
+    "profiling": _for_profiling,
+    "reach": _for_daemon,
+}
+"""Remedies that depend on the pod, by their names in the table."""
+
+
+def _known(cause: str, words: str, summary: str, remedy: str, *codes: int) -> Row:
     """A known error. `codes` are its numbers, as in "CUDA error 805" and "cudaSetDevice failed: 806"."""
     if codes:
         numbers = "|".join(map(str, codes))
         words += rf"|\bcu\w{{0,40}}\b[^\d\n]{{0,40}}?(?:error|code|status|failed)[^\d\n]{{0,20}}\b(?:{numbers})\b"
-    advice = remedy if callable(remedy) else lambda _case, _container: remedy
-    return Known(cause, re.compile(words, re.IGNORECASE | re.ASCII), summary, advice)
+    return row(cause, words, f"{summary} (container {{container}})", remedy)
 
 
 _RESTART: Final = "restart the pod, which loses what its programs have not saved"
 
-KNOWN: Final[Sequence[Known]] = (
+_KNOWN: Final = (
     _known(
         "nccl-duplicate-gpu",
         r"Duplicate GPU detected|Multiple Ranks are using the same GPU",
@@ -129,7 +136,7 @@ KNOWN: Final[Sequence[Known]] = (
         r"CUDA_?ERROR_?ILLEGAL_?ADDRESS|illegal memory access was encountered",
         "the program used an address that is not mapped, or another MPS client of the card did so or was killed in the "
         "middle of a kernel",
-        Remedy(_RESTART, "; look for a pod of the same card that ended then: ", HOLDERS, " shows the pods"),
+        f"{_RESTART}; look for a pod of the same card that ended then: `kubectl gpushare top -A` shows the pods",
         700,
     ),
     _known(
@@ -152,7 +159,7 @@ KNOWN: Final[Sequence[Known]] = (
         "cuda-mps-connection",
         r"MPS_?CONNECTION_?FAILED|MPS_?RPC_?FAILURE|MPS client failed to connect|procedur\w+ call between the MPS",
         "the client does not reach the MPS server",
-        _for_connection,
+        "{connect}",
         805,
         806,
     ),
@@ -160,7 +167,7 @@ KNOWN: Final[Sequence[Known]] = (
         "cuda-busy",
         r"CUDA_?ERROR_?DEVICES?_?UNAVAILABLE|devices are busy or unavailable",
         "the card is busy: it is in exclusive mode, and the client does not reach the MPS server that holds it",
-        _for_daemon,
+        "{reach}",
         46,
     ),
     _known(
@@ -168,11 +175,8 @@ KNOWN: Final[Sequence[Known]] = (
         r"CUDA out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY|RESOURCE_EXHAUSTED: Out of memory|"
         r"CUDA error: out of memory",
         "the memory of the replica is exhausted",
-        Remedy(
-            "use less memory, such as a smaller batch, or nodes with fewer replicas: ",
-            Command("kubectl", "gpushare", "top"),
-            " shows the shares",
-        ),
+        "use less memory, such as a smaller batch, or nodes with fewer replicas: `kubectl gpushare top` shows the "
+        "shares",
     ),
     _known(
         "cuda-driver",
@@ -180,38 +184,34 @@ KNOWN: Final[Sequence[Known]] = (
         r"libnvidia-ml\.so[.\d]*: cannot open|Failed to infer device type|No platform detected|"
         r"NVML Shared Library Not Found",
         "the container has no NVIDIA driver, or one that is too old for its CUDA",
-        _for_driver,
+        "{driver}",
         35,
     ),
     _known(
         "cuda-no-device",
         r"cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected|No CUDA GPUs are available",
         "the container sees no GPU",
-        _for_device,
+        "{device}",
         100,
     ),
     _known(
         "gpu-lost",
         r"Failed to initialize NVML: Unknown Error",
         "the container lost its GPUs after it had started, as when systemd reloads the units of the node",
-        _for_lost,
+        "restart the pod: {again}; so that it keeps its GPUs, let the container toolkit use CDI, or run on the node at "
+        "each boot: `nvidia-ctk system create-dev-char-symlinks --create-all`",
     ),
     _known(
         "memory-profiling",
         r"Error in memory profiling",
         "another program of the card took or freed memory while vLLM measured it",
-        _for_profiling,
+        "{profiling}",
     ),
     _known(
         "shared-memory",
         r"DataLoader worker .*killed by signal: Bus|out of shared memory|unable to (?:open|mmap|write).*shm",
         "the shared memory (/dev/shm) of the container is too small",
-        _for_shared_memory,
+        "{memory}",
     ),
 )
-
-
-def find(text: str) -> tuple[Known, str] | None:
-    """The first known error in the last lines of a log, and its line: those that follow are often its consequences."""
-    lines = (cut(line, _LONGEST) for line in text.splitlines()[-LOG_LINES:])
-    return next(((known, line.strip()) for line in lines for known in KNOWN if known.words.search(line)), None)
+"""The known errors. The first one of a line counts."""

@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from webhook.cluster.reading import condition, is_true, number, word
-from webhook.diagnose.why import admission, crashing, creation, ending, queues, running, scheduling, starting
-from webhook.diagnose.why.case import Case
-from webhook.diagnose.why.cause import Cause, Why
-from webhook.diagnose.why.pod_state import state
-from webhook.diagnose.why.workload import has_all, ready, wanted
+from webhook.diagnose.why import crashing, creation, ending, running, scheduling, starting
+from webhook.diagnose.why.case import Case, Cause, Why
+from webhook.diagnose.why.state import has_all, ready, state, wanted
 
 GROUPS: Final[tuple[Callable[[Case], Iterator[Cause]], ...]] = (
-    queues.causes,
-    creation.causes,
-    admission.causes,
+    creation.waiting,
+    creation.refused,
+    starting.rejected,
     ending.lost,
     scheduling.causes,
     starting.causes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final
@@ -21,25 +21,29 @@ from webhook.cluster.objects import (
     ObjectsWithLogs,
 )
 from webhook.cluster.reading import Object, condition, controller, entries, part, word
-from webhook.diagnose.chain import Held, chains
+from webhook.diagnose.chain import UNKNOWN_HOLDERS, Held, chains
 from webhook.diagnose.pods import UNFINISHED, held_by_node, reachable_pods
-from webhook.diagnose.why.case import UNKNOWN_HOLDERS, Around, Case, Log, Neighbour, amounts, contexts_of
-from webhook.diagnose.why.cause import Reference
-from webhook.diagnose.why.event import Event, events_of, newest
-from webhook.diagnose.why.pod_state import (
+from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference, amounts
+from webhook.diagnose.why.state import (
+    Event,
     containers,
+    events_of,
+    has_all,
     is_finished,
     is_unscheduled,
     is_well,
+    newest,
     node_name,
 )
-from webhook.diagnose.why.workload import has_all
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.gpu_resources import names_gpu
+from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings
 
 More = Callable[[Collection[str]], Awaitable[Facts]]
@@ -137,7 +141,7 @@ class Question:
             for one in page:
                 owner = controller(part(one, "metadata"))
                 if owner is not None and (owner.kind, owner.name) == (above, name):
-                    between.append({key: one[key] for key in ("metadata", "spec", "status") if key in one})
+                    between.append(one)
         return sorted(between, key=_age, reverse=True)
 
     async def _around(self, namespace: str, pod: Object) -> Around:
@@ -151,22 +155,29 @@ class Question:
 
     async def _around_unscheduled(self, namespace: str, pod: Object) -> Around:
         names = {name for _, name, _ in amounts(pod)}
-        if not names:
-            return Around()
-        facts = await self._facts()
-        if facts.nodes is None:
-            return Around(facts=facts)
-        (context,) = contexts_of([pod], self.settings, facts)
+        facts = await self._facts() if names else Facts()
+        (context,) = self._contexts([pod], facts) if facts.nodes is not None else (None,)
         if context is None:
-            return Around(facts=facts)
+            return Around(facts)
         placement, index = context.placement, context.placement.cluster.index
-        asks_for_gpus = bool(context.requests.positive)
-        candidates = [one.name for one in index.nodes(placement.candidates)] if asks_for_gpus else []
-        held = await self._held(namespace, candidates, names) if candidates else UNKNOWN_HOLDERS
-        if candidates or not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
-            return Around(facts=facts, context=context, held=held)
+        if context.requests.positive and (candidates := [one.name for one in index.nodes(placement.candidates)]):
+            return Around(facts, context, await self._held(namespace, candidates, names))
+        if not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
+            return Around(facts, context)
         found = await chains(self.objects, self.settings, facts, suspects(placement, names), namespace)
-        return Around(facts=facts, context=context, chains=found)
+        return Around(facts, context, chains=found)
+
+    def _contexts(self, pods: Sequence[Object], facts: Facts) -> Iterator[PodContext | None]:
+        """The context in which each pod is checked as it is, without any edit; None for a malformed pod."""
+        evaluator = OfflineEvaluator.of(self.settings, facts)
+        for pod in pods:
+            origin = RequestContext(word(pod, "metadata", "namespace"), is_final_hook=True, is_update=True, groups=())
+            policy = evaluator.snapshot.of(origin.namespace)
+            try:
+                found = evaluator.pods(pod, "", "Pod")
+                yield PodContext(found[0], origin, policy, tolerates=False) if found else None
+            except MalformedError:
+                yield None
 
     async def _facts(self) -> Facts:
         """The facts about nodes, from saved nodes where no other source has them."""
@@ -189,20 +200,18 @@ class Question:
     async def _around_bound(self, pod: Object, log: Log | None) -> Around:
         name = node_name(pod)
         node = await self.objects.one(NODE, None, name)
-        is_gone = node is None and not self.objects.hides(NODE, None, name)
+        if node is None and not self.objects.hides(NODE, None, name):
+            node = {}
         asks = any(amounts(pod))
-        known = next(nodes.of_objects([node], Decisive.of(self.settings)), None) if node is not None else None
-        if node is None and not is_gone and asks:
-            every = (await self.more(("nodes",))).nodes
-            known = next((one for one in every or () if one.name == name), None)
-        facts = Facts(nodes=(known,)) if known is not None else Facts()
-        neighbours = await self._neighbours(name) if asks and any(containers(pod)) else None
-        asking = [one for one in neighbours or () if any(amounts(one))]
-        context, *others = contexts_of([pod, *asking], self.settings, facts)
-        found = await chains(self.objects, self.settings, facts, [known], "") if asks and known is not None else []
-        of_pods = {id(one): found for one, found in zip(asking, others, strict=True)}
-        beside = None if neighbours is None else [Neighbour(one, of_pods.get(id(one))) for one in neighbours]
-        return Around(facts, context, UNKNOWN_HOLDERS, node, known, is_gone, beside, log, found)
+        known = [*nodes.of_objects([node], Decisive.of(self.settings))] if node else []
+        if node is None and asks:
+            known = [one for one in (await self.more(("nodes",))).nodes or () if one.name == name]
+        facts = Facts(nodes=tuple(known)) if known else Facts()
+        beside = await self._neighbours(name) if asks and any(containers(pod)) else None
+        context, *others = self._contexts([pod, *(beside or ())], facts)
+        neighbours = None if beside is None else list(map(Neighbour, beside, others))
+        found = await chains(self.objects, self.settings, facts, known, "") if asks else []
+        return Around(facts, context, UNKNOWN_HOLDERS, node, neighbours, log, found)
 
     async def _neighbours(self, node: str) -> list[Object] | None:
         """The pods of a node, without those that have ended; None if they cannot be read."""

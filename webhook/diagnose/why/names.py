@@ -8,7 +8,6 @@ from typing import Final
 from webhook.cluster.objects import Kind, Objects
 from webhook.cluster.reading import Object, controller, part, word
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.case import DOCTOR
 from webhook.diagnose.why.gather import KINDS
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
@@ -40,7 +39,7 @@ def kind_of(asked: str) -> str:
     if spelled in _SHORT:
         return _SHORT[spelled]
     if spelled in ("node", "nodes", "no"):
-        raise KindError(f'why is about pods; "{DOCTOR}" checks nodes, and "top" shows who holds replicas')
+        raise KindError('why is about pods; "kubectl gpushare doctor" checks nodes, and "top" shows who holds replicas')
     names = [kind.name for kind in KINDS.values()]
     remedy = did_you_mean(spelled, names) or f"choose from {', '.join(names)}"
     raise KindError(f'there is no type "{printable(asked)}"; {remedy}')

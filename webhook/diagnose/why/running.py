@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
-from webhook.cluster.reading import Object, controller, is_true, part, word
+from webhook.cluster.reading import Object, controller, is_true, part
 from webhook.cluster.stack import Role, role_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
-from webhook.diagnose.why.case import Case
-from webhook.diagnose.why.cause import Cause
-from webhook.diagnose.why.pod_state import has_started, is_finished
+from webhook.diagnose.why.case import Case, Cause
+from webhook.diagnose.why.state import has_started, is_finished
 from webhook.policy.checks import (
     gps004_pipe_directory,
     gps005_shared_memory,
@@ -38,17 +37,18 @@ def causes(case: Case) -> Iterator[Cause]:
     if not context.requests.positive:
         return
     yield from _of_node(case, context)
-    yield from _hidden(case, context)
-    yield from _other_user(case, context)
+    if context.mps_requests:
+        yield from _hidden(case, context)
+        yield from _other_user(case, context)
 
 
 def strategy(case: Case) -> str:
     """How the pod's node shares its cards, by its plugin's configuration, else by labels; empty where nothing says."""
     configured = next((one.strategy for one in case.around.chains), None)
-    node = case.around.known_node
-    if configured is not None:
-        return configured
-    return "" if node is None else strategy_of(node, NodeClasses(case.settings, case.around.facts.device_plugin))
+    if configured is not None or not case.node_name:
+        return configured or ""
+    facts = case.around.facts
+    return next((strategy_of(one, NodeClasses(case.settings, facts.device_plugin)) for one in facts.nodes or ()), "")
 
 
 def _listed(run: Iterable[_Found]) -> list[_Found]:
@@ -69,7 +69,7 @@ def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
     ]
     if found:
         evidence = [f"GPS007: {one.message}" for one in found[:_SHOWN]]
-        remedy = case.by_edit(found[0].remedy)
+        remedy = Remedy(found[0].remedy, ": ", case.edit)
         yield Cause("no-replica-asked", "a container reaches GPUs for which it does not ask", evidence, remedy)
 
 
@@ -77,13 +77,12 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
     shared, node = strategy(case), case.node_name
     if shared in ("time-slicing", "none") and _wants_mps(context):
         how = "shares through time-slicing" if shared == "time-slicing" else "does not share its cards"
-        selector = "nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}"
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
-        remedy = Remedy("require MPS nodes, ", selector, ": ", case.edit)
+        remedy = case.remedy("require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}")
         yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
     elif shared == "mps" and _lacks_daemon(case):
-        beside = [one.pod for one in case.around.neighbours or ()]
-        evidence = [f"{_name(one)} is not ready" for one in beside if _is_daemon(one)][:_SHOWN]
+        beside = case.around.neighbours or ()
+        evidence = [f"{one} is not ready" for one in beside if _is_daemon(one.pod)][:_SHOWN]
         evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
         summary = f"no ready MPS control daemon runs on node {node}"
         yield Cause("no-daemon", summary, evidence, case.of_daemon)
@@ -118,18 +117,12 @@ def _is_daemon(pod: Object) -> bool:
 
 def ready_daemon(case: Case) -> str:
     """The name of the ready daemon's pod on the node; empty where there is none, or it is not known."""
-    found = (one.pod for one in case.around.neighbours or () if _is_daemon(one.pod) and is_true(one.pod, "Ready"))
-    return next(map(_name, found), "")
-
-
-def _name(pod: Object) -> str:
-    return f"pod {word(pod, 'metadata', 'namespace')}/{word(pod, 'metadata', 'name')}"
+    found = (one for one in case.around.neighbours or () if _is_daemon(one.pod) and is_true(one.pod, "Ready"))
+    return next(map(str, found), "")
 
 
 def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
     """What of the pod keeps its containers from the daemon, as our checks find it."""
-    if not context.mps_requests:
-        return
     for cause, code, summary, run in (
         ("pipe-hidden", "GPS017", "a mount hides the pipe directory of MPS", gps017_pipe_hidden.run),
         ("pipe-directory", "GPS004", f"{PIPE_DIRECTORY} points away from the daemon", gps004_pipe_directory.run),
@@ -138,30 +131,26 @@ def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
         found = _listed(run(context))
         if found:
             evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
-            yield Cause(cause, summary, evidence, case.by_edit(found[0].remedy))
+            yield Cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
 
 
 def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
     own = {user for _, user, _ in _listed(gps008_users.mps_users(context))}
-    if not own or not context.mps_requests:
-        return
-    place = (case.namespace, case.pod_name)
     others = [
-        (_name(one.pod), user)
+        (str(one), user)
         for one in case.around.neighbours or ()
-        if (word(one.pod, "metadata", "namespace"), word(one.pod, "metadata", "name")) != place
-        and one.context is not None
-        for user in {user for _, user, _ in _listed(gps008_users.mps_users(one.context))}
-        if user not in own
+        if one.context is not None and own
+        for user in {user for _, user, _ in _listed(gps008_users.mps_users(one.context))} - own
     ]
     wrong = _listed(gps008_users.run(context))
-    if not others and not wrong:
+    if not own or not (others or wrong):
         return
     evidence = [f"GPS008: {one.message}" for one in wrong[:_SHOWN]]
     evidence += [f"{pod} uses MPS as user {user}" for pod, user in others[:_SHOWN]]
     users = ", ".join(map(str, sorted(own)))
     summary = f"the pod uses MPS as user {users}, and the daemon serves one user at a time"
-    wanted = min((user for _, user in others), default=None)
     remedy = "set the same runAsUser in all pods that share the node"
-    yield Cause("other-user", summary, evidence, remedy if wanted is None else f"{remedy}, such as {wanted}")
+    if others:
+        remedy += f", such as {min(user for _, user in others)}"
+    yield Cause("other-user", summary, evidence, remedy)
