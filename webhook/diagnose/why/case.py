@@ -6,24 +6,21 @@ The decisions read a case, and nothing that they would have to fetch.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, ClassVar, Final, NamedTuple
 
 from webhook.cluster.reading import Object, controller, entries, part, word
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
-from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.remedy import Advice, Remedy, filled
 from webhook.diagnose.why.state import Event
 from webhook.diagnose.words import named, reference, within
-from webhook.policy.commands import Command, Word
+from webhook.policy.commands import Word
 from webhook.policy.context import PodContext
 from webhook.policy.messages import cut, printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
-from webhook.policy.settings.formats import LABEL_KEY, LABEL_VALUE, NAMESPACE, OBJECT, Text
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import hanging
@@ -167,14 +164,14 @@ class Case:
         return self.makers[0] if self.makers else (self.of.kind, self.found)
 
     @property
-    def to_edit(self) -> tuple[Word | str, ...]:
+    def to_edit(self) -> list[Word | str]:
         """The object whose template a user edits to change the pod, as `kubectl edit` takes it."""
         kind, found = self.top
         place, name = word(found, "metadata", "namespace") or self.of.namespace, word(found, "metadata", "name")
         hashed = f"-{word(self.pod, 'metadata', 'labels', 'pod-template-hash')}"
         if kind == "ReplicaSet" and hashed != "-" and name.endswith(hashed):  # that of a Deployment that was not read
             kind, name = "Deployment", name.removesuffix(hashed)
-        return reference(kind, name), *within(place)
+        return [reference(kind, name), *within(place)]
 
     @property
     def edit(self) -> Advice:
@@ -224,50 +221,19 @@ class Case:
         return self.of.namespace
 
     def remedy(self, template: str, **names: str | list[Any]) -> Remedy:
-        """Fill a template of a remedy: prose with `commands` between backquotes, and {names} in both.
-
-        A name is one of `_OWN`, or a keyword with the words that stand for it, or with a name of a cluster, whose noun
-        the keyword is. A name of a cluster is never part of the template itself.
-        """
-        parts: list[Advice] = []
-        for piece in _PIECE.split(template):
-            if piece.startswith("`"):
-                words = (self._filled(one, names) for one in shlex.split(piece[1:-1]))
-                parts.append(Command(*chain.from_iterable(words)))
-            else:
-                parts += self._filled(piece, names)
-        return Remedy(*parts)
-
-    def _filled(self, piece: str, names: Mapping[str, str | list[Any]]) -> Iterable[Any]:
-        """What stands for a piece of a template: a name in braces, or text as it is."""
-        found = _NAME.fullmatch(piece)
-        if found is None:
-            return (piece,)
-        value = names.get(found[1])
-        if value is None:
-            return _OWN[found[1]](self)
-        return (named(found[1], value, _FORMS.get(found[1], OBJECT)),) if isinstance(value, str) else value
+        """Fill a template of a remedy, whose names are keywords or those of `_OWN`."""
+        return filled(template, lambda name: names[name] if name in names else _OWN[name](self))
 
 
-_PIECE: Final = re.compile(r"(`[^`]*`|\{\w+\})", re.ASCII)
-_NAME: Final = re.compile(r"\{(\w+)\}", re.ASCII)
-_FORMS: Final[Mapping[str, Text]] = {
-    "amount": LABEL_VALUE,
-    "container": NAMESPACE,
-    "namespace": NAMESPACE,
-    "resource": LABEL_KEY,
-}
-"""The forms of names by their nouns; those of others are DNS subdomains."""
-
-_OWN: Final[Mapping[str, Callable[[Case], Iterable[Advice]]]] = {
-    "pod": lambda case: (named("pod", case.pod_name), *within(case.namespace)),
-    "node": lambda case: (named("node", case.node_name),),
-    "namespace": lambda case: (named("namespace", case.namespace, NAMESPACE),),
+_OWN: Final[Mapping[str, Callable[[Case], str | list[Any]]]] = {
+    "pod": lambda case: [named("pod", case.pod_name), *within(case.namespace)],
+    "node": lambda case: case.node_name,
+    "namespace": lambda case: case.namespace,
     "ns": lambda case: within(case.namespace),
     "object": lambda case: case.to_edit,
-    "edit": lambda case: (case.edit,),
-    "again": lambda case: (case.again,),
-    "daemon": lambda case: (case.of_daemon,),
+    "edit": lambda case: [case.edit],
+    "again": lambda case: [case.again],
+    "daemon": lambda case: [case.of_daemon],
 }
 """The names of every template: the pod and the object to edit with the options of their namespaces, and remedies."""
 

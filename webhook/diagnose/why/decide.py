@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from webhook.cluster.reading import condition, is_true, number, word
-from webhook.diagnose.why import crashing, creation, ending, running, scheduling, starting
+from webhook.diagnose.why import crashing, creation, running, scheduling, starting
 from webhook.diagnose.why.case import Case, Cause, Why
 from webhook.diagnose.why.state import has_all, ready, state, wanted
 
@@ -14,12 +14,12 @@ GROUPS: Final[tuple[Callable[[Case], Iterator[Cause]], ...]] = (
     creation.waiting,
     creation.refused,
     starting.rejected,
-    ending.lost,
+    running.lost,
     scheduling.causes,
     starting.causes,
-    ending.causes,
+    running.ended,
     crashing.causes,
-    running.causes,
+    running.without_mps,
 )
 """The groups. What keeps pods from existing comes before what keeps them from running, and that before the rest."""
 
@@ -30,7 +30,7 @@ def why(case: Case) -> Why:
     for group in GROUPS:
         for cause in group(case):
             found.setdefault(cause.cause, cause)
-    return Why(case.of, _state(case), tuple(found.values()) or (ending.nothing_wrong(case),))
+    return Why(case.of, _state(case), tuple(found.values()) or (running.nothing_wrong(case),))
 
 
 def _state(case: Case) -> str:

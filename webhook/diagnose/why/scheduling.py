@@ -360,7 +360,7 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
 
 def _with(case: Case, holder: LivePod, template: str) -> Remedy:
     """A remedy about another pod."""
-    return case.remedy(template, pod=holder.name, ns=[*within(holder.namespace)])
+    return case.remedy(template, pod=holder.name, ns=within(holder.namespace))
 
 
 def _kin(case: Case, one: Holding) -> str:

@@ -10,7 +10,7 @@ from webhook.cluster.reading import Object, is_true, word
 from webhook.diagnose.pods import UNEXPECTED
 from webhook.diagnose.remedy import Advice
 from webhook.diagnose.why.case import Case, Cause, by_words, row
-from webhook.diagnose.why.cuda import to_get_gpu
+from webhook.diagnose.why.crashing import to_get_gpu
 from webhook.diagnose.why.state import ContainerState, containers, first, has_started, is_finished, phase, told
 
 # Rejected by the kubelet: they have failed for good.
