@@ -19,8 +19,7 @@ from webhook.cluster.stack import (
     role_of,
     seen_node,
 )
-from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, programs_of, trust
-from webhook.cluster.trusted import named as named_by
+from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import daemons, nodes, plugin
 from webhook.diagnose.doctor.finding import Check, Finding, listed
 from webhook.diagnose.pods import UNFINISHED, Holding
@@ -144,14 +143,12 @@ async def chains(
     """
     gpus = GpuResources(settings.resources)
     nodes = [await _node(objects, one, gpus) for one in among]
-    stack_of = [[each async for each in _stack(objects, None, f"spec.nodeName={one.name}")] for one in nodes]
-    on_nodes = [[program_pod(*each) for each in found] for found in stack_of]
+    read = [each for one in among async for each in _stack(objects, None, f"spec.nodeName={one.name}")]
+    pods = [program_pod(*each) for each in read]
     stack = [one async for one in programs_of(objects)]
     if objects.lacks(DAEMON_SET):
-        shown = (program_of_pod(pod) for found in stack_of for pod, _ in found)
-        stack = list({str(one): one for one in shown if one is not None}.values())
+        stack = list({str(one): one for pod, _ in read if (one := program_of_pod(pod)) is not None}.values())
     every = (*nodes, *(_of_facts(one, gpus) for one in facts.nodes or () if one not in among))
-    pods = [pod for each in on_nodes for pod in each]
     trusted = await _trust(objects, settings, stack, every, pods)
     if trusted.presumed == namespace:
         trusted = replace(trusted, presumed="")
@@ -163,8 +160,8 @@ async def chains(
     if any(each.config_map and each.maps not in configs for each in programs if each.role is Role.PLUGIN):
         lacking["configurations"] = "the ConfigMap of the device plugin"
     found = []
-    for node, on_node in zip(nodes, on_nodes, strict=True):
-        counting = [one for one in on_node if trusted.counts(one.namespace)]
+    for node in nodes:
+        counting = [one for one in pods if one.node == node.name and trusted.counts(one.namespace)]
         on = programs if "pods" in lacking else [_on(one, node, counting, objects) for one in programs]
         seen = Stack(trusted, (node,), on, counting, configs, facts, lacking)
         own, chosen = seen.plugin_of(node), None if trusted.presumed else seen.chosen(node)
@@ -183,11 +180,12 @@ async def _trust(
     pods: Sequence[ProgramPod],
 ) -> Trust:
     """Whom to believe. Namespaces, and pods on other nodes, are read only of plugins that nothing names."""
-    others = sorted({one.namespace for one in stack if one.role is Role.PLUGIN} - named_by(settings))
+    known = named(settings)
+    others = sorted({one.namespace for one in stack if one.role is Role.PLUGIN} - known)
     pods = [*pods, *[program_pod(*pod) for one in others async for pod in _stack(objects, one, UNFINISHED)]]
     read = [] if objects.lacks(NAMESPACE) else [await objects.one(NAMESPACE, None, one) for one in others]
     namespaces = [Namespace(word(one, "metadata", "name"), part(one, "metadata", "labels")) for one in read if one]
-    return trust(named_by(settings), namespaces, nodes, stack, pods)
+    return trust(known, namespaces, nodes, stack, pods)
 
 
 async def _node(objects: Objects, node: Node, gpus: GpuResources) -> SeenNode:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
-from webhook.cluster.reading import Object, controller, entries, part, word
+from webhook.cluster.reading import Object, entries, part, word
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
 from webhook.diagnose.remedy import Advice, Remedy, filled
-from webhook.diagnose.why.state import Event
+from webhook.diagnose.why.state import Event, name_of, owner_of
 from webhook.diagnose.words import named, reference, within
 from webhook.policy.commands import Word
 from webhook.policy.context import PodContext
@@ -167,7 +167,7 @@ class Case:
     def to_edit(self) -> list[Word | str]:
         """The object whose template a user edits to change the pod, as `kubectl edit` takes it."""
         kind, found = self.top
-        place, name = word(found, "metadata", "namespace") or self.of.namespace, word(found, "metadata", "name")
+        place, name = word(found, "metadata", "namespace") or self.of.namespace, name_of(found)
         hashed = f"-{word(self.pod, 'metadata', 'labels', 'pod-template-hash')}"
         if kind == "ReplicaSet" and hashed != "-" and name.endswith(hashed):  # that of a Deployment that was not read
             kind, name = "Deployment", name.removesuffix(hashed)
@@ -176,7 +176,7 @@ class Case:
     @property
     def edit(self) -> Advice:
         """How a user changes the pod: through what makes it. The spec of a pod, and of a Job, cannot be changed."""
-        owner = controller(part(self.pod, "metadata")) if self.of.kind == "Pod" and not self.makers else None
+        owner = owner_of(self.pod) if self.of.kind == "Pod" and not self.makers else None
         if owner is not None:
             return self.remedy("`kubectl edit {owner} {ns}`", owner=[reference(owner.kind, owner.name)])
         if self.top[0] in ("Pod", "Job"):
@@ -213,7 +213,7 @@ class Case:
     @property
     def pod_name(self) -> str:
         """The name of the pod; empty without one."""
-        return word(self.pod, "metadata", "name")
+        return name_of(self.pod)
 
     @property
     def namespace(self) -> str:

@@ -20,8 +20,9 @@ from webhook.cluster.objects import (
     Kind,
     Objects,
     ObjectsWithLogs,
+    all_of,
 )
-from webhook.cluster.reading import Object, condition, controller, entries, part, word
+from webhook.cluster.reading import Object, Owner, condition, entries, part, word
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Held, chains
 from webhook.diagnose.pods import UNFINISHED, held_by_node, reachable_pods
 from webhook.diagnose.saved import SavedObjects
@@ -34,8 +35,10 @@ from webhook.diagnose.why.state import (
     is_finished,
     is_unscheduled,
     is_well,
+    name_of,
     newest,
     node_name,
+    owner_of,
 )
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.context import PodContext, RequestContext
@@ -83,7 +86,7 @@ class Question:
     async def case(self, kind: str, namespace: str, found: Object) -> Case:
         """Gather what an object's state makes necessary."""
         is_saved = not self.objects.has_all(POD)  # before any list is cut short
-        of = Reference(kind, word(found, "metadata", "namespace") or namespace, word(found, "metadata", "name"))
+        of = Reference(kind, word(found, "metadata", "namespace") or namespace, name_of(found))
         if kind == "Pod":
             pod: Object | None = found
             makers = await self._controllers(of.namespace, found)
@@ -100,53 +103,39 @@ class Question:
         """The objects that control a pod, the topmost first, as far as their kinds are known."""
         makers: list[tuple[str, Object]] = []
         below = pod
-        while (owner := controller(part(below, "metadata"))) is not None and owner.kind in KINDS and len(makers) < 2:
+        while (owner := owner_of(below)) is not None and owner.kind in KINDS and len(makers) < 2:
             found = await self.objects.one(KINDS[owner.kind], namespace, owner.name)
-            below = found or {}
-            makers.insert(0, (owner.kind, found or {"metadata": {"name": owner.name, "namespace": namespace}}))
+            below = found or {"metadata": {"name": owner.name, "namespace": namespace}}
+            makers.insert(0, (owner.kind, below))
         return makers
 
     async def _made_by(
         self, kind: str, namespace: str, found: Object
     ) -> tuple[list[tuple[str, Object]], Object | None]:
         """The makers of a workload's pods, and the pod that shows most."""
-        makers, names = [(kind, found)], {word(found, "metadata", "name")}
-        below = _MADE_BY.get(kind)
+        makers, own, below = [(kind, found)], Owner(kind, name_of(found)), _MADE_BY.get(kind)
+        query, owners = _selector(found), {own}
         if below is not None:
-            between = await self._between(KINDS[below], namespace, found, kind)
-            makers += [(below, one) for one in between[:1]]
-            names = {word(one, "metadata", "name") for one in between}
-        last_kind, last = makers[-1]
-        if below is not None and last_kind != below:
-            return makers, None
-        query = _selector(last if kind == "CronJob" else found)
+            made = all_of(self.objects, KINDS[below], namespace, **query)
+            between = sorted([one async for one in made if owner_of(one) == own], key=_age, reverse=True)
+            if not between:
+                return makers, None
+            makers.append((below, between[0]))
+            owners = {Owner(below, name_of(one)) for one in between}
+            query = query or _selector(between[0])
         well: Object | None = None
         wrong: Object | None = None
-        async for page in self.objects.pages(POD, namespace, query):
-            for pod in page:
-                owner = controller(part(pod, "metadata"))
-                if owner is None or owner.kind != last_kind or owner.name not in names:
-                    continue
-                if is_well(pod):
-                    well = pod
-                else:
-                    wrong = pod if wrong is None else max(wrong, pod, key=_rank)
+        async for pod in all_of(self.objects, POD, namespace, **query):
+            if owner_of(pod) not in owners:
+                continue
+            if is_well(pod):
+                well = pod
+            else:
+                wrong = pod if wrong is None else max(wrong, pod, key=_rank)
         # Pods that failed long ago say nothing about a workload that is well now.
         if well is not None and (wrong is None or (is_finished(wrong) and has_all(kind, found))):
             return makers, well
         return makers, wrong
-
-    async def _between(self, kind: Kind, namespace: str, found: Object, above: str) -> list[Object]:
-        """The objects that a workload makes, the newest first."""
-        name = word(found, "metadata", "name")
-        query = _selector(found) if above == "Deployment" else {}
-        between: list[Object] = []
-        async for page in self.objects.pages(kind, namespace, query):
-            for one in page:
-                owner = controller(part(one, "metadata"))
-                if owner is not None and (owner.kind, owner.name) == (above, name):
-                    between.append(one)
-        return sorted(between, key=_age, reverse=True)
 
     async def _around(self, namespace: str, pod: Object) -> Around:
         if is_unscheduled(pod):
@@ -219,10 +208,8 @@ class Question:
 
     async def _neighbours(self, node: str) -> list[Object] | None:
         """The pods of a node, without those that have ended; None if they cannot be read."""
-        query = {"fieldSelector": f"spec.nodeName={node},{UNFINISHED}"}
-        found = []
-        async for page in self.objects.pages(POD, None, query):
-            found += [one for one in page if node_name(one) == node and not is_finished(one)]
+        pods = all_of(self.objects, POD, None, fieldSelector=f"spec.nodeName={node},{UNFINISHED}")
+        found = [one async for one in pods if node_name(one) == node and not is_finished(one)]
         return found if self.objects.has_all(POD) else None
 
     async def _log(self, namespace: str, pod: Object) -> Log | None:
@@ -234,7 +221,7 @@ class Question:
         if chosen is None:
             return None
         previous = bool(failed and not failed.ended and failed.ended_before)
-        text = await self.objects.log(namespace, word(pod, "metadata", "name"), chosen.name, previous=previous)
+        text = await self.objects.log(namespace, name_of(pod), chosen.name, previous=previous)
         return None if text is None else Log(chosen.name, text)
 
 
@@ -323,17 +310,16 @@ async def lookup(objects: Objects, kind: Kind, namespace: str | None, name: str)
     """The object of a name, in a namespace or in any; None where there is none, or it cannot be read."""
     if namespace is not None:
         return await objects.one(kind, namespace, name)
-    async for page in objects.pages(kind, None, {"fieldSelector": f"metadata.name={name}"}):
-        for one in page:
-            if word(one, "metadata", "name") == name:
-                return one
+    async for one in all_of(objects, kind, None, fieldSelector=f"metadata.name={name}"):
+        if name_of(one) == name:
+            return one
     return None
 
 
 async def nearest(objects: Objects, kind: Kind, namespace: str | None, name: str) -> str:
     """The question whether a user meant a name that is near; empty where none is, or names cannot be read."""
     async for page in objects.pages(kind, namespace):
-        names = [word(one, "metadata", "name") for one in page[:_MOST]]
+        names = [name_of(one) for one in page[:_MOST]]
         pods = sorted(one for one in names if one.startswith(f"{name}-")) if kind.name == "pod" else []
         if pods:  # the name is that of the workload
             return f'did you mean "{printable(pods[0])}", or a workload such as deployment/{name}?'
@@ -347,19 +333,19 @@ def topmost(objects: SavedObjects, kind: str, name: str, namespace: str | None) 
     Raises LookupError, with a message that says what to do.
     """
     if name:
-        same = [one for one in objects.of(KINDS[kind]) if word(one, "metadata", "name") == name]
-        here = [one for one in same if word(one, "metadata", "namespace") == namespace]
+        of_kind = objects.of(KINDS[kind])
+        same = [one for one in of_kind if name_of(one) == name]
         if not same:
-            names = [word(one, "metadata", "name") for one in objects.of(KINDS[kind])]
+            names = [*map(name_of, of_kind)]
             remedy = did_you_mean(name, names) or f"the files hold {', '.join(names[:8]) or 'none of this type'}"
             raise LookupError(f"{KINDS[kind].name} {printable(name)} is not in the files; {printable(remedy)}")
-        return kind, (here or same)[0]
-    found = [(each, one) for each in KINDS for one in objects.of(KINDS[each])]
-    names_of = {(each, word(one, "metadata", "name")) for each, one in found}
-    top = [(each, one) for each, one in found if controller(part(one, "metadata")) not in names_of]
-    if len(top) != 1:
-        listed = ", ".join(f"{each.lower()}/{word(one, 'metadata', 'name')}" for each, one in top[:8])
-        raise LookupError(
-            f"name one of the objects: {printable(listed)}" if top else "the files hold no pod and no workload"
-        )
-    return top[0]
+        return kind, next((one for one in same if word(one, "metadata", "namespace") == namespace), same[0])
+    found = [(Owner(each, name_of(one)), one) for each in KINDS for one in objects.of(KINDS[each])]
+    names_of = {own for own, _ in found}
+    top = [(own, one) for own, one in found if owner_of(one) not in names_of]
+    if not top:
+        raise LookupError("the files hold no pod and no workload")
+    if len(top) > 1:
+        listed = ", ".join(f"{own.kind.lower()}/{own.name}" for own, _ in top[:8])
+        raise LookupError(f"name one of the objects: {printable(listed)}")
+    return top[0][0].kind, top[0][1]

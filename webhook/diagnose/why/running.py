@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
-from webhook.cluster.reading import Object, condition, controller, is_true, part, word
+from webhook.cluster.reading import Object, condition, is_true, part, word
 from webhook.cluster.stack import Role, role_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
@@ -16,6 +16,7 @@ from webhook.diagnose.why.state import (
     has_all,
     has_started,
     is_finished,
+    owner_of,
     phase,
     ready,
     state,
@@ -86,7 +87,7 @@ def ended(case: Case) -> Iterator[Cause]:
         disrupted = condition(pod, "DisruptionTarget")
         by = word(disrupted, "reason")
         helps = _AFTER_EVICTION.get(by, "request what it uses, such as memory: {edit}")
-        if by == "EvictionByEvictionAPI" and not case.makers and controller(part(pod, "metadata")) is None:
+        if by == "EvictionByEvictionAPI" and not case.makers and owner_of(pod) is None:
             helps = "create the pod again: {edit}"
         evidence = [said or word(disrupted, "message"), by or reason, told(case.events, ("Evicted", "Preempted"))]
         yield Cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, case.remedy(helps))
@@ -209,7 +210,7 @@ def _lacks_daemon(case: Case) -> bool:
 
 def _is_daemon(pod: Object) -> bool:
     """Whether a DaemonSet of the MPS control daemon made the pod."""
-    owner = controller(part(pod, "metadata"))
+    owner = owner_of(pod)
     return owner is not None and owner.kind == "DaemonSet" and role_of(part(pod, "spec")) is Role.DAEMON
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple
 
-from webhook.cluster.reading import condition, controller, entries, part, word
+from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
 from webhook.diagnose.chain import SHOWN, Chain
 from webhook.diagnose.doctor.finding import Finding
@@ -22,7 +22,7 @@ from webhook.diagnose.pods import Holding, LivePod, counting, requests_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
 from webhook.diagnose.why.case import Case, Cause, amounts, row
-from webhook.diagnose.why.state import first, is_unscheduled, keeps_old, wanted
+from webhook.diagnose.why.state import first, is_unscheduled, keeps_old, name_of, owner_of, wanted
 from webhook.diagnose.words import reference, within
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
@@ -331,7 +331,7 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
         kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
     old, same, ending = kin["old"], kin["same"], kin["ending"]
     (kind, maker), ended = case.top, [one.pod for one in holders if one.pod.is_ending]
-    top = reference(kind, word(maker, "metadata", "name"))
+    top = reference(kind, name_of(maker))
     if old and not ending and kind == "Deployment" and keeps_old(maker):
         patch = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
         waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
@@ -368,14 +368,14 @@ def _kin(case: Case, one: Holding) -> str:
 
     A Deployment names its ReplicaSets after itself, with a hash of the template.
     """
-    own = controller(part(case.pod, "metadata"))
+    own = owner_of(case.pod)
     if one.pod.namespace != case.namespace or own is None:
         return ""
     if one.pod.owner == own:
         return "same"
     kind, maker = case.top
     above, _, _ = one.pod.owner.name.rpartition("-")
-    is_old = (kind, one.pod.owner.kind, above) == ("Deployment", "ReplicaSet", word(maker, "metadata", "name"))
+    is_old = (kind, one.pod.owner.kind, above) == ("Deployment", "ReplicaSet", name_of(maker))
     return "old" if is_old else ""
 
 

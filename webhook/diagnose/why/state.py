@@ -9,7 +9,18 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from webhook.cluster.objects import EVENT, Objects
-from webhook.cluster.reading import FINISHED, Object, condition, entries, is_true, number, part, word
+from webhook.cluster.reading import FINISHED, Object, Owner, condition, controller, entries, is_true, number, part, word
+
+
+def name_of(found: Object | None) -> str:
+    """The name of an object."""
+    return word(found, "metadata", "name")
+
+
+def owner_of(found: Object | None) -> Owner | None:
+    """The owner that controls an object; None without one."""
+    return controller(part(found, "metadata"))
+
 
 # Containers and pods.
 
