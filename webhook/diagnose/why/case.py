@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from webhook.cluster.reading import Object, entries, part, word
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
-from webhook.diagnose.remedy import Advice, Remedy, filled
+from webhook.diagnose.remedy import Remedy, filled
 from webhook.diagnose.why.state import Event, name_of, owner_of
 from webhook.diagnose.words import named, reference, within
 from webhook.policy.commands import Word
@@ -55,11 +55,11 @@ class Cause:
 
     cause: str
     summary: str
-    evidence: Sequence[str] = ()
-    remedy: Advice = ""
+    evidence: Sequence[str]
+    remedy: Remedy
 
     def as_data(self) -> dict[str, Any]:
-        remedy, evidence = Remedy(self.remedy), [one for one in self.evidence if one]
+        remedy, evidence = self.remedy, [one for one in self.evidence if one]
         return {
             "cause": self.cause,
             "summary": cut(self.summary, _LONGEST),
@@ -98,7 +98,7 @@ class Why:
             for each in data["evidence"]:
                 yield from hanging("  -", printable(each, _LONGEST), width, "    ")
             if data["remedy"]:
-                yield from Remedy(one.remedy).lines("  do:", width, "    ")
+                yield from one.remedy.lines("  do:", width, "    ")
         if self.is_well:
             yield from lines_of_unread(unread, width)
 
@@ -174,7 +174,7 @@ class Case:
         return [reference(kind, name), *within(place)]
 
     @property
-    def edit(self) -> Advice:
+    def edit(self) -> Remedy:
         """How a user changes the pod: through what makes it. The spec of a pod, and of a Job, cannot be changed."""
         owner = owner_of(self.pod) if self.of.kind == "Pod" and not self.makers else None
         if owner is not None:
@@ -187,18 +187,18 @@ class Case:
         return self.remedy("`kubectl edit {object}`")
 
     @property
-    def again(self) -> Advice:
+    def again(self) -> Remedy:
         """How to start the pod again. A failed pod does not restart, and a controller replaces a deleted one."""
         return self.remedy(
             "`kubectl delete pod {pod}`" if self.makers else "`kubectl delete pod {pod}`, then create it again"
         )
 
     @property
-    def of_daemon(self) -> Advice:
+    def of_daemon(self) -> Remedy:
         """What helps where the MPS control daemon may be down: what is broken on its node, or how to look at it."""
         broken = next((one.broken for one in self.around.chains if one.broken is not None), None)
         if broken is not None:
-            return broken.remedy
+            return Remedy(broken.remedy)
         node = named("node", self.node_name)
         return self.remedy(
             "`kubectl get pods -A --field-selector {on}` shows whether the MPS control daemon of the node runs",
@@ -211,14 +211,21 @@ class Case:
         return word(self.pod, "spec", "nodeName")
 
     @property
-    def pod_name(self) -> str:
-        """The name of the pod; empty without one."""
-        return name_of(self.pod)
-
-    @property
     def namespace(self) -> str:
         """The namespace of the object."""
         return self.of.namespace
+
+    def cause(
+        self,
+        name: str,
+        summary: str,
+        evidence: Sequence[str] = (),
+        remedy: str | Remedy = "",
+        /,
+        **names: str | list[Any],
+    ) -> Cause:
+        """A cause. A remedy that is text is a template."""
+        return Cause(name, summary, evidence, self.remedy(remedy, **names) if isinstance(remedy, str) else remedy)
 
     def remedy(self, template: str, **names: str | list[Any]) -> Remedy:
         """Fill a template of a remedy, whose names are keywords or those of `_OWN`."""
@@ -226,7 +233,7 @@ class Case:
 
 
 _OWN: Final[Mapping[str, Callable[[Case], str | list[Any]]]] = {
-    "pod": lambda case: [named("pod", case.pod_name), *within(case.namespace)],
+    "pod": lambda case: [named("pod", name_of(case.pod)), *within(case.namespace)],
     "node": lambda case: case.node_name,
     "namespace": lambda case: case.namespace,
     "ns": lambda case: within(case.namespace),
@@ -258,7 +265,7 @@ def by_words(case: Case, rows: Iterable[Row], said: str, evidence: Sequence[str]
         if (found := one.words.search(said)) is not None:
             names |= {key: value for key, value in found.groupdict().items() if value is not None}
             summary = one.summary.format(node=case.node_name, **names)
-            return Cause(one.cause, summary, evidence, case.remedy(one.remedy, **names))
+            return case.cause(one.cause, summary, evidence, one.remedy, **names)
     return None
 
 

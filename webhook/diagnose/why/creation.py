@@ -15,7 +15,6 @@ from webhook.policy.checks import CHECKS
 
 _KUEUE: Final = "kueue.x-k8s.io/"
 _QUEUE: Final = f"{_KUEUE}queue-name"
-_RESUME: Final = """`kubectl patch {object} -p '{"spec":{"suspend":false}}'`"""
 
 
 def waiting(case: Case) -> Iterator[Cause]:
@@ -28,7 +27,7 @@ def waiting(case: Case) -> Iterator[Cause]:
     elif gates:
         summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"
         evidence = [f"spec.schedulingGates: {', '.join(gates)}"]
-        yield Cause("gated", summary, evidence, case.remedy("find the controller that sets the gate: {edit}"))
+        yield case.cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
 
 
 def _queued(case: Case, held: Object, summary: str) -> Cause:
@@ -36,30 +35,30 @@ def _queued(case: Case, held: Object, summary: str) -> Cause:
     evidence = [f"label {_QUEUE} is {queue}"] if queue else []
     evidence += [str(one) for one in (*case.events, *case.events_of_makers) if "kueue" in one.source][:2]
     show = "`kubectl describe localqueue {localqueue} {ns}`" if queue else "`kubectl describe localqueue {ns}`"
-    return Cause("queued", summary, evidence, case.remedy(show, localqueue=queue))
+    return case.cause("queued", summary, evidence, show, localqueue=queue)
 
 
 def _of_workload(case: Case) -> Iterator[Cause]:
     kind, found = case.of.kind, case.found
-    spec, status = part(found, "spec"), part(found, "status")
-    replicas = number(spec, "replicas", default=1)
-    is_behind = case.pod is None or number(status, "updatedReplicas", default=replicas) < replicas
-    is_suspended = kind in ("Job", "CronJob") and spec.get("suspend") is True
-    if is_suspended and kind == "Job" and word(found, "metadata", "labels", _QUEUE):
-        yield _queued(case, found, "the Job is suspended, and waits in a queue of Kueue")
-    elif is_suspended:
-        name = "queued" if kind == "Job" else "paused"
-        yield Cause(name, f"the {kind} is suspended: spec.suspend is true", (), case.remedy(_RESUME))
-    elif kind in ("Deployment", "ReplicaSet", "StatefulSet") and replicas == 0:
-        remedy = case.remedy("`kubectl scale --replicas=1 {object}`")
-        yield Cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), remedy)
-    elif kind == "Deployment" and spec.get("paused") is True and is_behind:
+    replicas = number(found, "spec", "replicas", default=1)
+    is_behind = case.pod is None or number(found, "status", "updatedReplicas", default=replicas) < replicas
+    if part(found, "spec").get("suspend") is True:  # a Job or CronJob
+        if kind == "Job" and word(found, "metadata", "labels", _QUEUE):
+            yield _queued(case, found, "the Job is suspended, and waits in a queue of Kueue")
+        else:
+            cause = "queued" if kind == "Job" else "paused"
+            resume = """`kubectl patch {object} -p '{"spec":{"suspend":false}}'`"""
+            yield case.cause(cause, f"the {kind} is suspended: spec.suspend is true", (), resume)
+    elif replicas == 0:
+        scale = "`kubectl scale --replicas=1 {object}`"
+        yield case.cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), scale)
+    elif part(found, "spec").get("paused") is True and is_behind:  # a Deployment
         what = "creates no pods" if case.pod is None else "makes no pods of the new template"
         summary = f"the Deployment is paused, and {what}: spec.paused is true"
-        yield Cause("paused", summary, (), case.remedy("`kubectl rollout resume {object}`"))
-    elif kind == "DaemonSet" and "observedGeneration" in status and not number(status, "desiredNumberScheduled"):
+        yield case.cause("paused", summary, (), "`kubectl rollout resume {object}`")
+    elif kind == "DaemonSet" and number(found, "status", "observedGeneration") and not wanted(kind, found):
         summary = "the DaemonSet wants a pod on no node: its node selector, affinity or tolerations exclude all"
-        yield Cause("node-selector", summary, (), case.edit)
+        yield case.cause("node-selector", summary, (), "{edit}")
 
 
 # Refused by the API server.
@@ -77,8 +76,8 @@ def refused(case: Case) -> Iterator[Cause]:
     said = "" if case.of.kind == "Pod" else _refusal(case)
     if said:
         cause = _of_check(case, said) or by_words(case, _ROWS, said, [said])
-        other = case.remedy("correct the template: {edit}")
-        yield cause or Cause("denied-by-other", "the API server refuses the pods", [said], other)
+        other = "correct the template: {edit}"
+        yield cause or case.cause("denied-by-other", "the API server refuses the pods", [said], other)
 
 
 def _refusal(case: Case) -> str:
@@ -122,9 +121,7 @@ def _of_check(case: Case, said: str) -> Cause | None:
     if denied is None or not codes:
         return None
     summary = f"the webhook {denied[1]} denies the pods: {', '.join(codes)}"
-    return Cause(
-        "denied-by-webhook", summary, [said], case.remedy(f"`gpushare-webhook explain {codes[0]}`, then {{edit}}")
-    )
+    return case.cause("denied-by-webhook", summary, [said], f"`gpushare-webhook explain {codes[0]}`, then {{edit}}")
 
 
 _ROWS: Final = (

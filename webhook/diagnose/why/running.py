@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from webhook.cluster.reading import Object, condition, is_true, part, word
@@ -16,6 +16,7 @@ from webhook.diagnose.why.state import (
     has_all,
     has_started,
     is_finished,
+    name_of,
     owner_of,
     phase,
     ready,
@@ -34,6 +35,7 @@ from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.reading import MalformedError
+from webhook.policy.verdict import Violation
 
 _SHOWN: Final = 5
 _EVICTED: Final = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
@@ -51,12 +53,12 @@ def lost(case: Case) -> Iterator[Cause]:
             "wait until the control plane deletes the pod; once the machine is off for good: "
             "`kubectl delete pod {pod} --force`, which gives up the guarantee that a pod of a StatefulSet runs once"
         )
-        yield Cause("node-lost", f"node {name} does not exist any more", (), case.remedy(wait))
+        yield case.cause("node-lost", f"node {name} does not exist any more", (), wait)
     elif ready_now and ready_now.get("status") != "True":
         said = word(ready_now, "message")
         evidence = f"node {name}, Ready={word(ready_now, 'status')}: {said}" if said else ""
-        show = case.remedy("`kubectl describe node {node}`")
-        yield Cause("node-lost", f"node {name} is not ready", [evidence], show)
+        show = "`kubectl describe node {node}`"
+        yield case.cause("node-lost", f"node {name} is not ready", [evidence], show)
 
 
 def ended(case: Case) -> Iterator[Cause]:
@@ -72,16 +74,16 @@ def ended(case: Case) -> Iterator[Cause]:
             "start the controller that removes the finalizer; if there is none any more: `kubectl patch pod {pod} "
             """--type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`"""
         )
-        yield Cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], case.remedy(start))
+        yield case.cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
     if phase(pod) == "Succeeded":
-        yield Cause("completed", "the pod has completed: each container ended with exit code 0")
+        yield case.cause("completed", "the pod has completed: each container ended with exit code 0")
     elif reason == "DeadlineExceeded":
         yield _too_long(case, "pod", said)
     elif reason in ("NodeLost", "NodeShutdown", "Terminated"):
-        yield Cause(
-            "node-lost", f"node {case.node_name} went away: {reason}", [said], case.remedy("`kubectl delete pod {pod}`")
+        yield case.cause(
+            "node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`"
         )
     elif reason in _EVICTED or (is_true(pod, "DisruptionTarget") and phase(pod) == "Failed"):
         disrupted = condition(pod, "DisruptionTarget")
@@ -90,7 +92,7 @@ def ended(case: Case) -> Iterator[Cause]:
         if by == "EvictionByEvictionAPI" and not case.makers and owner_of(pod) is None:
             helps = "create the pod again: {edit}"
         evidence = [said or word(disrupted, "message"), by or reason, told(case.events, ("Evicted", "Preempted"))]
-        yield Cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, case.remedy(helps))
+        yield case.cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
 
 
 _AFTER_EVICTION: Final = {
@@ -106,7 +108,7 @@ def _of_job(case: Case) -> Iterator[Cause]:
     if case.of.kind != "Job":
         return
     if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
-        yield Cause("completed", "the Job has completed")
+        yield case.cause("completed", "the Job has completed")
     failed = condition(case.found, "Failed")
     if failed.get("status") == "True" and word(failed, "reason") == "DeadlineExceeded":
         yield _too_long(case, "Job", word(failed, "message"))
@@ -114,7 +116,7 @@ def _of_job(case: Case) -> Iterator[Cause]:
 
 def _too_long(case: Case, what: str, said: str) -> Cause:
     summary = f"the {what} ran longer than activeDeadlineSeconds allows"
-    return Cause("deadline-exceeded", summary, [said], case.remedy("raise activeDeadlineSeconds: {edit}"))
+    return case.cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
 
 
 def _finalizers(case: Case) -> list[str]:
@@ -161,15 +163,16 @@ def _listed(run: Iterable[_Found]) -> list[_Found]:
 def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
     """A container that reaches GPUs although it asks for none."""
     asking = [(*one.path,) for one in context.requests.containers]
-    found = [
-        one
-        for one in _listed(gps007_visible_devices.run(context))
-        if not any(one.path[: len(path)] == path for path in asking)
-    ]
+    found = _listed(gps007_visible_devices.run(context))
+    found = [one for one in found if not any(one.path[: len(path)] == path for path in asking)]
+    yield from _checked(case, "no-replica-asked", "GPS007", "a container reaches GPUs for which it does not ask", found)
+
+
+def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Violation]) -> Iterator[Cause]:
+    """The cause for what a check of ours finds."""
     if found:
-        evidence = [f"GPS007: {one.message}" for one in found[:_SHOWN]]
-        remedy = Remedy(found[0].remedy, ": ", case.edit)
-        yield Cause("no-replica-asked", "a container reaches GPUs for which it does not ask", evidence, remedy)
+        evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
+        yield case.cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
 
 
 def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
@@ -177,14 +180,14 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
     if shared in ("time-slicing", "none") and _wants_mps(context):
         how = "shares through time-slicing" if shared == "time-slicing" else "does not share its cards"
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
-        remedy = case.remedy("require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}")
-        yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
+        remedy = "require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}"
+        yield case.cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
     elif shared == "mps" and _lacks_daemon(case):
         beside = case.around.neighbours or ()
         evidence = [f"{one} is not ready" for one in beside if _is_daemon(one.pod)][:_SHOWN]
         evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
         summary = f"no ready MPS control daemon runs on node {node}"
-        yield Cause("no-daemon", summary, evidence, case.of_daemon)
+        yield case.cause("no-daemon", summary, evidence, case.of_daemon)
 
 
 def _wants_mps(context: PodContext) -> bool:
@@ -227,10 +230,7 @@ def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
         ("pipe-directory", "GPS004", f"{PIPE_DIRECTORY} points away from the daemon", gps004_pipe_directory.run),
         ("shared-memory-hidden", "GPS005", "a mount hides the /dev/shm of MPS", gps005_shared_memory.run),
     ):
-        found = _listed(run(context))
-        if found:
-            evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
-            yield Cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
+        yield from _checked(case, cause, code, summary, _listed(run(context)))
 
 
 def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
@@ -252,7 +252,7 @@ def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
     remedy = "set the same runAsUser in all pods that share the node"
     if others:
         remedy += f", such as {min(user for _, user in others)}"
-    yield Cause("other-user", summary, evidence, remedy)
+    yield case.cause("other-user", summary, evidence, remedy)
 
 
 def nothing_wrong(case: Case) -> Cause:
@@ -261,9 +261,9 @@ def nothing_wrong(case: Case) -> Cause:
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         evidence.append(f"{ready(kind, case.found)} of {wanted(kind, case.found)} pods are ready")
     if pod is None:
-        return Cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
+        return case.cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
     if kind != "Pod":
-        evidence.append(f"pod {case.pod_name} is {state(pod)}")
+        evidence.append(f"pod {name_of(pod)} is {state(pod)}")
     how, daemon = strategy(case), ready_daemon(case)
     if how:
         evidence.append(f"node {case.node_name} shares its cards: {how}")
@@ -282,12 +282,12 @@ def nothing_wrong(case: Case) -> Cause:
             which = probe.message.partition(" ")[0].lower()
             name = next((one.name for one in containers(pod) if not one.ready and not one.is_init), "")
             summary = f"the {which} probe of container {name} fails, so that the pod is not ready"
-            helps = case.remedy("correct the probe, or what it asks: {edit}")
-            return Cause("probe", summary, [*evidence, str(probe)], helps)
+            helps = "correct the probe, or what it asks: {edit}"
+            return case.cause("probe", summary, [*evidence, str(probe)], helps)
         summary, remedy = "the pod runs, and is not ready", read_log or remedy
         evidence += ["" if probe is None else str(probe), word(is_ready, "message")]
     elif is_running and (kind == "Pod" or has_all(kind, case.found)):
         summary, remedy = "nothing is wrong that the cluster shows: the pod runs", read_log
     elif case.events:
         evidence.append(f"last {case.events[0]}")
-    return Cause("nothing-wrong", summary, evidence, case.remedy(remedy))
+    return case.cause("nothing-wrong", summary, evidence, remedy)

@@ -82,13 +82,13 @@ def _unseen(case: Case) -> Cause:
     ]
     if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
         summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:SHOWN])}"
-        return Cause("resource-claim", summary, (), case.remedy("`kubectl get resourceclaims {ns}`"))
+        return case.cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
     remedy = "install the scheduler {scheduler}, or remove schedulerName: {edit}"
     if name == "default-scheduler":
         remedy = "`kubectl -n kube-system get pods -l component=kube-scheduler`"
     evidence = [f"spec.schedulerName is {name}", "the pod has no condition PodScheduled and no event of a scheduler"]
     summary = f"the scheduler {name} has not looked at the pod; does it run?"
-    return Cause("no-scheduler", summary, evidence, case.remedy(remedy, scheduler=name))
+    return case.cause("no-scheduler", summary, evidence, remedy, scheduler=name)
 
 
 def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
@@ -158,7 +158,7 @@ def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
                 remedy = Remedy("set gfd.enabled: true in the values of the device plugin's chart; ", remedy)
         summary += f": node {node.name} offers none, and its device plugin {how}"
         evidence += _autoscaled(node)
-    return Cause("resource-not-offered", summary, evidence, remedy)
+    return case.cause("resource-not-offered", summary, evidence, remedy)
 
 
 _WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
@@ -214,7 +214,7 @@ def _of_chain(
     elif broken.finding == "daemon-not-ready":
         waits = "is not ready, and the device plugin waits for it"
         summary = f"{begins}: the MPS control daemon on node {name}{more} {waits}"
-    return Cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], broken.remedy)
+    return case.cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], Remedy(broken.remedy))
 
 
 # What the pod fails at the nearest node.
@@ -238,7 +238,7 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
     match failure:
         case TransientTaint(node, taint):
             verb = "uncordon" if taint.key == "node.kubernetes.io/unschedulable" else "describe node"
-            return Cause(cause, summary, (), case.remedy(f"`kubectl {verb} {{node}}`", node=node.name))
+            return case.cause(cause, summary, (), f"`kubectl {verb} {{node}}`", node=node.name)
         case Bare(node) if any(units and names_gpu(name, gpus) for name, units in node.resources.items()):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
@@ -248,8 +248,8 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
                 f"the workload does not set {expression.name}: an annotation of the namespace, or the RuntimeClass does"
             )
             show = "`kubectl describe namespace {namespace}` and the RuntimeClass of the pod show who sets it"
-            return Cause(cause, summary, [added], case.remedy(show))
-    return Cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
+            return case.cause(cause, summary, [added], show)
+    return case.cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
 
 
 def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
@@ -258,12 +258,12 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
     if chain is not None and chain.broken is not None:
         return _of_chain(case, chain, chain.broken, cause, summary)
     if chain is not None and chain.runs_plugin:
-        return Cause(cause, f"{summary}, although its device plugin runs", (), _describe(case, node.name))
+        return case.cause(cause, f"{summary}, although its device plugin runs", (), _describe(case, node.name))
     summary += ": its device plugin does not run, or not yet"
     if chain is None or not chain.unseen:
-        return Cause(cause, summary, (), _describe(case, node.name))
+        return case.cause(cause, summary, (), _describe(case, node.name))
     summary += f", as far as is seen without {chain.unseen}"
-    return Cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
+    return case.cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
 
 
 def _is_added(case: Case, key: str) -> bool:
@@ -287,12 +287,14 @@ def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], li
         most = node.resources.get(name, 0)
         elsewhere = [one.name for one in nodes if one.resources.get(name, 0) >= units]
         evidence = f"nodes that offer it: {', '.join(elsewhere[:SHOWN])}" if elsewhere else ""
-        remedy = case.remedy(f"ask for at most {most}: {{edit}}")
+        remedy = f"ask for at most {most}: {{edit}}"
         if not most:
-            does_not = f" shows what it offers; its plugin for {name.partition('/')[0]} does not offer it"
-            remedy = Remedy(_describe(case, node.name), does_not)
+            remedy = "`kubectl describe node {node}` shows what it offers; its plugin for {domain} does not offer it"
+        names = {"node": node.name, "domain": name.partition("/")[0]}
         offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
-        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy)
+        return case.cause(
+            "other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, **names
+        )
     return None
 
 
@@ -312,12 +314,12 @@ def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], list
             return None
         now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
         again = "nothing to change: the scheduler tries again, which this shows: `kubectl get pod {pod}`"
-        return Cause("replicas-held", now, (), case.remedy(again))
+        return case.cause("replicas-held", now, (), again)
     short = (name for name in wants if not any(held.has_room(node, {name: wants[name]}) for node in candidates))
     resource = next(short, None) or next(iter(lacking or wants))
     summary, remedy = _holding(case, candidates, resource, wants[resource])
     names = [held.described(one, resource) for one in candidates[:SHOWN]]
-    return Cause("replicas-held", summary, names, remedy)
+    return case.cause("replicas-held", summary, names, remedy)
 
 
 def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> tuple[str, Remedy]:
@@ -432,16 +434,16 @@ def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     extended = [one.resource for one in listed if one.resource and not one.cause]
     if extended and (case.around.context is None or case.around.facts.nodes is None):
         summary = f"no node has as much of {', '.join(dict.fromkeys(extended))} free as the pod asks for"
-        yield Cause("replicas-held", summary, (), case.remedy("`kubectl gpushare top -A` shows who holds replicas"))
+        yield case.cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)
     found = False
     for cause, _, meaning, advice in _ROWS:
         texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
         if texts and not (found and cause in _OF_ANY_NODE):
             found = True
-            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), case.remedy(advice))
+            yield case.cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice)
     if not found and not extended:
-        yield Cause("other-resources", "the scheduler finds no node", (), case.remedy("`kubectl describe pod {pod}`"))
+        yield case.cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
 
 
 class Reason(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Final
 
 from webhook.cluster.reading import Object, is_true, word
 from webhook.diagnose.pods import UNEXPECTED
-from webhook.diagnose.remedy import Advice
+from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Cause, by_words, row
 from webhook.diagnose.why.crashing import to_get_gpu
 from webhook.diagnose.why.state import ContainerState, containers, first, has_started, is_finished, phase, told
@@ -28,7 +28,7 @@ def rejected(case: Case) -> Iterator[Cause]:
         summary = (
             f"Job {word(job, 'metadata', 'name')} has completed: the kubelet restarted, and rejected its finished pod"
         )
-        yield Cause("devices-unavailable", summary, evidence, case.remedy("`kubectl delete pod {pod}`"))
+        yield case.cause("devices-unavailable", summary, evidence, "`kubectl delete pod {pod}`")
     elif cause := by_words(case, _REJECTED, f"{reason}: {said or evidence[0]}", evidence):
         yield cause
 
@@ -98,18 +98,18 @@ def _of_container(case: Case, one: ContainerState) -> Cause | None:
     reason, said = word(one.waiting, "reason"), word(one.waiting, "message")
     if reason in _IMAGE:
         summary = f"the image of container {one.name} cannot be pulled: {reason}"
-        remedy = case.remedy("correct the image, or its pull secret: {edit}")
-        return Cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
+        remedy = "correct the image, or its pull secret: {edit}"
+        return case.cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
     if reason in _CONFIG:
         summary = f"container {one.name} cannot be configured: {said or reason}"
-        return Cause("container-config", summary, [], _to_correct(case, said))
+        return case.cause("container-config", summary, [], _to_correct(case, said))
     last = one.ended or one.ended_before
     if reason in _START or (word(last, "reason") in _START and not one.running):
         return _not_started(case, one, said or word(last, "message"))
     return None
 
 
-def _to_correct(case: Case, said: str) -> Advice:
+def _to_correct(case: Case, said: str) -> Remedy:
     """What helps where the message may name an object that does not exist."""
     found = re.search(r'(?P<kind>configmap|secret) "(?P<object>[^"]{1,253})" not found', said, re.ASCII)
     if found is None:
