@@ -50,16 +50,18 @@ class Reference(NamedTuple):
 class Cause:
     """One cause. `cause` is its name, `remedy` the command or edit that helps; empty where nothing is to do.
 
-    Names in it that are not legal follow the evidence. Empty evidence is left out.
+    A remedy that is text is a template until it is part of an answer: `names` are those in it (`Case.remedy`). Names in
+    a remedy that are not legal follow the evidence. Empty evidence is left out.
     """
 
     cause: str
     summary: str
-    evidence: Sequence[str]
-    remedy: Remedy
+    evidence: Sequence[str] = ()
+    remedy: str | Remedy = ""
+    names: Mapping[str, str | list[Any]] = field(default_factory=dict)
 
     def as_data(self) -> dict[str, Any]:
-        remedy, evidence = self.remedy, [one for one in self.evidence if one]
+        remedy, evidence = Remedy(self.remedy), [one for one in self.evidence if one]
         return {
             "cause": self.cause,
             "summary": cut(self.summary, _LONGEST),
@@ -98,7 +100,7 @@ class Why:
             for each in data["evidence"]:
                 yield from hanging("  -", printable(each, _LONGEST), width, "    ")
             if data["remedy"]:
-                yield from one.remedy.lines("  do:", width, "    ")
+                yield from Remedy(one.remedy).lines("  do:", width, "    ")
         if self.is_well:
             yield from lines_of_unread(unread, width)
 
@@ -215,18 +217,6 @@ class Case:
         """The namespace of the object."""
         return self.of.namespace
 
-    def cause(
-        self,
-        name: str,
-        summary: str,
-        evidence: Sequence[str] = (),
-        remedy: str | Remedy = "",
-        /,
-        **names: str | list[Any],
-    ) -> Cause:
-        """A cause. A remedy that is text is a template."""
-        return Cause(name, summary, evidence, self.remedy(remedy, **names) if isinstance(remedy, str) else remedy)
-
     def remedy(self, template: str, **names: str | list[Any]) -> Remedy:
         """Fill a template of a remedy, whose names are keywords or those of `_OWN`."""
         return filled(template, lambda name: names[name] if name in names else _OWN[name](self))
@@ -265,7 +255,7 @@ def by_words(case: Case, rows: Iterable[Row], said: str, evidence: Sequence[str]
         if (found := one.words.search(said)) is not None:
             names |= {key: value for key, value in found.groupdict().items() if value is not None}
             summary = one.summary.format(node=case.node_name, **names)
-            return case.cause(one.cause, summary, evidence, one.remedy, **names)
+            return Cause(one.cause, summary, evidence, one.remedy, names)
     return None
 
 

@@ -32,7 +32,7 @@ def causes(case: Case) -> Iterator[Cause]:
     if case.pod is None and is_failed:
         evidence = [": ".join(filter(None, (word(failed, "reason"), word(failed, "message"))))]
         show = "`kubectl describe {object}`"
-        yield case.cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
+        yield Cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
 
 
 def _of_texts(case: Case) -> Iterator[Cause]:
@@ -49,7 +49,7 @@ def _of_container(case: Case, one: ContainerState) -> Cause | None:
     if probe and one.restarts:
         summary = f"the kubelet kills container {one.name}, because its probe fails"
         remedy = "correct the probe, or give the program more time: {edit}"
-        return case.cause("liveness", summary, [probe, told(case.events, ("Unhealthy",))], remedy)
+        return Cause("liveness", summary, [probe, told(case.events, ("Unhealthy",))], remedy)
     last = one.failure
     # An end is history where the container runs again, and is ready.
     matters = one.ended or one.waiting or not one.ready or phase(case.pod or {}) == "Failed"
@@ -82,7 +82,7 @@ def _out_of_memory(case: Case, one: ContainerState, reason: str) -> Cause:
         how, needs = reason, "needs"
     summary = f"container {one.name} {needs} more host memory than its limit{f' of {limit}' if limit else ''}"
     evidence = [how, _times(one), "the limit is on memory of the node, not of the GPU"]
-    return case.cause("out-of-memory-killed", summary, evidence, "raise resources.limits.memory: {edit}")
+    return Cause("out-of-memory-killed", summary, evidence, "raise resources.limits.memory: {edit}")
 
 
 def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
@@ -95,12 +95,12 @@ def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
     hint = f"the device plugin runs under RuntimeClass {wanted}, and the pod under none" if wanted else ""
     evidence = [_times(one), f"termination message: {said}" if said else "", hint]
     if case.around.log is None:
-        return case.cause("exit-code", summary, evidence, "`kubectl gpushare why {pod} --logs`")
+        return Cause("exit-code", summary, evidence, "`kubectl gpushare why {pod} --logs`")
     lines = [line for line in case.around.log.text.splitlines() if line.strip()]
     evidence += [f"log: {line.strip()}" for line in lines[-3:]]
     previous = "" if one.ended else " --previous"
     show = f"read the log: `kubectl logs {{pod}} -c {{container}}{previous}`"
-    return case.cause("exit-code", summary, evidence, show, container=one.name)
+    return Cause("exit-code", summary, evidence, show, {"container": one.name})
 
 
 def _times(one: ContainerState) -> str:

@@ -27,7 +27,7 @@ def waiting(case: Case) -> Iterator[Cause]:
     elif gates:
         summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"
         evidence = [f"spec.schedulingGates: {', '.join(gates)}"]
-        yield case.cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
+        yield Cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
 
 
 def _queued(case: Case, held: Object, summary: str) -> Cause:
@@ -35,7 +35,7 @@ def _queued(case: Case, held: Object, summary: str) -> Cause:
     evidence = [f"label {_QUEUE} is {queue}"] if queue else []
     evidence += [str(one) for one in (*case.events, *case.events_of_makers) if "kueue" in one.source][:2]
     show = "`kubectl describe localqueue {localqueue} {ns}`" if queue else "`kubectl describe localqueue {ns}`"
-    return case.cause("queued", summary, evidence, show, localqueue=queue)
+    return Cause("queued", summary, evidence, show, {"localqueue": queue})
 
 
 def _of_workload(case: Case) -> Iterator[Cause]:
@@ -48,17 +48,17 @@ def _of_workload(case: Case) -> Iterator[Cause]:
         else:
             cause = "queued" if kind == "Job" else "paused"
             resume = """`kubectl patch {object} -p '{"spec":{"suspend":false}}'`"""
-            yield case.cause(cause, f"the {kind} is suspended: spec.suspend is true", (), resume)
+            yield Cause(cause, f"the {kind} is suspended: spec.suspend is true", (), resume)
     elif replicas == 0:
         scale = "`kubectl scale --replicas=1 {object}`"
-        yield case.cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), scale)
+        yield Cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), scale)
     elif part(found, "spec").get("paused") is True and is_behind:  # a Deployment
         what = "creates no pods" if case.pod is None else "makes no pods of the new template"
         summary = f"the Deployment is paused, and {what}: spec.paused is true"
-        yield case.cause("paused", summary, (), "`kubectl rollout resume {object}`")
+        yield Cause("paused", summary, (), "`kubectl rollout resume {object}`")
     elif kind == "DaemonSet" and number(found, "status", "observedGeneration") and not wanted(kind, found):
         summary = "the DaemonSet wants a pod on no node: its node selector, affinity or tolerations exclude all"
-        yield case.cause("node-selector", summary, (), "{edit}")
+        yield Cause("node-selector", summary, (), "{edit}")
 
 
 # Refused by the API server.
@@ -75,9 +75,9 @@ def refused(case: Case) -> Iterator[Cause]:
     """The cause for which the pods of a workload are not created."""
     said = "" if case.of.kind == "Pod" else _refusal(case)
     if said:
-        cause = _of_check(case, said) or by_words(case, _ROWS, said, [said])
+        cause = _of_check(said) or by_words(case, _ROWS, said, [said])
         other = "correct the template: {edit}"
-        yield cause or case.cause("denied-by-other", "the API server refuses the pods", [said], other)
+        yield cause or Cause("denied-by-other", "the API server refuses the pods", [said], other)
 
 
 def _refusal(case: Case) -> str:
@@ -113,7 +113,7 @@ _DENIED: Final = re.compile(r'admission webhook "([^"]{1,253})" denied the reque
 _CODE: Final = re.compile(r"\bGPS\d{3}\b", re.ASCII)
 
 
-def _of_check(case: Case, said: str) -> Cause | None:
+def _of_check(said: str) -> Cause | None:
     """The cause if a webhook names checks of ours; None otherwise."""
     known = {check.code for check in CHECKS}
     codes = [code for code in dict.fromkeys(_CODE.findall(said)) if code in known]
@@ -121,7 +121,7 @@ def _of_check(case: Case, said: str) -> Cause | None:
     if denied is None or not codes:
         return None
     summary = f"the webhook {denied[1]} denies the pods: {', '.join(codes)}"
-    return case.cause("denied-by-webhook", summary, [said], f"`gpushare-webhook explain {codes[0]}`, then {{edit}}")
+    return Cause("denied-by-webhook", summary, [said], f"`gpushare-webhook explain {codes[0]}`, then {{edit}}")
 
 
 _ROWS: Final = (

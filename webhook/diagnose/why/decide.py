@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from webhook.cluster.reading import condition, is_true, number, word
@@ -30,7 +31,13 @@ def why(case: Case) -> Why:
     for group in GROUPS:
         for cause in group(case):
             found.setdefault(cause.cause, cause)
-    return Why(case.of, _state(case), tuple(found.values()) or (running.nothing_wrong(case),))
+    causes = list(found.values()) or [running.nothing_wrong(case)]
+    return Why(case.of, _state(case), [_filled(case, one) for one in causes])
+
+
+def _filled(case: Case, one: Cause) -> Cause:
+    """The cause with its remedy, which may be a template."""
+    return replace(one, remedy=case.remedy(one.remedy, **one.names)) if isinstance(one.remedy, str) else one
 
 
 def _state(case: Case) -> str:

@@ -53,12 +53,12 @@ def lost(case: Case) -> Iterator[Cause]:
             "wait until the control plane deletes the pod; once the machine is off for good: "
             "`kubectl delete pod {pod} --force`, which gives up the guarantee that a pod of a StatefulSet runs once"
         )
-        yield case.cause("node-lost", f"node {name} does not exist any more", (), wait)
+        yield Cause("node-lost", f"node {name} does not exist any more", (), wait)
     elif ready_now and ready_now.get("status") != "True":
         said = word(ready_now, "message")
         evidence = f"node {name}, Ready={word(ready_now, 'status')}: {said}" if said else ""
         show = "`kubectl describe node {node}`"
-        yield case.cause("node-lost", f"node {name} is not ready", [evidence], show)
+        yield Cause("node-lost", f"node {name} is not ready", [evidence], show)
 
 
 def ended(case: Case) -> Iterator[Cause]:
@@ -74,17 +74,15 @@ def ended(case: Case) -> Iterator[Cause]:
             "start the controller that removes the finalizer; if there is none any more: `kubectl patch pod {pod} "
             """--type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`"""
         )
-        yield case.cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
+        yield Cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
     if phase(pod) == "Succeeded":
-        yield case.cause("completed", "the pod has completed: each container ended with exit code 0")
+        yield Cause("completed", "the pod has completed: each container ended with exit code 0")
     elif reason == "DeadlineExceeded":
-        yield _too_long(case, "pod", said)
+        yield _too_long("pod", said)
     elif reason in ("NodeLost", "NodeShutdown", "Terminated"):
-        yield case.cause(
-            "node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`"
-        )
+        yield Cause("node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`")
     elif reason in _EVICTED or (is_true(pod, "DisruptionTarget") and phase(pod) == "Failed"):
         disrupted = condition(pod, "DisruptionTarget")
         by = word(disrupted, "reason")
@@ -92,7 +90,7 @@ def ended(case: Case) -> Iterator[Cause]:
         if by == "EvictionByEvictionAPI" and not case.makers and owner_of(pod) is None:
             helps = "create the pod again: {edit}"
         evidence = [said or word(disrupted, "message"), by or reason, told(case.events, ("Evicted", "Preempted"))]
-        yield case.cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
+        yield Cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
 
 
 _AFTER_EVICTION: Final = {
@@ -108,15 +106,15 @@ def _of_job(case: Case) -> Iterator[Cause]:
     if case.of.kind != "Job":
         return
     if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
-        yield case.cause("completed", "the Job has completed")
+        yield Cause("completed", "the Job has completed")
     failed = condition(case.found, "Failed")
     if failed.get("status") == "True" and word(failed, "reason") == "DeadlineExceeded":
-        yield _too_long(case, "Job", word(failed, "message"))
+        yield _too_long("Job", word(failed, "message"))
 
 
-def _too_long(case: Case, what: str, said: str) -> Cause:
+def _too_long(what: str, said: str) -> Cause:
     summary = f"the {what} ran longer than activeDeadlineSeconds allows"
-    return case.cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
+    return Cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
 
 
 def _finalizers(case: Case) -> list[str]:
@@ -172,7 +170,7 @@ def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Vi
     """The cause for what a check of ours finds."""
     if found:
         evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
-        yield case.cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
+        yield Cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
 
 
 def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
@@ -181,13 +179,13 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
         how = "shares through time-slicing" if shared == "time-slicing" else "does not share its cards"
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
         remedy = "require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}"
-        yield case.cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
+        yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
     elif shared == "mps" and _lacks_daemon(case):
         beside = case.around.neighbours or ()
         evidence = [f"{one} is not ready" for one in beside if _is_daemon(one.pod)][:_SHOWN]
         evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
         summary = f"no ready MPS control daemon runs on node {node}"
-        yield case.cause("no-daemon", summary, evidence, case.of_daemon)
+        yield Cause("no-daemon", summary, evidence, case.of_daemon)
 
 
 def _wants_mps(context: PodContext) -> bool:
@@ -252,7 +250,7 @@ def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
     remedy = "set the same runAsUser in all pods that share the node"
     if others:
         remedy += f", such as {min(user for _, user in others)}"
-    yield case.cause("other-user", summary, evidence, remedy)
+    yield Cause("other-user", summary, evidence, remedy)
 
 
 def nothing_wrong(case: Case) -> Cause:
@@ -261,7 +259,7 @@ def nothing_wrong(case: Case) -> Cause:
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         evidence.append(f"{ready(kind, case.found)} of {wanted(kind, case.found)} pods are ready")
     if pod is None:
-        return case.cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
+        return Cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
     if kind != "Pod":
         evidence.append(f"pod {name_of(pod)} is {state(pod)}")
     how, daemon = strategy(case), ready_daemon(case)
@@ -283,11 +281,11 @@ def nothing_wrong(case: Case) -> Cause:
             name = next((one.name for one in containers(pod) if not one.ready and not one.is_init), "")
             summary = f"the {which} probe of container {name} fails, so that the pod is not ready"
             helps = "correct the probe, or what it asks: {edit}"
-            return case.cause("probe", summary, [*evidence, str(probe)], helps)
+            return Cause("probe", summary, [*evidence, str(probe)], helps)
         summary, remedy = "the pod runs, and is not ready", read_log or remedy
         evidence += ["" if probe is None else str(probe), word(is_ready, "message")]
     elif is_running and (kind == "Pod" or has_all(kind, case.found)):
         summary, remedy = "nothing is wrong that the cluster shows: the pod runs", read_log
     elif case.events:
         evidence.append(f"last {case.events[0]}")
-    return case.cause("nothing-wrong", summary, evidence, remedy)
+    return Cause("nothing-wrong", summary, evidence, remedy)

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
 from webhook.diagnose.chain import SHOWN, Chain
 from webhook.diagnose.doctor.finding import Finding
-from webhook.diagnose.pods import Holding, LivePod, counting, requests_of
+from webhook.diagnose.pods import Holding, counting, requests_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
 from webhook.diagnose.why.case import Case, Cause, amounts, row
@@ -82,13 +82,13 @@ def _unseen(case: Case) -> Cause:
     ]
     if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
         summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:SHOWN])}"
-        return case.cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
+        return Cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
     remedy = "install the scheduler {scheduler}, or remove schedulerName: {edit}"
     if name == "default-scheduler":
         remedy = "`kubectl -n kube-system get pods -l component=kube-scheduler`"
     evidence = [f"spec.schedulerName is {name}", "the pod has no condition PodScheduled and no event of a scheduler"]
     summary = f"the scheduler {name} has not looked at the pod; does it run?"
-    return case.cause("no-scheduler", summary, evidence, remedy, scheduler=name)
+    return Cause("no-scheduler", summary, evidence, remedy, {"scheduler": name})
 
 
 def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
@@ -158,7 +158,7 @@ def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
                 remedy = Remedy("set gfd.enabled: true in the values of the device plugin's chart; ", remedy)
         summary += f": node {node.name} offers none, and its device plugin {how}"
         evidence += _autoscaled(node)
-    return case.cause("resource-not-offered", summary, evidence, remedy)
+    return Cause("resource-not-offered", summary, evidence, remedy)
 
 
 _WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
@@ -214,7 +214,7 @@ def _of_chain(
     elif broken.finding == "daemon-not-ready":
         waits = "is not ready, and the device plugin waits for it"
         summary = f"{begins}: the MPS control daemon on node {name}{more} {waits}"
-    return case.cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], Remedy(broken.remedy))
+    return Cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], Remedy(broken.remedy))
 
 
 # What the pod fails at the nearest node.
@@ -238,7 +238,7 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
     match failure:
         case TransientTaint(node, taint):
             verb = "uncordon" if taint.key == "node.kubernetes.io/unschedulable" else "describe node"
-            return case.cause(cause, summary, (), f"`kubectl {verb} {{node}}`", node=node.name)
+            return Cause(cause, summary, (), f"`kubectl {verb} {{node}}`", {"node": node.name})
         case Bare(node) if any(units and names_gpu(name, gpus) for name, units in node.resources.items()):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
@@ -248,8 +248,8 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
                 f"the workload does not set {expression.name}: an annotation of the namespace, or the RuntimeClass does"
             )
             show = "`kubectl describe namespace {namespace}` and the RuntimeClass of the pod show who sets it"
-            return case.cause(cause, summary, [added], show)
-    return case.cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
+            return Cause(cause, summary, [added], show)
+    return Cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
 
 
 def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
@@ -258,12 +258,12 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
     if chain is not None and chain.broken is not None:
         return _of_chain(case, chain, chain.broken, cause, summary)
     if chain is not None and chain.runs_plugin:
-        return case.cause(cause, f"{summary}, although its device plugin runs", (), _describe(case, node.name))
+        return Cause(cause, f"{summary}, although its device plugin runs", (), _describe(case, node.name))
     summary += ": its device plugin does not run, or not yet"
     if chain is None or not chain.unseen:
-        return case.cause(cause, summary, (), _describe(case, node.name))
+        return Cause(cause, summary, (), _describe(case, node.name))
     summary += f", as far as is seen without {chain.unseen}"
-    return case.cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
+    return Cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
 
 
 def _is_added(case: Case, key: str) -> bool:
@@ -292,9 +292,7 @@ def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], li
             remedy = "`kubectl describe node {node}` shows what it offers; its plugin for {domain} does not offer it"
         names = {"node": node.name, "domain": name.partition("/")[0]}
         offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
-        return case.cause(
-            "other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, **names
-        )
+        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, names)
     return None
 
 
@@ -314,17 +312,16 @@ def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], list
             return None
         now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
         again = "nothing to change: the scheduler tries again, which this shows: `kubectl get pod {pod}`"
-        return case.cause("replicas-held", now, (), again)
+        return Cause("replicas-held", now, (), again)
     short = (name for name in wants if not any(held.has_room(node, {name: wants[name]}) for node in candidates))
     resource = next(short, None) or next(iter(lacking or wants))
-    summary, remedy = _holding(case, candidates, resource, wants[resource])
-    names = [held.described(one, resource) for one in candidates[:SHOWN]]
-    return case.cause("replicas-held", summary, names, remedy)
+    return _holding(case, candidates, resource, wants[resource])
 
 
-def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> tuple[str, Remedy]:
+def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Cause:
     """Who holds a resource, and who of them has to end."""
-    holders = [one for node in candidates for one in case.around.held.of(node, resource)]
+    held = case.around.held
+    holders = [one for node in candidates for one in held.of(node, resource)]
     total = sum(node.resources.get(resource, 0) for node in candidates)
     nodes = "the only node" if len(candidates) == 1 else f"each of the {len(candidates)} nodes"
     where = f"the replicas of {resource} on {nodes} that could take the pod: {total} in all"
@@ -332,37 +329,35 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
     for one in holders:
         kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
     old, same, ending = kin["old"], kin["same"], kin["ending"]
-    (kind, maker), ended = case.top, [one.pod for one in holders if one.pod.is_ending]
-    top = reference(kind, name_of(maker))
+    kind, maker = case.top
+    names: dict[str, Any] = {"top": [reference(kind, name_of(maker))]}
+    single = [one.pod for one in holders if one.pod.owner.kind == "Pod" and one.amount >= units]
+    if ending >= units:
+        single = [one.pod for one in holders if one.pod.is_ending][:1]
+    if len(single) == 1:
+        names |= {"pod": single[0].name, "in": within(single[0].namespace)}
     if old and not ending and kind == "Deployment" and keeps_old(maker):
         patch = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
         waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
-        return f"the rollout waits for itself: {waits}", case.remedy(
-            f"let an old pod end first: `kubectl patch {{top}} -p '{patch}' {{ns}}`", top=[top]
-        )
-    if ending >= units:
-        return f"pods that are being deleted hold {ending} of {where}", _with(
-            case,
-            ended[0],
+        summary = f"the rollout waits for itself: {waits}"
+        remedy = f"let an old pod end first: `kubectl patch {{top}} -p '{patch}' {{ns}}`"
+    elif ending >= units:
+        summary = f"pods that are being deleted hold {ending} of {where}"
+        remedy = (
             "wait until they have ended; if one stays longer than its grace period, look at its finalizers and its "
-            "node: `kubectl describe pod {pod} {ns}`",
+            "node: `kubectl describe pod {pod} {in}`"
         )
-    if same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
-        fitting = same // units
-        fit = f"the {kind} wants {wanted(kind, maker)} pods, and {fitting} fit"
-        return f"its own pods hold {where}; {fit}", case.remedy(
-            f"add nodes, or want fewer pods: `kubectl scale {{top}} --replicas={fitting} {{ns}}`", top=[top]
-        )
-    summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
-    single = [one.pod for one in holders if one.pod.owner.kind == "Pod" and one.amount >= units]
-    if len(single) != 1:
-        return summary, case.remedy("free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them")
-    return summary, _with(case, single[0], "if the pod that holds them is not needed: `kubectl delete pod {pod} {ns}`")
-
-
-def _with(case: Case, holder: LivePod, template: str) -> Remedy:
-    """A remedy about another pod."""
-    return case.remedy(template, pod=holder.name, ns=within(holder.namespace))
+    elif same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
+        fit = same // units
+        summary = f"its own pods hold {where}; the {kind} wants {wanted(kind, maker)} pods, and {fit} fit"
+        remedy = f"add nodes, or want fewer pods: `kubectl scale {{top}} --replicas={fit} {{ns}}`"
+    else:
+        summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
+        remedy = "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
+        if len(single) == 1:
+            remedy = "if the pod that holds them is not needed: `kubectl delete pod {pod} {in}`"
+    evidence = [held.described(one, resource) for one in candidates[:SHOWN]]
+    return Cause("replicas-held", summary, evidence, remedy, names)
 
 
 def _kin(case: Case, one: Holding) -> str:
@@ -434,16 +429,16 @@ def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     extended = [one.resource for one in listed if one.resource and not one.cause]
     if extended and (case.around.context is None or case.around.facts.nodes is None):
         summary = f"no node has as much of {', '.join(dict.fromkeys(extended))} free as the pod asks for"
-        yield case.cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
+        yield Cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)
     found = False
     for cause, _, meaning, advice in _ROWS:
         texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
         if texts and not (found and cause in _OF_ANY_NODE):
             found = True
-            yield case.cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice)
+            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice)
     if not found and not extended:
-        yield case.cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
+        yield Cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
 
 
 class Reason(NamedTuple):

@@ -28,7 +28,7 @@ def rejected(case: Case) -> Iterator[Cause]:
         summary = (
             f"Job {word(job, 'metadata', 'name')} has completed: the kubelet restarted, and rejected its finished pod"
         )
-        yield case.cause("devices-unavailable", summary, evidence, "`kubectl delete pod {pod}`")
+        yield Cause("devices-unavailable", summary, evidence, "`kubectl delete pod {pod}`")
     elif cause := by_words(case, _REJECTED, f"{reason}: {said or evidence[0]}", evidence):
         yield cause
 
@@ -99,10 +99,10 @@ def _of_container(case: Case, one: ContainerState) -> Cause | None:
     if reason in _IMAGE:
         summary = f"the image of container {one.name} cannot be pulled: {reason}"
         remedy = "correct the image, or its pull secret: {edit}"
-        return case.cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
+        return Cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
     if reason in _CONFIG:
         summary = f"container {one.name} cannot be configured: {said or reason}"
-        return case.cause("container-config", summary, [], _to_correct(case, said))
+        return Cause("container-config", summary, [], _to_correct(case, said))
     last = one.ended or one.ended_before
     if reason in _START or (word(last, "reason") in _START and not one.running):
         return _not_started(case, one, said or word(last, "message"))
