@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -139,68 +140,66 @@ def class_wanted(case: Case) -> str | None:
 
 def of_text(case: Case, container: str, where: str, text: str) -> Iterator[Cause]:
     """The cause of the first known error in the last lines of a text: later ones are often its consequences."""
-    helps = {name: [advice(case, container)] for name, advice in _HELPS.items()}
     for line in text.splitlines()[-LOG_LINES:]:
         said = cut(line, _LONGEST)
-        if cause := by_words(case, _KNOWN, said, [f"{where}: {said.strip()}"], container=container, **helps):
-            yield cause
+        if cause := by_words(case, _KNOWN, said, [f"{where}: {said.strip()}"], container=container):
+            helps = _HELPS.get(cause.cause)
+            yield cause if helps is None else replace(cause, remedy=helps(case, container))
             return
 
 
-def _for_driver(case: Case, container: str) -> Remedy:
+def _for_driver(case: Case, container: str) -> str | Remedy:
     if class_wanted(case) is not None:
         return to_get_gpu(case, container)
-    return case.remedy("use an image with an older CUDA, or update the driver of the node: {edit}")
+    return "use an image with an older CUDA, or update the driver of the node: {edit}"
 
 
-def _for_device(case: Case, container: str) -> Remedy:
-    look = (
-        "the pod lacks nothing; look whether the node's driver works: `kubectl exec {pod} -c {container} -- nvidia-smi`"
-    )
-    return to_get_gpu(case, container) or case.remedy(look, container=container)
+def _for_device(case: Case, container: str) -> str | Remedy:
+    look = "look whether the node's driver works: `kubectl exec {pod} -c {container} -- nvidia-smi`"
+    return to_get_gpu(case, container) or f"the pod lacks nothing; {look}"
 
 
-def _for_connection(case: Case, container: str) -> Remedy:
+def _for_connection(case: Case, container: str) -> str:
     for one in (part(case.pod, "spec"), *entries(case.pod, "spec", "containers")):
         user = part(one, "securityContext").get("runAsUser")
         if isinstance(user, int):
-            return case.remedy(
+            return (
                 f"the MPS server serves one user at a time, and the pod runs as user {user}: set the same runAsUser in "
                 "all pods that share the node, or remove it: {edit}"
             )
     return _for_daemon(case, container)
 
 
-def _for_daemon(case: Case, _container: str) -> Remedy:
+def _for_daemon(case: Case, _container: str) -> str:
     """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
     chain = next(iter(case.around.chains), None)
     if chain is None or chain.unseen or chain.broken is not None:
-        return case.remedy("{daemon}")
-    return case.remedy("the daemon runs, so that the pod has to connect again: {again}")
+        return "{daemon}"
+    return "the daemon runs, so that the pod has to connect again: {again}"
 
 
-def _for_shared_memory(case: Case, _container: str) -> Remedy:
+def _for_shared_memory(case: Case, _container: str) -> str:
     mounts = [mount for one in entries(case.pod, "spec", "containers") for mount in entries(one, "volumeMounts")]
     if any(word(one, "mountPath") == _SHARED_MEMORY for one in mounts):
-        return case.remedy("raise sizeLimit of the volume at /dev/shm, and the memory limit: {edit}")
-    return case.remedy("mount an emptyDir with medium: Memory at /dev/shm, or start fewer workers: {edit}")
+        return "raise sizeLimit of the volume at /dev/shm, and the memory limit: {edit}"
+    return "mount an emptyDir with medium: Memory at /dev/shm, or start fewer workers: {edit}"
 
 
-def _for_profiling(case: Case, container: str) -> Remedy:
+def _for_profiling(case: Case, container: str) -> str:
     if container not in {name for name, _, _ in amounts(case.pod)}:
-        return case.remedy("ask for nvidia.com/gpu: 1, so that no other pod takes memory of the card: {edit}")
-    return case.remedy("start programs of the card one after the other, or lower --gpu-memory-utilization: {edit}")
+        return "ask for nvidia.com/gpu: 1, so that no other pod takes memory of the card: {edit}"
+    return "start programs of the card one after the other, or lower --gpu-memory-utilization: {edit}"
 
 
-_HELPS: Final[Mapping[str, Callable[[Case, str], Remedy]]] = {
-    "connect": _for_connection,
-    "driver": _for_driver,
-    "device": _for_device,
-    "memory": _for_shared_memory,
-    "profiling": _for_profiling,
-    "reach": _for_daemon,
+_HELPS: Final[Mapping[str, Callable[[Case, str], str | Remedy]]] = {
+    "cuda-busy": _for_daemon,
+    "cuda-driver": _for_driver,
+    "cuda-mps-connection": _for_connection,
+    "cuda-no-device": _for_device,
+    "memory-profiling": _for_profiling,
+    "shared-memory": _for_shared_memory,
 }
-"""Remedies that depend on the pod, by their names in the table."""
+"""Remedies that depend on the pod, by the causes."""
 
 
 def _known(cause: str, words: str, summary: str, remedy: str, *codes: int) -> Row:
@@ -255,7 +254,7 @@ _KNOWN: Final = (
         "cuda-mps-connection",
         r"MPS_?CONNECTION_?FAILED|MPS_?RPC_?FAILURE|MPS client failed to connect|procedur\w+ call between the MPS",
         "the client does not reach the MPS server",
-        "{connect}",
+        "",
         805,
         806,
     ),
@@ -263,7 +262,7 @@ _KNOWN: Final = (
         "cuda-busy",
         r"CUDA_?ERROR_?DEVICES?_?UNAVAILABLE|devices are busy or unavailable",
         "the card is busy: it is in exclusive mode, and the client does not reach the MPS server that holds it",
-        "{reach}",
+        "",
         46,
     ),
     _known(
@@ -280,14 +279,14 @@ _KNOWN: Final = (
         r"libnvidia-ml\.so[.\d]*: cannot open|Failed to infer device type|No platform detected|"
         r"NVML Shared Library Not Found",
         "the container has no NVIDIA driver, or one that is too old for its CUDA",
-        "{driver}",
+        "",
         35,
     ),
     _known(
         "cuda-no-device",
         r"cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected|No CUDA GPUs are available",
         "the container sees no GPU",
-        "{device}",
+        "",
         100,
     ),
     _known(
@@ -301,13 +300,13 @@ _KNOWN: Final = (
         "memory-profiling",
         r"Error in memory profiling",
         "another program of the card took or freed memory while vLLM measured it",
-        "{profiling}",
+        "",
     ),
     _known(
         "shared-memory",
         r"DataLoader worker .*killed by signal: Bus|out of shared memory|unable to (?:open|mmap|write).*shm",
         "the shared memory (/dev/shm) of the container is too small",
-        "{memory}",
+        "",
     ),
 )
 """The known errors. The first one of a line counts."""

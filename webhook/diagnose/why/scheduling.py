@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
-from webhook.diagnose.chain import SHOWN, Chain
+from webhook.diagnose.chain import SHOWN
 from webhook.diagnose.doctor.finding import Finding
 from webhook.diagnose.pods import Holding, counting, requests_of
 from webhook.diagnose.remedy import Remedy
@@ -133,32 +133,33 @@ def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
         if (broken := chain.broken) is not None:
             if offered and broken.finding not in _OF_CONFIGURATION:
                 break
-            return _of_chain(case, chain, broken, "resource-not-offered", summary, evidence)
+            return _of_chain(case, chain.node, broken, "resource-not-offered", summary, evidence)
+    names = {"node": chains[0].node.name if chains else ""}
     if offered:
         selected = offered_instead(cluster, name, placement.selected)
         other = (meant if meant in offered else selected or offered_instead(cluster, name)) or ""
-        remedy = case.remedy("ask for {resource}: {edit}", resource=other)
+        names["resource"], remedy = other, "ask for {resource}: {edit}"
         if name == f"{other}{RENAMED}" and (whole := _whole(placement, other)) is not None:
             summary += f": node {whole.name} offers {whole.resources[other]} of {other}, and no configuration that "
             summary += "shares cards under a name of their own has reached its device plugin"
+            names["node"] = whole.name
             share = "let its device plugin read a configuration with renameByDefault: true, or take a whole card: "
-            again = Remedy("; ", _ask_again(case, whole.name)) if chains and chains[0].is_unclear else ""
-            remedy = Remedy(share, remedy, again)
+            remedy = share + remedy + (f"; {_ask_again(case)}" if chains and chains[0].is_unclear else "")
     elif not chains:
         summary += ", and no label of a node that its selectors admit shows a GPU"
-        remedy = case.remedy("add nodes with GPUs and NVIDIA's device plugin, or correct the selectors: {edit}")
+        remedy = "add nodes with GPUs and NVIDIA's device plugin, or correct the selectors: {edit}"
     else:
         node = chains[0].node
-        how, remedy = "is a program of the host" if node.runs_stack_itself else "runs", _describe(case, node.name)
+        how, remedy = "is a program of the host" if node.runs_stack_itself else "runs", _DESCRIBE
         if chains[0].is_unclear:
-            how, remedy = "does not run there, or not yet", _ask_again(case, node.name)
+            how, remedy = "does not run there, or not yet", _ask_again(case)
             if name.endswith(RENAMED) and not is_discovered(node):
                 how = "does not run there, or waits for the MPS control daemon"
                 evidence.append(f"node {node.name} has no label of GPU feature discovery; if MPS shares it, {_WAITS}")
-                remedy = Remedy("set gfd.enabled: true in the values of the device plugin's chart; ", remedy)
+                remedy = f"set gfd.enabled: true in the values of the device plugin's chart; {remedy}"
         summary += f": node {node.name} offers none, and its device plugin {how}"
         evidence += _autoscaled(node)
-    return Cause("resource-not-offered", summary, evidence, remedy)
+    return Cause("resource-not-offered", summary, evidence, remedy, names)
 
 
 _WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
@@ -178,16 +179,14 @@ def _whole(placement: Placement, name: str) -> Node | None:
     return nodes[0] if nodes and not shares else None
 
 
-def _describe(case: Case, node: str) -> Remedy:
-    return case.remedy("`kubectl describe node {node}`", node=node)
+_DESCRIBE: Final = "`kubectl describe node {node}`"
 
 
-def _ask_again(case: Case, node: str) -> Remedy:
+def _ask_again(case: Case) -> str:
     """How to see the device plugin of a node."""
     if case.is_saved:
-        save = "save the device plugin too, and name its file by another -f: `kubectl get daemonsets,pods -A -o yaml`"
-        return case.remedy(save)
-    return Remedy(_describe(case, node), " shows whether its device plugin runs")
+        return "save the device plugin too, and name its file by another -f: `kubectl get daemonsets,pods -A -o yaml`"
+    return f"{_DESCRIBE} shows whether its device plugin runs"
 
 
 _ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
@@ -201,20 +200,21 @@ def _autoscaled(node: SeenNode) -> list[str]:
 
 
 def _of_chain(
-    case: Case, chain: Chain, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
+    case: Case, node: SeenNode, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
 ) -> Cause:
     """The cause for the first broken link of a node."""
-    name = chain.node.name
+    name = node.name
     about = "" if name in begins else f"node {name}, "
-    alike = sum(one.broken is not None and one.broken.finding == broken.finding for one in case.around.chains)
-    more = f" (and {alike - 1} more nodes)" if alike > 1 and about else ""
+    alike = [one for one in case.around.chains if one.broken is not None and one.broken.finding == broken.finding]
+    more = f" (and {len(alike) - 1} more nodes)" if len(alike) > 1 and about else ""
     summary = f"{begins}: {about}{broken.cause}{more}"
     if broken.finding == "plugin-not-ready":
         summary = f"{begins}: the device plugin on node {name}{more} is not ready"
     elif broken.finding == "daemon-not-ready":
-        waits = "is not ready, and the device plugin waits for it"
-        summary = f"{begins}: the MPS control daemon on node {name}{more} {waits}"
-    return Cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], Remedy(broken.remedy))
+        summary = (
+            f"{begins}: the MPS control daemon on node {name}{more} is not ready, and the device plugin waits for it"
+        )
+    return Cause(cause, summary, [*broken.evidence, *_autoscaled(node), *evidence], Remedy(broken.remedy))
 
 
 # What the pod fails at the nearest node.
@@ -237,8 +237,9 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
     cause, summary = _CAUSES.get(type(failure), "node-selector"), str(words.message)
     match failure:
         case TransientTaint(node, taint):
-            verb = "uncordon" if taint.key == "node.kubernetes.io/unschedulable" else "describe node"
-            return Cause(cause, summary, (), f"`kubectl {verb} {{node}}`", {"node": node.name})
+            is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
+            remedy = "`kubectl uncordon {node}`" if is_cordoned else _DESCRIBE
+            return Cause(cause, summary, (), remedy, {"node": node.name})
         case Bare(node) if any(units and names_gpu(name, gpus) for name, units in node.resources.items()):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
@@ -256,14 +257,16 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
     """The cause where a node offers none of its GPUs: the first broken link of its chain, as far as that is seen."""
     chain = next((one for one in case.around.chains if one.node.name == node.name), None)
     if chain is not None and chain.broken is not None:
-        return _of_chain(case, chain, chain.broken, cause, summary)
+        return _of_chain(case, chain.node, chain.broken, cause, summary)
+    evidence, remedy = [], _DESCRIBE
     if chain is not None and chain.runs_plugin:
-        return Cause(cause, f"{summary}, although its device plugin runs", (), _describe(case, node.name))
-    summary += ": its device plugin does not run, or not yet"
-    if chain is None or not chain.unseen:
-        return Cause(cause, summary, (), _describe(case, node.name))
-    summary += f", as far as is seen without {chain.unseen}"
-    return Cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
+        summary += ", although its device plugin runs"
+    else:
+        summary += ": its device plugin does not run, or not yet"
+        if chain is not None and chain.unseen:
+            summary += f", as far as is seen without {chain.unseen}"
+            evidence, remedy = _autoscaled(chain.node), _ask_again(case)
+    return Cause(cause, summary, evidence, remedy, {"node": node.name})
 
 
 def _is_added(case: Case, key: str) -> bool:
@@ -287,9 +290,8 @@ def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], li
         most = node.resources.get(name, 0)
         elsewhere = [one.name for one in nodes if one.resources.get(name, 0) >= units]
         evidence = f"nodes that offer it: {', '.join(elsewhere[:SHOWN])}" if elsewhere else ""
-        remedy = f"ask for at most {most}: {{edit}}"
-        if not most:
-            remedy = "`kubectl describe node {node}` shows what it offers; its plugin for {domain} does not offer it"
+        shows = f"{_DESCRIBE} shows what it offers; its plugin for {{domain}} does not offer it"
+        remedy = f"ask for at most {most}: {{edit}}" if most else shows
         names = {"node": node.name, "domain": name.partition("/")[0]}
         offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
         return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, names)
