@@ -8,7 +8,7 @@ from typing import Final
 
 from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
 from webhook.diagnose.why.case import Case, Cause, by_words, row
-from webhook.diagnose.why.state import first, wanted
+from webhook.diagnose.why.state import message_of, wanted
 from webhook.policy.checks import CHECKS
 
 # Suspended, queued, gated, paused, or scaled to zero.
@@ -82,23 +82,15 @@ def refused(case: Case) -> Iterator[Cause]:
 
 def _refusal(case: Case) -> str:
     """What the API server said to the controller that lacks pods; empty where it lacks none."""
-    for kind, found in reversed(case.makers):
-        if kind not in _MADE or not _lacks_pods(kind, found):
-            continue
-        failed = condition(found, "ReplicaFailure")
-        if failed.get("status") == "True" and (message := word(failed, "message")):
-            return message
-        event = first(case.events_of_makers, ("FailedCreate",))
-        if event is not None:
-            return event.message
-    if is_true(case.found, "ReplicaFailure"):
-        return word(condition(case.found, "ReplicaFailure"), "message")
+    short = [found for kind, found in reversed(case.makers) if kind in _MADE and _lacks_pods(kind, found)]
+    failed = [condition(one, "ReplicaFailure") for one in (*short, case.found)]
+    said = [word(one, "message") for one in failed if one.get("status") == "True"]
+    if short:
+        said.append(message_of(case.events_of_makers, ("FailedCreate",)))
     progressing = condition(case.found, "Progressing")
-    if case.of.kind != "Deployment" or word(progressing, "reason") != "ReplicaSetCreateError":
-        return ""
-    # The API server refuses the ReplicaSet of the template.
-    event = first(case.events_of_makers, ("ReplicaSetCreateError",))
-    return word(progressing, "message") or (event.message if event is not None else "")
+    if word(progressing, "reason") == "ReplicaSetCreateError":  # the API server refuses the ReplicaSet of the template
+        said += [word(progressing, "message"), message_of(case.events_of_makers, ("ReplicaSetCreateError",))]
+    return next(filter(None, said), "")
 
 
 def _lacks_pods(kind: str, found: Object) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from webhook.cluster.reading import Object, condition, is_true, part, word
+from webhook.cluster.reading import condition, is_true, part, word
 from webhook.cluster.stack import Role, role_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
-from webhook.diagnose.why.case import Case, Cause
+from webhook.diagnose.why.case import Case, Cause, Neighbour
 from webhook.diagnose.why.state import (
     containers,
     first,
@@ -180,12 +180,13 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
         remedy = "require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}"
         yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
-    elif shared == "mps" and _lacks_daemon(case):
-        beside = case.around.neighbours or ()
-        evidence = [f"{one} is not ready" for one in beside if _is_daemon(one.pod)][:_SHOWN]
-        evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
-        summary = f"no ready MPS control daemon runs on node {node}"
-        yield Cause("no-daemon", summary, evidence, case.of_daemon)
+    elif shared == "mps" and case.around.neighbours is not None and NodeClasses(case.settings).are_discovered:
+        daemons = _daemons(case)
+        if any(one.node.runs_stack_itself for one in case.around.chains) or any(map(_is_ready, daemons)):
+            return
+        evidence = [f"{one} is not ready" for one in daemons][:_SHOWN]
+        evidence = evidence or [f"none of {len(case.around.neighbours)} pods on the node is the MPS daemon's"]
+        yield Cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
 
 
 def _wants_mps(context: PodContext) -> bool:
@@ -202,23 +203,15 @@ def _wants_mps(context: PodContext) -> bool:
     return False
 
 
-def _lacks_daemon(case: Case) -> bool:
-    """Whether the node's daemon, which is a pod, does not run; False where that is not known."""
-    if case.around.neighbours is None or not NodeClasses(case.settings).are_discovered:
-        return False
-    return not any(one.node.runs_stack_itself for one in case.around.chains) and not ready_daemon(case)
+def _daemons(case: Case) -> list[Neighbour]:
+    """The pods on the node that a DaemonSet of the MPS control daemon made; none where they are not known."""
+    owned = [(one, owner_of(one.pod)) for one in case.around.neighbours or ()]
+    of_sets = [one for one, owner in owned if owner is not None and owner.kind == "DaemonSet"]
+    return [one for one in of_sets if role_of(part(one.pod, "spec")) is Role.DAEMON]
 
 
-def _is_daemon(pod: Object) -> bool:
-    """Whether a DaemonSet of the MPS control daemon made the pod."""
-    owner = owner_of(pod)
-    return owner is not None and owner.kind == "DaemonSet" and role_of(part(pod, "spec")) is Role.DAEMON
-
-
-def ready_daemon(case: Case) -> str:
-    """The name of the ready daemon's pod on the node; empty where there is none, or it is not known."""
-    found = (one for one in case.around.neighbours or () if _is_daemon(one.pod) and is_true(one.pod, "Ready"))
-    return next(map(str, found), "")
+def _is_ready(one: Neighbour) -> bool:
+    return is_true(one.pod, "Ready")
 
 
 def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
@@ -262,11 +255,9 @@ def nothing_wrong(case: Case) -> Cause:
         return Cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
     if kind != "Pod":
         evidence.append(f"pod {name_of(pod)} is {state(pod)}")
-    how, daemon = strategy(case), ready_daemon(case)
-    if how:
+    if how := strategy(case):
         evidence.append(f"node {case.node_name} shares its cards: {how}")
-    if daemon:
-        evidence.append(f"its MPS control daemon is ready: {daemon}")
+    evidence += [f"its MPS control daemon is ready: {one}" for one in _daemons(case) if _is_ready(one)][:1]
     summary, remedy = "nothing is wrong that the cluster shows yet", "`kubectl describe pod {pod}`"
     read_log = "" if case.around.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
     is_running, is_ready = phase(pod) == "Running", condition(pod, "Ready")

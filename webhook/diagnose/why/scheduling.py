@@ -22,7 +22,7 @@ from webhook.diagnose.pods import Holding, counting, requests_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
 from webhook.diagnose.why.case import Case, Cause, amounts, row
-from webhook.diagnose.why.state import first, is_unscheduled, keeps_old, name_of, owner_of, wanted
+from webhook.diagnose.why.state import is_unscheduled, keeps_old, message_of, name_of, owner_of, wanted
 from webhook.diagnose.words import reference, within
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
@@ -70,8 +70,7 @@ def _said(case: Case) -> str:
     scheduled = condition(case.pod or {}, "PodScheduled")
     if scheduled.get("status") == "False" and (message := word(scheduled, "message")):
         return message
-    found = first(case.events, _FAILED)
-    return found.message if found is not None else ""
+    return message_of(case.events, _FAILED)
 
 
 def _unseen(case: Case) -> Cause:

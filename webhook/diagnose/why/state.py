@@ -213,6 +213,12 @@ def first(found: Sequence[Event], reasons: Collection[str], text: str = "") -> E
     return next((one for one in found if one.reason in reasons and text in one.message), None)
 
 
+def message_of(found: Sequence[Event], reasons: Collection[str]) -> str:
+    """The message of such an event; empty without one."""
+    event = first(found, reasons)
+    return "" if event is None else event.message
+
+
 def told(found: Sequence[Event], reasons: Collection[str], text: str = "") -> str:
     """Such an event as a line of evidence; empty without one."""
     event = first(found, reasons, text)
