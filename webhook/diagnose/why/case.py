@@ -249,14 +249,14 @@ def row(cause: str, words: str, summary: str, remedy: str) -> Row:
     return Row(cause, re.compile(words, re.ASCII | re.IGNORECASE | re.DOTALL), summary, remedy)
 
 
-def by_words(case: Case, rows: Iterable[Row], said: str, evidence: Sequence[str], /, **names: Any) -> Cause | None:
-    """The cause of the first row whose words are in a message; None without one."""
+def by_words(case: Case, rows: Iterable[Row], said: str, evidence: Sequence[str], /, **names: Any) -> Iterator[Cause]:
+    """The cause of the first row whose words are in a message, if there is one."""
     for one in rows:
         if (found := one.words.search(said)) is not None:
             names |= {key: value for key, value in found.groupdict().items() if value is not None}
             summary = one.summary.format(node=case.node_name, **names)
-            return Cause(one.cause, summary, evidence, one.remedy, names)
-    return None
+            yield Cause(one.cause, summary, evidence, one.remedy, names)
+            return
 
 
 def amounts(pod: Object | None) -> Iterator[tuple[str, str, int]]:

@@ -142,7 +142,7 @@ def of_text(case: Case, container: str, where: str, text: str) -> Iterator[Cause
     """The cause of the first known error in the last lines of a text: later ones are often its consequences."""
     for line in text.splitlines()[-LOG_LINES:]:
         said = cut(line, _LONGEST)
-        if cause := by_words(case, _KNOWN, said, [f"{where}: {said.strip()}"], container=container):
+        for cause in by_words(case, KNOWN, said, [f"{where}: {said.strip()}"], container=container):
             helps = _HELPS.get(cause.cause)
             yield cause if helps is None else replace(cause, remedy=helps(case, container))
             return
@@ -212,7 +212,7 @@ def _known(cause: str, words: str, summary: str, remedy: str, *codes: int) -> Ro
 
 _RESTART: Final = "restart the pod, which loses what its programs have not saved"
 
-_KNOWN: Final = (
+KNOWN: Final = (
     _known(
         "nccl-duplicate-gpu",
         r"Duplicate GPU detected|Multiple Ranks are using the same GPU",

@@ -73,11 +73,8 @@ _MADE: Final = {
 
 def refused(case: Case) -> Iterator[Cause]:
     """The cause for which the pods of a workload are not created."""
-    said = "" if case.of.kind == "Pod" else _refusal(case)
-    if said:
-        cause = _of_check(said) or by_words(case, _ROWS, said, [said])
-        other = "correct the template: {edit}"
-        yield cause or Cause("denied-by-other", "the API server refuses the pods", [said], other)
+    if case.of.kind != "Pod" and (said := _refusal(case)):
+        yield from _of_check(said) or by_words(case, REFUSALS, said, [said])
 
 
 def _refusal(case: Case) -> str:
@@ -105,18 +102,18 @@ _DENIED: Final = re.compile(r'admission webhook "([^"]{1,253})" denied the reque
 _CODE: Final = re.compile(r"\bGPS\d{3}\b", re.ASCII)
 
 
-def _of_check(said: str) -> Cause | None:
-    """The cause if a webhook names checks of ours; None otherwise."""
+def _of_check(said: str) -> list[Cause]:
+    """The cause if a webhook names checks of ours."""
     known = {check.code for check in CHECKS}
     codes = [code for code in dict.fromkeys(_CODE.findall(said)) if code in known]
     denied = _DENIED.search(said)
     if denied is None or not codes:
-        return None
+        return []
     summary = f"the webhook {denied[1]} denies the pods: {', '.join(codes)}"
-    return Cause("denied-by-webhook", summary, [said], f"`gpushare-webhook explain {codes[0]}`, then {{edit}}")
+    return [Cause("denied-by-webhook", summary, [said], f"`gpushare-webhook explain {codes[0]}`, then {{edit}}")]
 
 
-_ROWS: Final = (
+REFUSALS: Final = (
     row(
         "webhook-unreachable",
         r'failed calling webhook "(?P<webhook>[^"]{0,253}gpushare[^"]{0,253})"',
@@ -201,5 +198,6 @@ _ROWS: Final = (
         "the PriorityClass {priorityclass} does not exist",
         "create it, or change priorityClassName: {edit}",
     ),
+    row("denied-by-other", "", "the API server refuses the pods", "correct the template: {edit}"),
 )
-"""What refuses pods, by its words."""
+"""What refuses pods, by its words; the last row is for all others."""

@@ -380,7 +380,7 @@ def _kin(case: Case, one: Holding) -> str:
 # What the scheduler says.
 
 
-_ROWS: Final = (
+REASONS: Final = (
     row("volume", "volume", "a volume of the pod is not available", "`kubectl get pvc {ns}`"),
     row(
         "resource-claim",
@@ -433,7 +433,7 @@ def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
         yield Cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)
     found = False
-    for cause, _, meaning, advice in _ROWS:
+    for cause, _, meaning, advice in REASONS:
         texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
         if texts and not (found and cause in _OF_ANY_NODE):
             found = True
@@ -486,4 +486,4 @@ def _reason(part: str) -> Reason:
     taint = _TAINT.search(text)
     if taint is not None and is_lifecycle(taint[1]):
         return Reason(text, nodes, "node-not-ready")
-    return Reason(text, nodes, next((one.cause for one in _ROWS if one.words.search(text)), ""))
+    return Reason(text, nodes, next((one.cause for one in REASONS if one.words.search(text)), ""))

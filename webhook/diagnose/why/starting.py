@@ -29,11 +29,11 @@ def rejected(case: Case) -> Iterator[Cause]:
             f"Job {word(job, 'metadata', 'name')} has completed: the kubelet restarted, and rejected its finished pod"
         )
         yield Cause("devices-unavailable", summary, evidence, "`kubectl delete pod {pod}`")
-    elif cause := by_words(case, _REJECTED, f"{reason}: {said or evidence[0]}", evidence):
-        yield cause
+    else:
+        yield from by_words(case, REJECTIONS, f"{reason}: {said or evidence[0]}", evidence)
 
 
-_REJECTED: Final = (
+REJECTIONS: Final = (
     row(
         "devices-unavailable",
         # kubernetes pkg/kubelet/cm/devicemanager/manager.go `devicesToAllocate`
@@ -88,25 +88,24 @@ def causes(case: Case) -> Iterator[Cause]:
     pod = case.pod
     if pod is None or not case.node_name:
         return
-    found = [cause for one in containers(pod) if (cause := _of_container(case, one)) is not None]
+    found = [cause for one in containers(pod) for cause in _of_container(case, one)]
     if not found and not is_finished(pod) and not has_started(pod):
         found = list(_before_containers(case, pod))
     yield from found
 
 
-def _of_container(case: Case, one: ContainerState) -> Cause | None:
+def _of_container(case: Case, one: ContainerState) -> Iterator[Cause]:
     reason, said = word(one.waiting, "reason"), word(one.waiting, "message")
     if reason in _IMAGE:
         summary = f"the image of container {one.name} cannot be pulled: {reason}"
         remedy = "correct the image, or its pull secret: {edit}"
-        return Cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
-    if reason in _CONFIG:
+        yield Cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
+    elif reason in _CONFIG:
         summary = f"container {one.name} cannot be configured: {said or reason}"
-        return Cause("container-config", summary, [], _to_correct(case, said))
+        yield Cause("container-config", summary, [], _to_correct(case, said))
     last = one.ended or one.ended_before
     if reason in _START or (word(last, "reason") in _START and not one.running):
-        return _not_started(case, one, said or word(last, "message"))
-    return None
+        yield from _not_started(case, one, said or word(last, "message"))
 
 
 def _to_correct(case: Case, said: str) -> Remedy:
@@ -118,7 +117,7 @@ def _to_correct(case: Case, said: str) -> Remedy:
     return case.remedy(create, **found.groupdict())
 
 
-def _not_started(case: Case, one: ContainerState, said: str) -> Cause | None:
+def _not_started(case: Case, one: ContainerState, said: str) -> Iterator[Cause]:
     event = first(case.events, ("Failed",))
     if event is not None and (not said or (_DRIVER.search(event.message) and not _DRIVER.search(said))):
         said = event.message
@@ -127,14 +126,14 @@ def _not_started(case: Case, one: ContainerState, said: str) -> Cause | None:
         name = word(case.pod, "spec", "runtimeClassName")
         evidence.insert(0, f"runtimeClassName is {name}" if name else "the pod has no runtimeClassName")
     install = case.remedy("install the NVIDIA container toolkit on its node: `kubectl describe node {node}`")
-    return by_words(case, _STARTS, said, evidence, **named, gpu=[to_get_gpu(case, one.name) or install])
+    return by_words(case, STARTS, said, evidence, **named, gpu=[to_get_gpu(case, one.name) or install])
 
 
 _DRIVER: Final = re.compile(
     r"nvidia-smi|libcuda|libnvidia|nvidia-container|nvidia-cdi|unresolvable CDI devices|nvidia\.com/gpu=", re.ASCII
 )
 
-_STARTS: Final = (
+STARTS: Final = (
     row(
         "cuda-driver",
         "unsatisfied condition.*cuda",
@@ -190,11 +189,10 @@ def _before_containers(case: Case, pod: Object) -> Iterator[Cause]:
     better = first(case.events, (event.reason,), "MountVolume.SetUp") or event
     name, said = word(pod, "spec", "runtimeClassName"), f"{better.reason}: {better.message}"
     correct = [_to_correct(case, better.message)]
-    if cause := by_words(case, _BEFORE, said, [str(better)], runtimeclass=name, correct=correct):
-        yield cause
+    yield from by_words(case, BEFORE, said, [str(better)], runtimeclass=name, correct=correct)
 
 
-_BEFORE: Final = (
+BEFORE: Final = (
     row(
         "runtime-handler-missing",
         r'^FailedCreatePodSandBox: .*(?:no runtime for|runtime handler) "?(?P<handler>[^"\s]{1,253})"? (?:is|not)',
