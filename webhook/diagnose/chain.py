@@ -312,7 +312,7 @@ async def _features(objects: Objects, seen: Stack) -> Link:
     else:
         cause = f"{workers[0].ready} of {counted(workers[0].desired, 'worker')} of node feature discovery ready"
         advice = _of(workers[0], "`kubectl -n {namespace} describe {set}`")
-    mark = filled(f"`kubectl label node {{node}} {_PRESENT}=true`", lambda _: node.name)
+    mark = filled("`kubectl label node {node} nvidia.com/gpu.present=true`", lambda _: node.name)
     is_enough = not plugins or any(_PRESENT in _selected(one) for one in plugins)
     remedy = Remedy(mark, ", or ", advice) if is_enough else advice
     return Link(name, Finding("node-not-labelled", "error", node.name, cause, (asks,), remedy))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from webhook.cluster.objects import LOG_LINES
 from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
@@ -99,9 +99,9 @@ def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
         return Cause("exit-code", summary, evidence, "`kubectl gpushare why {pod} --logs`")
     lines = [line for line in case.around.log.text.splitlines() if line.strip()]
     evidence += [f"log: {line.strip()}" for line in lines[-3:]]
-    previous = "" if one.ended else " --previous"
-    show = f"read the log: `kubectl logs {{pod}} -c {{container}}{previous}`"
-    return Cause("exit-code", summary, evidence, show, {"container": one.name})
+    names: dict[str, str | list[Any]] = {"container": one.name, "previous": [] if one.ended else ["--previous"]}
+    show = "read the log: `kubectl logs {pod} -c {container} {previous}`"
+    return Cause("exit-code", summary, evidence, show, names)
 
 
 def _times(one: ContainerState) -> str:
@@ -231,7 +231,8 @@ KNOWN: Final = (
         r"CUDA_?ERROR_?ILLEGAL_?ADDRESS|illegal memory access was encountered",
         "the program used an address that is not mapped, or another MPS client of the card did so or was killed in the "
         "middle of a kernel",
-        f"{_RESTART}; look for a pod of the same card that ended then: `kubectl gpushare top -A` shows the pods",
+        "restart the pod, which loses what its programs have not saved; look for a pod of the same card that ended "
+        "then: `kubectl gpushare top -A` shows the pods",
         700,
     ),
     _known(

@@ -110,7 +110,11 @@ def _of_check(said: str) -> list[Cause]:
     if denied is None or not codes:
         return []
     summary = f"the webhook {denied[1]} denies the pods: {', '.join(codes)}"
-    return [Cause("denied-by-webhook", summary, [said], f"`gpushare-webhook explain {codes[0]}`, then {{edit}}")]
+    return [
+        Cause(
+            "denied-by-webhook", summary, [said], "`gpushare-webhook explain {code}`, then {edit}", {"code": codes[:1]}
+        )
+    ]
 
 
 REFUSALS: Final = (
@@ -150,17 +154,21 @@ REFUSALS: Final = (
         "the pods exceed the ResourceQuota {resourcequota}",
         "`kubectl describe resourcequota {resourcequota} {ns}`",
     ),
-    *(
-        row(
-            "limit-range",
-            rf"{bound} (?P<name>\S+) usage per (?P<each>\S+) is (?P<amount>[^,]{{1,64}}), "
-            r"but (?:limit|request) is (?P<asked>[^,\s]{1,64})",
-            f"a LimitRange of the namespace allows {most} {{amount}} of {{name}} per {{each}}, and the pods ask for "
-            "{asked}",
-            f"ask for {most} {{amount}}: {{edit}}; or change the LimitRange, which this shows: "
-            "`kubectl describe limitrange {ns}`",
-        )
-        for bound, most in (("maximum", "at most"), ("minimum", "at least"))
+    row(
+        "limit-range",
+        r"maximum (?P<name>\S+) usage per (?P<each>\S+) is (?P<amount>[^,]{1,64}), "
+        r"but (?:limit|request) is (?P<asked>[^,\s]{1,64})",
+        "a LimitRange of the namespace allows at most {amount} of {name} per {each}, and the pods ask for {asked}",
+        "ask for at most {amount}: {edit}; or change the LimitRange, which this shows: "
+        "`kubectl describe limitrange {ns}`",
+    ),
+    row(
+        "limit-range",
+        r"minimum (?P<name>\S+) usage per (?P<each>\S+) is (?P<amount>[^,]{1,64}), "
+        r"but (?:limit|request) is (?P<asked>[^,\s]{1,64})",
+        "a LimitRange of the namespace allows at least {amount} of {name} per {each}, and the pods ask for {asked}",
+        "ask for at least {amount}: {edit}; or change the LimitRange, which this shows: "
+        "`kubectl describe limitrange {ns}`",
     ),
     row(
         "limit-range",

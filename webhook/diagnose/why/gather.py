@@ -41,6 +41,7 @@ from webhook.diagnose.why.state import (
     owner_of,
 )
 from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.commands import Command
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node
@@ -300,7 +301,8 @@ def kind_of(asked: str) -> str:
     if spelled in _SHORT:
         return _SHORT[spelled]
     if spelled in ("node", "nodes", "no"):
-        raise KindError('why is about pods; "kubectl gpushare doctor" checks nodes, and "top" shows who holds replicas')
+        doctor = Command("kubectl", "gpushare", "doctor")
+        raise KindError(f'why is about pods; "{doctor}" checks nodes, and "top" shows who holds replicas')
     names = [kind.name for kind in KINDS.values()]
     remedy = did_you_mean(spelled, names) or f"choose from {', '.join(names)}"
     raise KindError(f'there is no type "{printable(asked)}"; {remedy}')

@@ -338,10 +338,12 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
     if len(single) == 1:
         names |= {"pod": single[0].name, "in": within(single[0].namespace)}
     if old and not ending and kind == "Deployment" and keeps_old(maker):
-        patch = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
         waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
         summary = f"the rollout waits for itself: {waits}"
-        remedy = f"let an old pod end first: `kubectl patch {{top}} -p '{patch}' {{ns}}`"
+        remedy = (
+            "let an old pod end first: `kubectl patch {top} -p "
+            """'{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}' {ns}`"""
+        )
     elif ending >= units:
         summary = f"pods that are being deleted hold {ending} of {where}"
         remedy = (
@@ -351,7 +353,10 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
     elif same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
         fit = same // units
         summary = f"its own pods hold {where}; the {kind} wants {wanted(kind, maker)} pods, and {fit} fit"
-        remedy = f"add nodes, or want fewer pods: `kubectl scale {{top}} --replicas={fit} {{ns}}`"
+        remedy, names["fewer"] = (
+            "add nodes, or want fewer pods: `kubectl scale {top} {fewer} {ns}`",
+            [f"--replicas={fit}"],
+        )
     else:
         summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
         remedy = "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
