@@ -148,7 +148,7 @@ STARTS: Final = (
     ),
     row(
         "container-start",
-        r"seccomp.*?(?:open |profile )\"?(?P<profile>\S+?\.json)",
+        r"seccomp.{0,256}?(?:open |profile )\"?(?P<profile>\S{1,512}?\.json)",
         "container {container} cannot be created on node {node}: there is no seccomp profile {profile}",
         "put the seccomp profile on the node, or change seccompProfile in securityContext: {edit}",
     ),
