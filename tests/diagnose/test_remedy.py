@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.words import container, label, named, namespace, reference
+from webhook.diagnose.words import label, named, namespace, reference
 from webhook.policy.commands import Command
 from webhook.policy.settings.formats import NAMESPACE, OBJECT
 
@@ -35,7 +35,7 @@ def test_command_is_text_and_words() -> None:
         (named("pod", "a" * 254), f'no legal pod name: "{"a" * 254}"'),
         (namespace("a.b"), 'no legal namespace name: "a.b"'),
         (namespace("a" * 64), f'no legal namespace name: "{"a" * 64}"'),
-        (container("A"), 'no legal container name: "A"'),
+        (named("container", "A"), 'no legal container name: "A"'),
         (reference("Job;x", "a"), 'no legal object name: "job;x/a"'),
         (reference("Job", "$(id)"), 'no legal job name: "job/$(id)"'),
         (label("a b", "c"), 'no legal label name: "a b=c"'),
@@ -49,7 +49,15 @@ def test_illegal_name_makes_no_command(word: object, doubt: str) -> None:
 
 
 def test_longest_names_are_not_cut() -> None:
-    words = ("kubectl", "-n", namespace("a" * 63), "logs", reference("K" * 63, LONGEST), "-c", container("c" * 63))
+    words = (
+        "kubectl",
+        "-n",
+        namespace("a" * 63),
+        "logs",
+        reference("K" * 63, LONGEST),
+        "-c",
+        named("container", "c" * 63),
+    )
     first = Command(*words)
     assert shlex.split(str(Remedy(first, ", and ", first)).partition(", and ")[2]) == list(first.words)
 

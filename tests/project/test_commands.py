@@ -19,6 +19,10 @@ COMMAND = re.compile(
 )
 
 
+TEMPLATE = re.compile("`[^`]*`")
+"""A command in a template of `webhook.diagnose.remedy.filled`, which makes a `Command` of it."""
+
+
 def docstrings(tree: ast.AST) -> set[ast.AST]:
     """Docstrings, and the strings below names: pages and comments, and no output."""
     return {
@@ -57,11 +61,15 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str, bool]]:
 
 
 def built(tree: ast.AST, *, is_live: bool) -> list[str]:
-    """The texts that build a command; in `webhook.diagnose`, whose text is for people, also program names."""
+    """The texts that build a command; in `webhook.diagnose`, whose text is for people, also program names.
+
+    A template is allowed where the program fills nothing in: what a cluster says is then no part of it.
+    """
     return [
         f"{line}: {text}"
         for line, text, is_filled in texts(tree)
-        if (is_filled and COMMAND.search(text)) or (is_live and PROGRAM.search(text))
+        if (is_filled and COMMAND.search(text))
+        or (is_live and PROGRAM.search(text if is_filled else TEMPLATE.sub("", text)))
     ]
 
 
@@ -92,19 +100,26 @@ def test_no_path_of_a_request_is_built_outside_its_type() -> None:
         '"kubectl delete pod %s" % name',
         '"kubectl delete pod " + name',
         '"kubectl edit {}".format(name)',
+        'f"then `kubectl edit {name}`"',
     ],
 )
 def test_lint_finds_command(line: str) -> None:
     assert len(built(ast.parse(line), is_live=False)) == 1
 
 
-@pytest.mark.parametrize("line", ['NEXT = {"a": "kubectl get nodes"}', 'Cause("a", "restart it with systemctl")'])
+@pytest.mark.parametrize("line", ['NEXT = {"a": "kubectl get nodes"}', 'Cause("a", "`restart` it with systemctl")'])
 def test_lint_finds_text_in_live(line: str) -> None:
     assert len(built(ast.parse(line), is_live=True)) == 1
 
 
 @pytest.mark.parametrize(
-    "line", ['Command("kubectl", "edit", name)', 'Remedy("or: ", Command("kubectl", "get"))', '"""As kubectl get."""']
+    "line",
+    [
+        'Command("kubectl", "edit", name)',
+        'Remedy("or: ", Command("kubectl", "get"))',
+        '"""As kubectl get."""',
+        '"then `kubectl edit {node}`"',
+    ],
 )
 def test_lint_allows_command(line: str) -> None:
     assert built(ast.parse(line), is_live=True) == []

@@ -17,10 +17,9 @@ from webhook.cluster.objects import Objects
 from webhook.cluster.reading import Object
 from webhook.diagnose.answer import unread
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.cause import Why
+from webhook.diagnose.why.case import Why
 from webhook.diagnose.why.decide import why
-from webhook.diagnose.why.gather import KINDS, Question
-from webhook.diagnose.why.names import KindError, kind_of, lookup, nearest, topmost
+from webhook.diagnose.why.gather import KINDS, KindError, Question, kind_of, lookup, nearest, topmost
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import chosen_settings, read_facts, settings_file
 from webhook.dryrun.inputs import Inputs, applied

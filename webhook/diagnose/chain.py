@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from typing import Final, NamedTuple
 
 from webhook.cluster.objects import DAEMON_SET, NAMESPACE, NODE, POD, Object, Objects, all_of
@@ -20,27 +19,26 @@ from webhook.cluster.stack import (
     role_of,
     seen_node,
 )
-from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, programs_of, trust
-from webhook.cluster.trusted import named as named_by
+from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import nodes
-from webhook.diagnose.doctor.finding import Check, Finding, in_namespace, listed
+from webhook.diagnose.doctor.finding import Check, Finding, listed
 from webhook.diagnose.pods import UNFINISHED, Holding
-from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.words import named, reference
-from webhook.policy.commands import Command
+from webhook.diagnose.remedy import Advice, Remedy, filled
+from webhook.diagnose.words import reference
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
-from webhook.policy.settings.formats import LABEL_KEY
 from webhook.policy.settings.settings import Settings
 from webhook.report.lines import counted
+
+_PODS: Final = "pods of the device plugin"
 
 _LINKS: Final[Sequence[tuple[str, Role, tuple[Check, ...]]]] = (
     ("device plugin", Role.PLUGIN, nodes.WHERE),
     ("configuration", Role.PLUGIN, nodes.CONFIGURATION),
     ("MPS control daemon", Role.DAEMON, nodes.DAEMON),
-    ("pods of the device plugin", Role.PLUGIN, nodes.PODS),
+    (_PODS, Role.PLUGIN, nodes.PODS),
     ("runtime class", Role.PLUGIN, ()),
     ("amounts", Role.PLUGIN, nodes.AMOUNTS),
 )
@@ -57,20 +55,13 @@ _UNREAD: Final = ("config-unread", "label-unread")
 """Warnings that explain why a node shares nothing."""
 
 
-class State(Enum):
-    """The state of a link."""
-
-    WELL = "well"
-    BROKEN = "broken"
-    NOT_SEEN = "not seen"
-    NOT_NEEDED = "does not apply"
-
-
 class Link(NamedTuple):
-    """A link of a node. `finding` says what is broken, and `unseen` which objects could not be read."""
+    """A link of a node. `finding` says what is broken, and `unseen` which objects could not be read.
+
+    A link with neither is well, or does not apply.
+    """
 
     name: str
-    state: State
     finding: Finding | None = None
     unseen: str = ""
 
@@ -85,15 +76,10 @@ class Held(NamedTuple):
         """Who holds a resource of a node."""
         return self.by_node.get((node.name, resource), ())
 
-    def link(self, node: Node, wanted: Mapping[str, int]) -> Link:
-        """The last link of a node that could take a pod: whether it has so many units of each resource free."""
-        for name, units in wanted.items():
-            total, holders = node.resources.get(name, 0), self.of(node, name)
-            if total - sum(one.amount for one in holders) < units:
-                cause = f"node {node.name} has no room for {units} of {name}"
-                evidence = (self.described(node, name),)
-                return Link("holders", State.BROKEN, Finding("replicas-held", "error", node.name, cause, evidence, ""))
-        return Link("holders", State.WELL) if self.is_complete else Link("holders", State.NOT_SEEN, None, "pods")
+    def has_room(self, node: Node, wanted: Mapping[str, int]) -> bool:
+        """Whether a node has so many units of each resource free, as far as its holders are known."""
+        held = {name: sum(one.amount for one in self.of(node, name)) for name in wanted}
+        return all(node.resources.get(name, 0) - held[name] >= units for name, units in wanted.items())
 
     def described(self, node: Node, resource: str) -> str:
         """Who holds a resource of a node, in words."""
@@ -111,14 +97,16 @@ class Held(NamedTuple):
         return f"node {node.name}: {count} of {total} held{beyond} by {', '.join(names)}{more}"
 
 
+UNKNOWN_HOLDERS: Final = Held({}, is_complete=False)
+
+
 class Chain(NamedTuple):
-    """The links of a node. `shows_gpus`: its labels or its resources say that it has some.
+    """The links of a node; none for a node of which neither labels nor resources show a GPU.
 
     `runtime_class` is that of its device plugin, and `strategy` how its configuration shares cards; None if unknown.
     """
 
     node: SeenNode
-    shows_gpus: bool
     links: Sequence[Link]
     runtime_class: str | None
     strategy: str | None
@@ -132,17 +120,17 @@ class Chain(NamedTuple):
     @property
     def runs_plugin(self) -> bool:
         """Whether it is seen that the device plugin runs."""
-        return any(one.name == "pods of the device plugin" and one.state is State.WELL for one in self.links)
-
-    @property
-    def is_unclear(self) -> bool:
-        """Whether nothing shows that the device plugin runs, and nothing that it does not."""
-        return bool(self.unseen) and not self.runs_plugin
+        return Link(_PODS) in self.links
 
     @property
     def unseen(self) -> str:
         """The objects that could not be read; empty if all could be."""
         return ", ".join(dict.fromkeys(one.unseen for one in self.links if one.unseen))
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether nothing shows that the device plugin runs, and nothing that it does not."""
+        return bool(self.unseen) and not self.runs_plugin
 
 
 async def chains(
@@ -155,36 +143,32 @@ async def chains(
     """
     gpus = GpuResources(settings.resources)
     nodes = [await _node(objects, one, gpus) for one in among]
-    stack_of = [[each async for each in _stack(objects, None, f"spec.nodeName={one.name}")] for one in nodes]
-    on_nodes = [[program_pod(*each) for each in found] for found in stack_of]
+    read = [each for one in among async for each in _stack(objects, None, f"spec.nodeName={one.name}")]
+    pods = [program_pod(*each) for each in read]
     stack = [one async for one in programs_of(objects)]
     if objects.lacks(DAEMON_SET):
-        shown = (program_of_pod(pod) for found in stack_of for pod, _ in found)
-        stack = list({str(one): one for one in shown if one is not None}.values())
+        stack = list({str(one): one for pod, _ in read if (one := program_of_pod(pod)) is not None}.values())
     every = (*nodes, *(_of_facts(one, gpus) for one in facts.nodes or () if one not in among))
-    pods = [pod for each in on_nodes for pod in each]
     trusted = await _trust(objects, settings, stack, every, pods)
     if trusted.presumed == namespace:
         trusted = replace(trusted, presumed="")
     programs = [one for one in stack if trusted.counts(one.namespace)]
     configs = await configurations_of(objects, programs)
-    lacking: dict[Part, str] = {}
-    if objects.lacks(DAEMON_SET):
-        lacking["daemonsets"] = "daemonsets"
+    lacking: dict[Part, str] = {"daemonsets": "daemonsets"} if objects.lacks(DAEMON_SET) else {}
     if objects.lacks(POD):
         lacking["pods"] = "pods in all namespaces"
     if any(each.config_map and each.maps not in configs for each in programs if each.role is Role.PLUGIN):
         lacking["configurations"] = "the ConfigMap of the device plugin"
     found = []
-    for node, on_node in zip(nodes, on_nodes, strict=True):
-        counting = [one for one in on_node if trusted.counts(one.namespace)]
+    for node in nodes:
+        counting = [one for one in pods if one.node == node.name and trusted.counts(one.namespace)]
         on = programs if "pods" in lacking else [_on(one, node, counting, objects) for one in programs]
         seen = Stack(trusted, (node,), on, counting, configs, facts, lacking)
         own, chosen = seen.plugin_of(node), None if trusted.presumed else seen.chosen(node)
         shows = bool(node.offered) or shows_gpus(node.labels) or node.runs_stack_itself
-        links = [await _features(objects, seen), *(_link(*one, seen) for one in _LINKS)] if shows else ()
+        links = [await _features(objects, seen), *(_link(*one, seen) for one in _LINKS)] if shows else []
         strategy = None if chosen is None or chosen.config is None else chosen.config.strategy
-        found.append(Chain(node, shows, links, None if own is None else own.runtime_class, strategy))
+        found.append(Chain(node, links, None if own is None else own.runtime_class, strategy))
     return found
 
 
@@ -196,11 +180,12 @@ async def _trust(
     pods: Sequence[ProgramPod],
 ) -> Trust:
     """Whom to believe. Namespaces, and pods on other nodes, are read only of plugins that nothing names."""
-    others = sorted({one.namespace for one in stack if one.role is Role.PLUGIN} - named_by(settings))
+    known = named(settings)
+    others = sorted({one.namespace for one in stack if one.role is Role.PLUGIN} - known)
     pods = [*pods, *[program_pod(*pod) for one in others async for pod in _stack(objects, one, UNFINISHED)]]
     read = [] if objects.lacks(NAMESPACE) else [await objects.one(NAMESPACE, None, one) for one in others]
     namespaces = [Namespace(word(one, "metadata", "name"), part(one, "metadata", "labels")) for one in read if one]
-    return trust(named_by(settings), namespaces, nodes, stack, pods)
+    return trust(known, namespaces, nodes, stack, pods)
 
 
 async def _node(objects: Objects, node: Node, gpus: GpuResources) -> SeenNode:
@@ -232,29 +217,27 @@ def _on(program: Program, node: SeenNode, pods: Sequence[ProgramPod], objects: O
 
 def _link(name: str, role: Role, checks: Sequence[Check], seen: Stack) -> Link:
     if role is Role.DAEMON and not any(seen.mps_nodes()):
-        return Link(name, State.NOT_NEEDED)
+        return Link(name)
     # A pod shows what its DaemonSet is.
     known = {"daemonsets"} if seen.of(role) else set()
     needs = [part for one in checks for part in one.needs] or ["daemonsets"]
     lacking = dict.fromkeys(seen.lacking[part] for part in needs if part in seen.lacking and part not in known)
     if lacking:
-        return Link(name, State.NOT_SEEN, None, ", ".join(lacking))
-    # What a presumed plugin of the node does says more than that nothing shows whose it is.
-    is_presumed = seen.trust.presumed and seen.plugin_of(seen.nodes[0]) is not None
+        return Link(name, None, ", ".join(lacking))
     if not checks:
         return _runtime_class(name, seen)
-    found = [each for one in checks for each in one.run(seen)]
-    found = [one for one in found if not (is_presumed and one.finding == "plugin-missing")]
-    first = next((one for one in found if one.severity == "error" or one.finding in _UNREAD), None)
-    if first is not None and first.marked(seen.trust.administered).is_of_tenants:
-        first = replace(
-            first,
-            evidence=(
-                *first.evidence,
-                f"tenants may use namespace {first.namespaces[0]}, whose stack is presumed to be right",
-            ),
-        )
-    return Link(name, State.WELL if first is None else State.BROKEN, first)
+    # What a presumed plugin of the node does says more than that nothing shows whose it is.
+    is_presumed = seen.trust.presumed and seen.plugin_of(seen.nodes[0]) is not None
+    for first in (each for one in checks for each in one.run(seen)):
+        if (is_presumed and first.finding == "plugin-missing") or (
+            first.severity != "error" and first.finding not in _UNREAD
+        ):
+            continue
+        if not first.marked(seen.trust.administered).is_of_tenants:
+            return Link(name, first)
+        presumes = f"tenants may use namespace {first.namespaces[0]}, whose stack is presumed to be right"
+        return Link(name, replace(first, evidence=(*first.evidence, presumes)))
+    return Link(name)
 
 
 def _runtime_class(name: str, seen: Stack) -> Link:
@@ -262,24 +245,32 @@ def _runtime_class(name: str, seen: Stack) -> Link:
     node, classes = seen.nodes[0], seen.facts.runtime_classes
     own = seen.plugin_of(node)
     if own is None or any(node.offered.values()):
-        return Link(name, State.NOT_NEEDED if own is None else State.WELL)
+        return Link(name)
     if classes is None:
-        return Link(name, State.NOT_SEEN, None, "runtimeclasses")
-    edit = in_namespace(own.namespace, "edit", reference("DaemonSet", own.name))
+        return Link(name, None, "runtimeclasses")
     if own.runtime_class and all(one.name != own.runtime_class for one in classes):
         cause = f"DaemonSet {own} names RuntimeClass {own.runtime_class}, which does not exist: it has no pods"
-        word = named("runtimeclass", own.runtime_class)
-        text = ("{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: ", word, "}, handler: nvidia}")
-        advice = Remedy("install the NVIDIA container toolkit on the node, and apply ", *text, "; or: ", edit)
+        advice = _of(
+            own,
+            "install the NVIDIA container toolkit on the node, and apply {apiVersion: node.k8s.io/v1, kind: "
+            "RuntimeClass, metadata: {name: {runtimeclass}}, handler: nvidia}; or: `kubectl -n {namespace} edit {set}`",
+            own.runtime_class,
+        )
         known = (f"RuntimeClasses: {listed([one.name for one in classes]) or 'none'}",)
-        return Link(name, State.BROKEN, Finding("runtime-class-missing", "error", node.name, cause, known, advice))
+        return Link(name, Finding("runtime-class-missing", "error", node.name, cause, known, advice))
     brings = next((one.name for one in classes if one.handler == "nvidia"), "")
     if own.runtime_class or not brings or own.ready < own.desired:
-        return Link(name, State.NOT_NEEDED if not own.runtime_class else State.WELL)
+        return Link(name)
     cause = f"its device plugin runs and finds no card: DaemonSet {own} has no runtimeClassName, so no driver"
-    advice = Remedy("set runtimeClassName: ", named("runtimeclass", brings), " in its pod template: ", edit)
+    set_it = "set runtimeClassName: {runtimeclass} in its pod template: `kubectl -n {namespace} edit {set}`"
     evidence = (f"RuntimeClass {brings} has the handler nvidia", "the node offers no GPU")
-    return Link(name, State.BROKEN, Finding("plugin-without-class", "error", node.name, cause, evidence, advice))
+    return Link(name, Finding("plugin-without-class", "error", node.name, cause, evidence, _of(own, set_it, brings)))
+
+
+def _of(one: Program, template: str, runtime_class: str = "", key: str = "") -> Remedy:
+    """A remedy about a DaemonSet of the GPU stack."""
+    names = {"namespace": one.namespace, "runtimeclass": runtime_class, "taint": key}
+    return filled(template, lambda name: [reference("DaemonSet", one.name)] if name == "set" else names[name])
 
 
 _FEATURE: Final = "feature.node.kubernetes.io/"
@@ -293,18 +284,17 @@ async def _features(objects: Objects, seen: Stack) -> Link:
     name, node = Role.FEATURES.value, seen.nodes[0]
     plugins, is_unseen = seen.administered(Role.PLUGIN), "daemonsets" in seen.lacking
     if any(node.offered.values()) or node.runs_stack_itself or seen.plugin_of(node) is not None:
-        return Link(name, State.WELL)
+        return Link(name)
     wanted = {key for one in plugins for key in _selected(one)}
     wanted = wanted if any(key.startswith(_FEATURE) for key in wanted) else set()
     if is_unseen and not plugins and not any(node.labels.get(key) == value for key, value in _OF_CHART.items()):
         wanted = set(_OF_CHART)
     if not wanted:
-        return Link(name, State.NOT_SEEN, None, "daemonsets") if is_unseen else Link(name, State.NOT_NEEDED)
+        return Link(name, None, "daemonsets" if is_unseen else "")
     has = sorted(key for key in node.labels if key.startswith(_FEATURE) and "10de" in key)
     who = f"DaemonSet {plugins[0]} selects" if plugins else "the chart of the device plugin selects"
     asks = f"{who} nodes by {listed(sorted(wanted))}"
     workers = [one async for each in all_of(objects, DAEMON_SET) if (one := feature_worker(each))]
-    edit = in_namespace(workers[0].namespace, "edit", reference("DaemonSet", workers[0].name)) if workers else ""
     advice: Advice = ""
     if has:
         cause = f"its label of node feature discovery, {has[0]}, is not one by which the device plugin selects nodes"
@@ -315,15 +305,17 @@ async def _features(objects: Objects, seen: Stack) -> Link:
         advice = "set nfd.enabled: true in the values of the device plugin's chart"
     elif (taint := workers[0].repelled(node)) is not None:
         cause = f"node feature discovery does not tolerate the taint {taint}, so that nothing labels the node"
-        key = named("taint", taint.key, LABEL_KEY)
-        advice = Remedy("add {key: ", key, ", operator: Exists} to the tolerations of its worker: ", edit)
+        add = (
+            "add {key: {taint}, operator: Exists} to the tolerations of its worker: `kubectl -n {namespace} edit {set}`"
+        )
+        advice = _of(workers[0], add, key=taint.key)
     else:
         cause = f"{workers[0].ready} of {counted(workers[0].desired, 'worker')} of node feature discovery ready"
-        advice = in_namespace(workers[0].namespace, "describe", reference("DaemonSet", workers[0].name))
-    mark = Command("kubectl", "label", "node", named("node", node.name), f"{_PRESENT}=true")
+        advice = _of(workers[0], "`kubectl -n {namespace} describe {set}`")
+    mark = filled("`kubectl label node {node} nvidia.com/gpu.present=true`", lambda _: node.name)
     is_enough = not plugins or any(_PRESENT in _selected(one) for one in plugins)
     remedy = Remedy(mark, ", or ", advice) if is_enough else advice
-    return Link(name, State.BROKEN, Finding("node-not-labelled", "error", node.name, cause, (asks,), remedy))
+    return Link(name, Finding("node-not-labelled", "error", node.name, cause, (asks,), remedy))
 
 
 def _selected(program: Program) -> set[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterator
+from itertools import chain, groupby
 from typing import Any, Final, TypeAlias, Union
 
+from webhook.diagnose.words import named
 from webhook.policy.commands import Command, Word
 from webhook.policy.messages import printable
 from webhook.report.lines import columns, hanging, wrapped
@@ -57,6 +59,30 @@ class Remedy:
 
 Advice: TypeAlias = Union[str, Word, Command, "Remedy"]
 """What a remedy is made of. A `str` is prose, such as a check's remedy, which quotes names; a `Word` holds a name."""
+
+
+_PIECE: Final = re.compile(r"(`[^`]*`|\{\w+\})", re.ASCII)
+_NAME: Final = re.compile(r"\{(\w+)\}", re.ASCII)
+
+
+def filled(template: str, find: Callable[[str], str | list[Any]]) -> Remedy:
+    """Fill a template of a remedy: prose with `commands` between backquotes, and {names} in both.
+
+    `find` returns the words that stand for a name, or the name of something of a cluster, whose noun it is. What a
+    cluster says is never part of the template itself.
+    """
+
+    def words(piece: str) -> list[Any]:
+        if (name := _NAME.fullmatch(piece)) is None:
+            return [piece]
+        value = find(name[1])
+        return [named(name[1], value)] if isinstance(value, str) else value
+
+    parts: list[Advice] = []
+    for piece in _PIECE.split(template):
+        is_command = piece.startswith("`")
+        parts += [Command(*chain.from_iterable(map(words, shlex.split(piece[1:-1]))))] if is_command else words(piece)
+    return Remedy(*parts)
 
 
 def _flat(parts: tuple[Advice, ...]) -> Iterator[str | Word | Command]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Final
 
 from webhook.policy.commands import Word
 from webhook.policy.settings.formats import KIND, LABEL_KEY, LABEL_VALUE, NAMESPACE, OBJECT, Text
 
+_FORMS: Final[Mapping[str, Text]] = {
+    "amount": LABEL_VALUE,
+    "container": NAMESPACE,
+    "namespace": NAMESPACE,
+    "resource": LABEL_KEY,
+    "taint": LABEL_KEY,
+}
+"""The forms of names by their nouns; those of others are DNS subdomains (RFC 1123)."""
 
-def named(noun: str, name: str, form: Text = OBJECT) -> Word:
-    """The name of an object: a DNS subdomain (RFC 1123), unless its kind has another form."""
-    return Word(name, "" if form.allows(name) else noun)
+
+def named(noun: str, name: str, form: Text | None = None) -> Word:
+    """The name of an object, in the form of its noun unless it has another."""
+    return Word(name, "" if (form or _FORMS.get(noun, OBJECT)).allows(name) else noun)
 
 
 def namespace(name: str) -> Word:
     """The name of a namespace: a DNS label."""
-    return named("namespace", name, NAMESPACE)
-
-
-def container(name: str) -> Word:
-    """The name of a container: a DNS label."""
-    return named("container", name, NAMESPACE)
+    return named("namespace", name)
 
 
 def reference(kind: str, name: str) -> Word:
@@ -35,9 +40,9 @@ def label(key: str, value: str) -> Word:
     return Word(f"{key}={value}", "" if LABEL_KEY.allows(key) and LABEL_VALUE.allows(value) else "label")
 
 
-def within(name: str) -> Iterable[Word | str]:
+def within(name: str) -> list[Word | str]:
     """The option for a namespace; nothing where it is not known, as in a file."""
-    return ("-n", namespace(name)) if name else ()
+    return ["-n", namespace(name)] if name else []
 
 
 def qualified(kind: str, space: str, name: str) -> Word:

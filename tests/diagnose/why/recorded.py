@@ -10,7 +10,7 @@ from tests.diagnose.cluster_objects import GPU, Object, container, pod
 from tests.diagnose.why.remedies import helps
 from webhook.cluster.objects import Kind
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.cause import Why
+from webhook.diagnose.why.case import Why
 from webhook.diagnose.why.decide import why
 from webhook.diagnose.why.gather import KINDS, Question
 from webhook.policy.placement.cluster_objects import Node

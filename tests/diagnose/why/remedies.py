@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from webhook.cluster.reading import entries, part, word
 from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.why.case import Case, amounts
-from webhook.diagnose.why.cause import Cause, Why
+from webhook.diagnose.why.case import Case, Cause, Why, amounts
 
 ENDS = ("being deleted", "has room now", "does not exist any more", "is not ready", "went away", "evicted")
 """Words of summaries about a state that ends of itself, or once a machine is off."""

@@ -16,7 +16,7 @@ from webhook.cluster.classes import runtime_class
 from webhook.cluster.nodes import parser
 from webhook.cluster.objects import NODE, RUNTIME_CLASS
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.cause import Cause
+from webhook.diagnose.why.case import Cause
 from webhook.diagnose.why.decide import why
 from webhook.diagnose.why.gather import KINDS, Question
 from webhook.policy.placement.facts import Facts

@@ -28,7 +28,7 @@ from tests.diagnose.why.site import (
 )
 from webhook.cluster.objects import DAEMON_SET, Kind
 from webhook.cluster.reading import Owner
-from webhook.diagnose.chain import Chain, Held, Link, State, chains
+from webhook.diagnose.chain import Chain, Held, Link, chains
 from webhook.diagnose.pods import LivePod, held_by_node
 from webhook.policy.placement.cluster_objects import Node, RuntimeClass
 from webhook.policy.placement.facts import Facts
@@ -69,6 +69,14 @@ class Forbidding(Recorded):
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002
         return kind == self.kind
+
+
+WELL, BROKEN, NOT_SEEN = (False, False), (True, False), (False, True)
+
+
+def state_of(found: Link) -> tuple[bool, bool]:
+    """Whether a link is broken, and whether a part of it was not seen."""
+    return found.finding is not None, bool(found.unseen)
 
 
 def link(name: str, *found: Object | list[Object], lacks: Kind | None = None, classes: Any = ()) -> Link:
@@ -129,19 +137,19 @@ def test_no_label_by_hand_where_the_plugin_does_not_select_by_it() -> None:
 @pytest.mark.parametrize(
     ("state", "found"),
     [
-        (State.WELL, [a_node(labels=BY_CLASS, gpus=1), plugin(affinity=OF_CHART)]),
-        (State.WELL, [a_node(labels=PRESENT), plugin(affinity=OF_CHART)]),
-        (State.NOT_NEEDED, [a_node(labels=BY_CLASS), plugin(on=(), nodeSelector={"pool": "old"})]),
-        (State.BROKEN, [a_node(labels=BY_CLASS), plugin(on=(), affinity=OF_CHART)]),
+        (WELL, [a_node(labels=BY_CLASS, gpus=1), plugin(affinity=OF_CHART)]),
+        (WELL, [a_node(labels=PRESENT), plugin(affinity=OF_CHART)]),
+        (WELL, [a_node(labels=BY_CLASS), plugin(on=(), nodeSelector={"pool": "old"})]),
+        (BROKEN, [a_node(labels=BY_CLASS), plugin(on=(), affinity=OF_CHART)]),
     ],
 )
-def test_states_of_node_feature_discovery(state: State, found: list[Any]) -> None:
-    assert link("node feature discovery", *found).state is state
+def test_states_of_node_feature_discovery(state: tuple[bool, bool], found: list[Any]) -> None:
+    assert state_of(link("node feature discovery", *found)) == state
 
 
 def test_node_feature_discovery_is_not_seen_without_daemon_sets() -> None:
     unseen = link("node feature discovery", a_node(labels=PRESENT), plugin(on=()), lacks=DAEMON_SET)
-    assert (unseen.state, unseen.unseen) == (State.NOT_SEEN, "daemonsets")
+    assert (unseen.finding, unseen.unseen) == (None, "daemonsets")
 
 
 # The runtime class of the plugin.
@@ -154,7 +162,6 @@ def test_class_of_the_plugin_that_does_not_exist() -> None:
         a_class("other"),
     ]
     broken = link("runtime class", *found, classes=(RuntimeClass("other", "other"),))
-    assert broken.state is State.BROKEN
     assert broken.finding is not None
     assert "names RuntimeClass nvidia, which does not exist" in broken.finding.cause
     assert broken.finding.evidence == ("RuntimeClasses: other",)
@@ -175,32 +182,29 @@ NVIDIA = (RuntimeClass("nvidia", "nvidia"),)
 @pytest.mark.parametrize(
     ("state", "classes", "found"),
     [
-        (State.WELL, NVIDIA, [a_node(labels=PRESENT, gpus=1), plugin(with_manager=False)]),
-        (State.WELL, NVIDIA, [a_node(labels=PRESENT), plugin(with_manager=False, runtimeClassName="nvidia")]),
-        (State.NOT_NEEDED, (), [a_node(labels=PRESENT), plugin(with_manager=False)]),
-        (State.NOT_NEEDED, NVIDIA, [a_node(labels=PRESENT), plugin(with_manager=False, **DEAD)]),
-        (State.NOT_NEEDED, NVIDIA, [a_node(labels=PRESENT)]),
-        (State.NOT_SEEN, None, [a_node(labels=PRESENT), plugin(with_manager=False)]),
-        (State.BROKEN, NVIDIA, [a_node(labels=PRESENT), plugin(with_manager=False)]),
+        (WELL, NVIDIA, [a_node(labels=PRESENT, gpus=1), plugin(with_manager=False)]),
+        (WELL, NVIDIA, [a_node(labels=PRESENT), plugin(with_manager=False, runtimeClassName="nvidia")]),
+        (WELL, (), [a_node(labels=PRESENT), plugin(with_manager=False)]),
+        (WELL, NVIDIA, [a_node(labels=PRESENT), plugin(with_manager=False, **DEAD)]),
+        (WELL, NVIDIA, [a_node(labels=PRESENT)]),
+        (NOT_SEEN, None, [a_node(labels=PRESENT), plugin(with_manager=False)]),
+        (BROKEN, NVIDIA, [a_node(labels=PRESENT), plugin(with_manager=False)]),
     ],
 )
-def test_states_of_the_runtime_class(state: State, classes: Any, found: list[Any]) -> None:
-    assert link("runtime class", *found, classes=classes).state is state
+def test_states_of_the_runtime_class(state: tuple[bool, bool], classes: Any, found: list[Any]) -> None:
+    assert state_of(link("runtime class", *found, classes=classes)) == state
 
 
 # Who holds replicas.
 
 
-def test_states_of_holders() -> None:
+def test_room_beside_holders() -> None:
     node = mps_node("mps-1", 2)
     holder = LivePod("team-a", "one", Owner("Job", "one"), "mps-1", "Running", "", {GPU: 1})
     held = Held(held_by_node([holder]), is_complete=True)
-    assert held.link(node, {GPU: 1}) == Link("holders", State.WELL)
-    broken = held.link(node, {GPU: 2})
-    assert broken.state is State.BROKEN
-    assert broken.finding is not None
-    assert broken.finding.evidence == ("node mps-1: 1 of 2 held by team-a/one (1)",)
-    assert Held({}, is_complete=False).link(node, {GPU: 2}) == Link("holders", State.NOT_SEEN, None, "pods")
+    assert (held.has_room(node, {GPU: 1}), held.has_room(node, {GPU: 2})) == (True, False)
+    assert held.described(node, GPU) == "node mps-1: 1 of 2 held by team-a/one (1)"
+    assert "holders are not known" in Held({}, is_complete=False).described(node, GPU)
 
 
 # Parts of the stack that nothing shows.
@@ -242,7 +246,7 @@ def test_daemon_of_mps_is_not_seen_by_the_pod_of_the_plugin() -> None:
         daemon(),
     ]
     unseen = link("MPS control daemon", *without("pod", *found), lacks=DAEMON_SET)
-    assert unseen.state is State.NOT_SEEN
+    assert unseen.unseen
 
 
 def test_daemon_set_without_its_pods_counts_as_its_status_says() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.diagnose.cluster_objects import GPU, container, mps_node, pod
 from tests.diagnose.why.recorded import Recorded, ask, causes, event, unscheduled
-from webhook.diagnose.why.scheduler_message import reasons
+from webhook.diagnose.why.scheduling import reasons
 from webhook.policy.placement.cluster_objects import Node, Taint
 
 FULL = f"0/2 nodes are available: 1 Insufficient {GPU}, 1 node(s) had untolerated taint {{team: research}}."

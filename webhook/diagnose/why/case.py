@@ -1,44 +1,118 @@
-"""What is known about the object of a question: what the decisions read, and nothing that they would have to fetch."""
+"""A question's object with what is known about it, its causes, and the answer that lists them.
+
+The decisions read a case, and nothing that they would have to fetch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
-from webhook.cluster.reading import Object, controller, entries, part, word
-from webhook.diagnose.chain import Chain, Held
-from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.why.cause import Reference
-from webhook.diagnose.why.event import Event
+from webhook.cluster.reading import Object, entries, part, word
+from webhook.diagnose.answer import code, lines_of_unread
+from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
+from webhook.diagnose.remedy import Remedy, filled
+from webhook.diagnose.why.state import Event, name_of, owner_of
 from webhook.diagnose.words import named, reference, within
-from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.policy.commands import Command, Word
-from webhook.policy.context import PodContext, RequestContext
-from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.commands import Word
+from webhook.policy.context import PodContext
+from webhook.policy.messages import cut, printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
-from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings
+from webhook.report.exit_codes import ExitCode
+from webhook.report.lines import hanging
 
-DOCTOR: Final = Command("kubectl", "gpushare", "doctor")
-HOLDERS: Final = Command("kubectl", "gpushare", "top", "-A")
-"""Shows who holds replicas."""
+_LONGEST: Final = 1024
+"""Characters of a line of an answer: an Event's message has as many at most."""
+
+_MOST_EVIDENCE: Final = 12
+
+_WELL: Final = frozenset({"nothing-wrong", "completed"})
+"""The causes that say that nothing is wrong."""
 
 
-def describe_node(name: str) -> Command:
-    """The command that shows a node."""
-    return Command("kubectl", "describe", "node", named("node", name))
+class Reference(NamedTuple):
+    """The object of a question."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind.lower()} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause. `cause` is its name, `remedy` the command or edit that helps; empty where nothing is to do.
+
+    A remedy that is text is a template until it is part of an answer: `names` are those in it (`Case.remedy`). Names in
+    a remedy that are not legal follow the evidence. Empty evidence is left out.
+    """
+
+    cause: str
+    summary: str
+    evidence: Sequence[str] = ()
+    remedy: str | Remedy = ""
+    names: Mapping[str, str | list[Any]] = field(default_factory=dict)
+
+    def as_data(self) -> dict[str, Any]:
+        remedy, evidence = Remedy(self.remedy), [one for one in self.evidence if one]
+        return {
+            "cause": self.cause,
+            "summary": cut(self.summary, _LONGEST),
+            "evidence": [cut(one, _LONGEST) for one in (*evidence[:_MOST_EVIDENCE], *remedy.doubts)],
+            **remedy.as_data(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The answer: at least one cause."""
+
+    kind: ClassVar[str] = "WhyReport"
+
+    of: Reference
+    state: str
+    causes: Sequence[Cause]
+
+    def as_data(self) -> dict[str, Any]:
+        return {"object": self.of._asdict(), "state": self.state, "causes": [one.as_data() for one in self.causes]}
+
+    @property
+    def is_well(self) -> bool:
+        """Whether no cause says that something is wrong."""
+        return all(one.cause in _WELL for one in self.causes)
+
+    def exit_code(self, unread: int) -> ExitCode:
+        """Return the exit code. A cause is one, whatever else could not be read."""
+        return code(unread) if self.is_well else ExitCode.DENIED
+
+    def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
+        for index, one in enumerate(self.causes):
+            data = one.as_data()
+            head = "also:" if index else f"{printable(str(self.of))} is {printable(self.state)}:"
+            yield from hanging(head, f"{printable(data['summary'], _LONGEST)} ({one.cause})", width, "  ")
+            for each in data["evidence"]:
+                yield from hanging("  -", printable(each, _LONGEST), width, "    ")
+            if data["remedy"]:
+                yield from Remedy(one.remedy).lines("  do:", width, "    ")
+        if self.is_well:
+            yield from lines_of_unread(unread, width)
 
 
 class Neighbour(NamedTuple):
-    """A pod on the node of another. `context` is None unless it asks for an extended resource."""
+    """A pod on the node of another. `context` is None for a malformed pod."""
 
     pod: Object
     context: PodContext | None
 
-
-UNKNOWN_HOLDERS: Final = Held({}, is_complete=False)
+    def __str__(self) -> str:
+        return f"pod {word(self.pod, 'metadata', 'namespace')}/{word(self.pod, 'metadata', 'name')}"
 
 
 class Log(NamedTuple):
@@ -52,17 +126,15 @@ class Log(NamedTuple):
 class Around:
     """What surrounds a pod. None where it was not read, because the state needs none of it, or rights lack.
 
-    `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, `is_gone` that
-    this node does not exist, `neighbours` are the pods on it. `chains` are those of the nodes that could take the pod
-    but offer too little, the likeliest first, or that of its node.
+    `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, empty if this
+    node does not exist; `neighbours` are the pods on it. `chains` are those of the nodes that could take the pod but
+    offer too little, the likeliest first, or that of its node.
     """
 
     facts: Facts = field(default_factory=Facts)
     context: PodContext | None = None
     held: Held = UNKNOWN_HOLDERS
     node: Object | None = None
-    known_node: Node | None = None
-    is_gone: bool = False
     neighbours: Sequence[Neighbour] | None = None
     log: Log | None = None
     chains: Sequence[Chain] = ()
@@ -94,54 +166,46 @@ class Case:
         return self.makers[0] if self.makers else (self.of.kind, self.found)
 
     @property
-    def to_edit(self) -> tuple[Word | str, ...]:
+    def to_edit(self) -> list[Word | str]:
         """The object whose template a user edits to change the pod, as `kubectl edit` takes it."""
         kind, found = self.top
-        place, name = word(found, "metadata", "namespace") or self.of.namespace, word(found, "metadata", "name")
+        place, name = word(found, "metadata", "namespace") or self.of.namespace, name_of(found)
         hashed = f"-{word(self.pod, 'metadata', 'labels', 'pod-template-hash')}"
         if kind == "ReplicaSet" and hashed != "-" and name.endswith(hashed):  # that of a Deployment that was not read
             kind, name = "Deployment", name.removesuffix(hashed)
-        return reference(kind, name), *within(place)
+        return [reference(kind, name), *within(place)]
 
     @property
-    def edit(self) -> Advice:
+    def edit(self) -> Remedy:
         """How a user changes the pod: through what makes it. The spec of a pod, and of a Job, cannot be changed."""
-        owner = controller(part(self.pod, "metadata")) if self.of.kind == "Pod" and not self.makers else None
+        owner = owner_of(self.pod) if self.of.kind == "Pod" and not self.makers else None
         if owner is not None:
-            return self.kubectl("edit", reference(owner.kind, owner.name))
+            return self.remedy("`kubectl edit {owner} {ns}`", owner=[reference(owner.kind, owner.name)])
         if self.top[0] in ("Pod", "Job"):
-            replace = Command("kubectl", "replace", "--force", "-f", "FILE")
-            return Remedy("edit the manifest, then ", replace, ", which ends the program and creates the object again")
-        return Command("kubectl", "edit", *self.to_edit)
-
-    def by_edit(self, change: str) -> Remedy:
-        """A change of the pod, and how a user edits it."""
-        return Remedy(change, ": ", self.edit)
-
-    def kubectl(self, *words: Word | str) -> Command:
-        """A command of kubectl in the namespace of the object."""
-        return Command("kubectl", *words, *within(self.namespace))
-
-    def of_pod(self, *verb: str) -> Command:
-        """A command of kubectl about the pod."""
-        return Command("kubectl", *verb, "pod", *self.pod_words)
+            return self.remedy(
+                "edit the manifest, then `kubectl replace --force -f FILE`, which ends the program and creates the "
+                "object again"
+            )
+        return self.remedy("`kubectl edit {object}`")
 
     @property
-    def again(self) -> Advice:
+    def again(self) -> Remedy:
         """How to start the pod again. A failed pod does not restart, and a controller replaces a deleted one."""
-        delete = self.of_pod("delete")
-        return delete if self.makers else Remedy(delete, ", then create it again")
+        return self.remedy(
+            "`kubectl delete pod {pod}`" if self.makers else "`kubectl delete pod {pod}`, then create it again"
+        )
 
     @property
-    def of_daemon(self) -> Advice:
+    def of_daemon(self) -> Remedy:
         """What helps where the MPS control daemon may be down: what is broken on its node, or how to look at it."""
         broken = next((one.broken for one in self.around.chains if one.broken is not None), None)
         if broken is not None:
-            return broken.remedy
+            return Remedy(broken.remedy)
         node = named("node", self.node_name)
-        selector = node._replace(text=f"spec.nodeName={node.text}")
-        listed = Command("kubectl", "get", "pods", "-A", "--field-selector", selector)
-        return Remedy(listed, " shows whether the MPS control daemon of the node runs")
+        return self.remedy(
+            "`kubectl get pods -A --field-selector {on}` shows whether the MPS control daemon of the node runs",
+            on=[node._replace(text=f"spec.nodeName={node.text}")],
+        )
 
     @property
     def node_name(self) -> str:
@@ -149,19 +213,50 @@ class Case:
         return word(self.pod, "spec", "nodeName")
 
     @property
-    def pod_name(self) -> str:
-        """The name of the pod; empty without one."""
-        return word(self.pod, "metadata", "name")
-
-    @property
-    def pod_words(self) -> tuple[Word | str, ...]:
-        """The pod as words of a command."""
-        return named("pod", self.pod_name), *within(self.namespace)
-
-    @property
     def namespace(self) -> str:
         """The namespace of the object."""
         return self.of.namespace
+
+    def remedy(self, template: str, **names: str | list[Any]) -> Remedy:
+        """Fill a template of a remedy, whose names are keywords or those of `_OWN`."""
+        return filled(template, lambda name: names[name] if name in names else _OWN[name](self))
+
+
+_OWN: Final[Mapping[str, Callable[[Case], str | list[Any]]]] = {
+    "pod": lambda case: [named("pod", name_of(case.pod)), *within(case.namespace)],
+    "node": lambda case: case.node_name,
+    "namespace": lambda case: case.namespace,
+    "ns": lambda case: within(case.namespace),
+    "object": lambda case: case.to_edit,
+    "edit": lambda case: [case.edit],
+    "again": lambda case: [case.again],
+    "daemon": lambda case: [case.of_daemon],
+}
+"""The names of every template: the pod and the object to edit with the options of their namespaces, and remedies."""
+
+
+class Row(NamedTuple):
+    """A cause that the words of a message show. Groups of `words` are names in its summary and its remedy."""
+
+    cause: str
+    words: re.Pattern[str]
+    summary: str
+    remedy: str
+
+
+def row(cause: str, words: str, summary: str, remedy: str) -> Row:
+    """A row of a table of causes."""
+    return Row(cause, re.compile(words, re.ASCII | re.IGNORECASE | re.DOTALL), summary, remedy)
+
+
+def by_words(case: Case, rows: Iterable[Row], said: str, evidence: Sequence[str], /, **names: Any) -> Iterator[Cause]:
+    """The cause of the first row whose words are in a message, if there is one."""
+    for one in rows:
+        if (found := one.words.search(said)) is not None:
+            names |= {key: value for key, value in found.groupdict().items() if value is not None}
+            summary = one.summary.format(node=case.node_name, **names)
+            yield Cause(one.cause, summary, evidence, one.remedy, names)
+            return
 
 
 def amounts(pod: Object | None) -> Iterator[tuple[str, str, int]]:
@@ -180,19 +275,3 @@ def _units(value: object) -> int:
         return -(-parse(value) // NANO)
     except QuantityError:
         return 0
-
-
-def contexts_of(pods: Sequence[Object], settings: Settings, facts: Facts) -> list[PodContext | None]:
-    """The context in which each pod that exists is checked as it is, without any edit; None for a malformed pod."""
-    evaluator = OfflineEvaluator.of(settings, facts)
-    return [_context(pod, evaluator) for pod in pods]
-
-
-def _context(pod: Object, evaluator: OfflineEvaluator) -> PodContext | None:
-    origin = RequestContext(word(pod, "metadata", "namespace"), is_final_hook=True, is_update=True, groups=())
-    policy = evaluator.snapshot.of(origin.namespace)
-    try:
-        found = evaluator.pods(pod, "", "Pod")
-        return PodContext(found[0], origin, policy, tolerates=False) if found else None
-    except MalformedError:
-        return None

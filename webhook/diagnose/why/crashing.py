@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
-from webhook.cluster.reading import Object, condition, entries, is_true, number, word
+from webhook.cluster.objects import LOG_LINES
+from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
 from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.why.case import Case, amounts
-from webhook.diagnose.why.cause import Cause
-from webhook.diagnose.why.cuda import class_wanted, find
-from webhook.diagnose.why.event import first
-from webhook.diagnose.why.pod_state import ContainerState, containers, phase
-from webhook.diagnose.words import container
-from webhook.policy.commands import Command
-
-_NOT_STARTED: Final = ("StartError", "ContainerCannotRun")
+from webhook.diagnose.why.case import Case, Cause, Row, amounts, by_words, row
+from webhook.diagnose.why.state import ContainerState, containers, first, phase, told
+from webhook.policy.messages import cut
 
 _MOST: Final = 100
 """Containers of a pod that are looked at: each looks for its limit among all."""
@@ -27,48 +23,42 @@ _SIGNALS: Final = {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM", 134: "SIGABRT
 
 def causes(case: Case) -> Iterator[Cause]:
     """The causes for which containers of the pod end."""
-    yield from _of_log(case)
+    yield from islice(_of_texts(case), 1)
     for one in islice(containers(case.pod), _MOST):
         cause = _of_container(case, one)
         if cause is not None:
             yield cause
-    if case.pod is None:
-        yield from _of_job(case)
+    failed = condition(case.found, "Failed")
+    is_failed = case.of.kind == "Job" and is_true(case.found, "Failed") and word(failed, "reason") != "DeadlineExceeded"
+    if case.pod is None and is_failed:
+        evidence = [": ".join(filter(None, (word(failed, "reason"), word(failed, "message"))))]
+        show = "`kubectl describe {object}`"
+        yield Cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
 
 
-def _of_log(case: Case) -> Iterator[Cause]:
-    """The known error in the log, or in what a probe says."""
+def _of_texts(case: Case) -> Iterator[Cause]:
+    """The known errors in the log, and in what a probe says."""
     log, probe = case.around.log, first(case.events, ("Unhealthy",))
-    texts = [] if log is None else [(log.container, f"log of container {log.container}", log.text)]
+    if log is not None:
+        yield from of_text(case, log.container, f"log of container {log.container}", log.text)
     if probe is not None:
-        texts.append((next((one for one, _, _ in amounts(case.pod)), ""), "probe", probe.message))
-    for name, where, text in texts:
-        if (found := find(text)) is not None:
-            known, line = found
-            summary = f"{known.summary} (container {name})"
-            yield Cause(known.cause, summary, [f"{where}: {line}"], known.advice(case, name))
-            return
+        yield from of_text(case, next((one for one, _, _ in amounts(case.pod)), ""), "probe", probe.message)
 
 
 def _of_container(case: Case, one: ContainerState) -> Cause | None:
-    probe = first(case.events, ("Killing",), f"Container {one.name} failed ")
-    if probe is not None and one.restarts:
+    probe = told(case.events, ("Killing",), f"Container {one.name} failed ")
+    if probe and one.restarts:
         summary = f"the kubelet kills container {one.name}, because its probe fails"
-        unhealthy = first(case.events, ("Unhealthy",))
-        evidence = [str(probe), "" if unhealthy is None else str(unhealthy)]
-        remedy = case.by_edit("correct the probe, or give the program more time")
-        return Cause("liveness", summary, evidence, remedy)
+        remedy = "correct the probe, or give the program more time: {edit}"
+        return Cause("liveness", summary, [probe, told(case.events, ("Unhealthy",))], remedy)
     last = one.failure
-    if not last or word(last, "reason") in _NOT_STARTED or not _matters(case.pod or {}, one):
+    # An end is history where the container runs again, and is ready.
+    matters = one.ended or one.waiting or not one.ready or phase(case.pod or {}) == "Failed"
+    if not last or not matters or word(last, "reason") in ("StartError", "ContainerCannotRun"):
         return None
     if word(last, "reason") == "OOMKilled" or _was_killed_for_memory(case, one, last):
         return _out_of_memory(case, one, word(last, "reason"))
     return _exit(case, one, last)
-
-
-def _matters(pod: Object, one: ContainerState) -> bool:
-    """Whether an end is more than history: the container runs no longer, or has not become ready since."""
-    return bool(one.ended or one.waiting) or not one.ready or phase(pod) == "Failed"
 
 
 def _memory_limit(case: Case, name: str) -> str:
@@ -93,8 +83,7 @@ def _out_of_memory(case: Case, one: ContainerState, reason: str) -> Cause:
         how, needs = reason, "needs"
     summary = f"container {one.name} {needs} more host memory than its limit{f' of {limit}' if limit else ''}"
     evidence = [how, _times(one), "the limit is on memory of the node, not of the GPU"]
-    remedy = case.by_edit("raise resources.limits.memory")
-    return Cause("out-of-memory-killed", summary, evidence, remedy)
+    return Cause("out-of-memory-killed", summary, evidence, "raise resources.limits.memory: {edit}")
 
 
 def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
@@ -107,24 +96,218 @@ def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
     hint = f"the device plugin runs under RuntimeClass {wanted}, and the pod under none" if wanted else ""
     evidence = [_times(one), f"termination message: {said}" if said else "", hint]
     if case.around.log is None:
-        again = Command("kubectl", "gpushare", "why", *case.pod_words, "--logs")
-        return Cause("exit-code", summary, evidence, again)
+        return Cause("exit-code", summary, evidence, "`kubectl gpushare why {pod} --logs`")
     lines = [line for line in case.around.log.text.splitlines() if line.strip()]
     evidence += [f"log: {line.strip()}" for line in lines[-3:]]
-    previous = () if one.ended else ("--previous",)
-    show = Command("kubectl", "logs", *case.pod_words, "-c", container(one.name), *previous)
-    return Cause("exit-code", summary, evidence, Remedy("read the log: ", show))
+    names: dict[str, str | list[Any]] = {"container": one.name, "previous": [] if one.ended else ["--previous"]}
+    show = "read the log: `kubectl logs {pod} -c {container} {previous}`"
+    return Cause("exit-code", summary, evidence, show, names)
 
 
 def _times(one: ContainerState) -> str:
     return f"it was restarted {one.restarts} times" if one.restarts > 1 else ""
 
 
-def _of_job(case: Case) -> Iterator[Cause]:
-    """The cause for a Job that failed and whose pods are gone."""
-    failed = condition(case.found, "Failed")
-    if case.of.kind == "Job" and is_true(case.found, "Failed") and word(failed, "reason") != "DeadlineExceeded":
-        said = word(failed, "message")
-        summary = "the Job failed, and its pods are gone"
-        evidence = [f"{word(failed, 'reason')}: {said}" if said else word(failed, "reason")]
-        yield Cause("exit-code", summary, evidence, Command("kubectl", "describe", *case.to_edit))
+# Errors of CUDA, MPS and NCCL in a log, by the words of cudaGetErrorString and cuGetErrorName (CUDA 13, driver_types.h
+# and cuda.h), and by those that PyTorch, JAX and NCCL print for the same errors. A log that names a number instead is
+# recognized too.
+
+_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
+_LONGEST: Final = 2000
+"""Characters of a line that are searched."""
+
+
+def to_get_gpu(case: Case, container: str) -> Remedy:
+    """What a container lacks of all that brings driver and GPU into it; empty if it lacks nothing."""
+    asking = {name for name, _, _ in amounts(case.pod)}
+    steps = [] if container in asking else ["ask for nvidia.com/gpu: 1"]
+    if (name := class_wanted(case)) is not None:
+        steps.append(f"set runtimeClassName: {name}")
+    listed = (one for one in entries(case.pod, "spec", "containers") if word(one, "name") == container)
+    variables = {word(each, "name") for one in listed for each in entries(one, "env")}
+    hiding = [name for name in ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if name in variables]
+    steps += [f"remove {name}" for name in hiding]
+    return Remedy(", and ".join(steps), ": ", case.edit) if steps else Remedy()
+
+
+def class_wanted(case: Case) -> str | None:
+    """The RuntimeClass that the pod lacks: that of the device plugin of its node; None if it has one, or needs none."""
+    if word(case.pod, "spec", "runtimeClassName"):
+        return None
+    known = next((one.runtime_class for one in case.around.chains if one.runtime_class is not None), None)
+    return (known or None) if known is not None else case.settings.injections.runtime_class.name
+
+
+def of_text(case: Case, container: str, where: str, text: str) -> Iterator[Cause]:
+    """The cause of the first known error in the last lines of a text: later ones are often its consequences."""
+    for line in text.splitlines()[-LOG_LINES:]:
+        said = cut(line, _LONGEST)
+        for cause in by_words(case, KNOWN, said, [f"{where}: {said.strip()}"], container=container):
+            helps = _HELPS.get(cause.cause)
+            yield cause if helps is None else replace(cause, remedy=helps(case, container))
+            return
+
+
+def _for_driver(case: Case, container: str) -> str | Remedy:
+    if class_wanted(case) is not None:
+        return to_get_gpu(case, container)
+    return "use an image with an older CUDA, or update the driver of the node: {edit}"
+
+
+def _for_device(case: Case, container: str) -> str | Remedy:
+    look = "look whether the node's driver works: `kubectl exec {pod} -c {container} -- nvidia-smi`"
+    return to_get_gpu(case, container) or f"the pod lacks nothing; {look}"
+
+
+def _for_connection(case: Case, container: str) -> str:
+    for one in (part(case.pod, "spec"), *entries(case.pod, "spec", "containers")):
+        user = part(one, "securityContext").get("runAsUser")
+        if isinstance(user, int):
+            return (
+                f"the MPS server serves one user at a time, and the pod runs as user {user}: set the same runAsUser in "
+                "all pods that share the node, or remove it: {edit}"
+            )
+    return _for_daemon(case, container)
+
+
+def _for_daemon(case: Case, _container: str) -> str:
+    """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
+    chain = next(iter(case.around.chains), None)
+    if chain is None or chain.unseen or chain.broken is not None:
+        return "{daemon}"
+    return "the daemon runs, so that the pod has to connect again: {again}"
+
+
+def _for_shared_memory(case: Case, _container: str) -> str:
+    mounts = [mount for one in entries(case.pod, "spec", "containers") for mount in entries(one, "volumeMounts")]
+    if any(word(one, "mountPath") == _SHARED_MEMORY for one in mounts):
+        return "raise sizeLimit of the volume at /dev/shm, and the memory limit: {edit}"
+    return "mount an emptyDir with medium: Memory at /dev/shm, or start fewer workers: {edit}"
+
+
+def _for_profiling(case: Case, container: str) -> str:
+    if container not in {name for name, _, _ in amounts(case.pod)}:
+        return "ask for nvidia.com/gpu: 1, so that no other pod takes memory of the card: {edit}"
+    return "start programs of the card one after the other, or lower --gpu-memory-utilization: {edit}"
+
+
+_HELPS: Final[Mapping[str, Callable[[Case, str], str | Remedy]]] = {
+    "cuda-busy": _for_daemon,
+    "cuda-driver": _for_driver,
+    "cuda-mps-connection": _for_connection,
+    "cuda-no-device": _for_device,
+    "memory-profiling": _for_profiling,
+    "shared-memory": _for_shared_memory,
+}
+"""Remedies that depend on the pod, by the causes."""
+
+
+def _known(cause: str, words: str, summary: str, remedy: str, *codes: int) -> Row:
+    """A known error. `codes` are its numbers, as in "CUDA error 805" and "cudaSetDevice failed: 806"."""
+    if codes:
+        numbers = "|".join(map(str, codes))
+        words += rf"|\bcu\w{{0,40}}\b[^\d\n]{{0,40}}?(?:error|code|status|failed)[^\d\n]{{0,20}}\b(?:{numbers})\b"
+    return row(cause, words, f"{summary} (container {{container}})", remedy)
+
+
+_RESTART: Final = "restart the pod, which loses what its programs have not saved"
+
+KNOWN: Final = (
+    _known(
+        "nccl-duplicate-gpu",
+        r"Duplicate GPU detected|Multiple Ranks are using the same GPU",
+        "two ranks of NCCL use one GPU",
+        "run one rank per pod and per card, or set NCCL_MULTI_RANK_GPU_ENABLE=1 where NCCL supports it",
+    ),
+    _known(
+        "cuda-mps-terminated",
+        r"MPS_?CLIENT_?TERMINATED|MPS client has been terminated",
+        "the MPS server terminated the client, as the command terminate_client of the control daemon does",
+        f"{_RESTART}; the log of the MPS control daemon's pod names the command",
+        810,
+    ),
+    _known(
+        "cuda-illegal-address",
+        r"CUDA_?ERROR_?ILLEGAL_?ADDRESS|illegal memory access was encountered",
+        "the program used an address that is not mapped, or another MPS client of the card did so or was killed in the "
+        "middle of a kernel",
+        "restart the pod, which loses what its programs have not saved; look for a pod of the same card that ended "
+        "then: `kubectl gpushare top -A` shows the pods",
+        700,
+    ),
+    _known(
+        "cuda-mps-clients",
+        r"MPS_?MAX_?(?:CLIENTS|CONNECTIONS)_?REACHED|required to (?:create MPS client|support device connections) have",
+        "the card has as many MPS clients as it can serve",
+        "start fewer processes per replica, or lower replicas in the device plugin's configuration",
+        808,
+        809,
+    ),
+    _known(
+        "cuda-mps-not-ready",
+        r"MPS_?SERVER_?NOT_?READY|MPS server is not ready",
+        "the MPS server does not accept clients now: it recovers from a fault of one of its clients",
+        f"{_RESTART}; if the error stays, restart the MPS control daemon's pod, which ends each program of the node "
+        "that uses MPS",
+        807,
+    ),
+    _known(
+        "cuda-mps-connection",
+        r"MPS_?CONNECTION_?FAILED|MPS_?RPC_?FAILURE|MPS client failed to connect|procedur\w+ call between the MPS",
+        "the client does not reach the MPS server",
+        "",
+        805,
+        806,
+    ),
+    _known(
+        "cuda-busy",
+        r"CUDA_?ERROR_?DEVICES?_?UNAVAILABLE|devices are busy or unavailable",
+        "the card is busy: it is in exclusive mode, and the client does not reach the MPS server that holds it",
+        "",
+        46,
+    ),
+    _known(
+        "cuda-out-of-memory",
+        r"CUDA out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY|RESOURCE_EXHAUSTED: Out of memory|"
+        r"CUDA error: out of memory",
+        "the memory of the replica is exhausted",
+        "use less memory, such as a smaller batch, or nodes with fewer replicas: `kubectl gpushare top` shows the "
+        "shares",
+    ),
+    _known(
+        "cuda-driver",
+        r"INSUFFICIENT_?DRIVER|driver version is insufficient|libcuda\.so[.\d]*: cannot open|Found no NVIDIA driver|"
+        r"libnvidia-ml\.so[.\d]*: cannot open|Failed to infer device type|No platform detected|"
+        r"NVML Shared Library Not Found",
+        "the container has no NVIDIA driver, or one that is too old for its CUDA",
+        "",
+        35,
+    ),
+    _known(
+        "cuda-no-device",
+        r"cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected|No CUDA GPUs are available",
+        "the container sees no GPU",
+        "",
+        100,
+    ),
+    _known(
+        "gpu-lost",
+        r"Failed to initialize NVML: Unknown Error",
+        "the container lost its GPUs after it had started, as when systemd reloads the units of the node",
+        "restart the pod: {again}; so that it keeps its GPUs, let the container toolkit use CDI, or run on the node at "
+        "each boot: `nvidia-ctk system create-dev-char-symlinks --create-all`",
+    ),
+    _known(
+        "memory-profiling",
+        r"Error in memory profiling",
+        "another program of the card took or freed memory while vLLM measured it",
+        "",
+    ),
+    _known(
+        "shared-memory",
+        r"DataLoader worker .*killed by signal: Bus|out of shared memory|unable to (?:open|mmap|write).*shm",
+        "the shared memory (/dev/shm) of the container is too small",
+        "",
+    ),
+)
+"""The known errors. The first one of a line counts."""

@@ -1,4 +1,4 @@
-"""Workloads whose pods are not created: the API server, a webhook, a policy or a quota refuses them."""
+"""Workloads without pods: they wait on purpose, or the API server, a webhook, a policy or a quota refuses the pods."""
 
 from __future__ import annotations
 
@@ -6,15 +6,62 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.cluster.reading import Object, condition, is_true, number, word
-from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.why.case import DOCTOR, Case
-from webhook.diagnose.why.cause import Cause
-from webhook.diagnose.why.event import first
-from webhook.diagnose.why.workload import wanted
-from webhook.diagnose.words import named
+from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
+from webhook.diagnose.why.case import Case, Cause, by_words, row
+from webhook.diagnose.why.state import message_of, wanted
 from webhook.policy.checks import CHECKS
-from webhook.policy.commands import Command
+
+# Suspended, queued, gated, paused, or scaled to zero.
+
+_KUEUE: Final = "kueue.x-k8s.io/"
+_QUEUE: Final = f"{_KUEUE}queue-name"
+
+
+def waiting(case: Case) -> Iterator[Cause]:
+    """The causes that a setting of the object, or a queue, explains."""
+    if case.of.kind != "Pod":
+        yield from _of_workload(case)
+    gates = [word(one, "name") for one in entries(case.pod, "spec", "schedulingGates")]
+    if any(one.startswith(_KUEUE) for one in gates):
+        yield _queued(case, case.pod or {}, f"Kueue holds the pod with the scheduling gate {gates[0]}")
+    elif gates:
+        summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"
+        evidence = [f"spec.schedulingGates: {', '.join(gates)}"]
+        yield Cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
+
+
+def _queued(case: Case, held: Object, summary: str) -> Cause:
+    queue = word(held, "metadata", "labels", _QUEUE)
+    evidence = [f"label {_QUEUE} is {queue}"] if queue else []
+    evidence += [str(one) for one in (*case.events, *case.events_of_makers) if "kueue" in one.source][:2]
+    show = "`kubectl describe localqueue {localqueue} {ns}`" if queue else "`kubectl describe localqueue {ns}`"
+    return Cause("queued", summary, evidence, show, {"localqueue": queue})
+
+
+def _of_workload(case: Case) -> Iterator[Cause]:
+    kind, found = case.of.kind, case.found
+    replicas = number(found, "spec", "replicas", default=1)
+    is_behind = case.pod is None or number(found, "status", "updatedReplicas", default=replicas) < replicas
+    if part(found, "spec").get("suspend") is True:  # a Job or CronJob
+        if kind == "Job" and word(found, "metadata", "labels", _QUEUE):
+            yield _queued(case, found, "the Job is suspended, and waits in a queue of Kueue")
+        else:
+            cause = "queued" if kind == "Job" else "paused"
+            resume = """`kubectl patch {object} -p '{"spec":{"suspend":false}}'`"""
+            yield Cause(cause, f"the {kind} is suspended: spec.suspend is true", (), resume)
+    elif replicas == 0:
+        scale = "`kubectl scale --replicas=1 {object}`"
+        yield Cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), scale)
+    elif part(found, "spec").get("paused") is True and is_behind:  # a Deployment
+        what = "creates no pods" if case.pod is None else "makes no pods of the new template"
+        summary = f"the Deployment is paused, and {what}: spec.paused is true"
+        yield Cause("paused", summary, (), "`kubectl rollout resume {object}`")
+    elif kind == "DaemonSet" and number(found, "status", "observedGeneration") and not wanted(kind, found):
+        summary = "the DaemonSet wants a pod on no node: its node selector, affinity or tolerations exclude all"
+        yield Cause("node-selector", summary, (), "{edit}")
+
+
+# Refused by the API server.
 
 _MADE: Final = {
     "ReplicaSet": ("status", "replicas"),
@@ -24,33 +71,23 @@ _MADE: Final = {
 }
 
 
-def causes(case: Case) -> Iterator[Cause]:
+def refused(case: Case) -> Iterator[Cause]:
     """The cause for which the pods of a workload are not created."""
-    if case.of.kind == "Pod":
-        return
-    if refusal := _refusal(case):
-        yield _of_refusal(case, refusal)
+    if case.of.kind != "Pod" and (said := _refusal(case)):
+        yield from _of_check(said) or by_words(case, REFUSALS, said, [said])
 
 
 def _refusal(case: Case) -> str:
     """What the API server said to the controller that lacks pods; empty where it lacks none."""
-    for kind, found in reversed(case.makers):
-        if kind not in _MADE or not _lacks_pods(kind, found):
-            continue
-        failed = condition(found, "ReplicaFailure")
-        if failed.get("status") == "True" and (message := word(failed, "message")):
-            return message
-        event = first(case.events_of_makers, ("FailedCreate",))
-        if event is not None:
-            return event.message
-    if is_true(case.found, "ReplicaFailure"):
-        return word(condition(case.found, "ReplicaFailure"), "message")
+    short = [found for kind, found in reversed(case.makers) if kind in _MADE and _lacks_pods(kind, found)]
+    failed = [condition(one, "ReplicaFailure") for one in (*short, case.found)]
+    said = [word(one, "message") for one in failed if one.get("status") == "True"]
+    if short:
+        said.append(message_of(case.events_of_makers, ("FailedCreate",)))
     progressing = condition(case.found, "Progressing")
-    if case.of.kind != "Deployment" or word(progressing, "reason") != "ReplicaSetCreateError":
-        return ""
-    # The API server refuses the ReplicaSet of the template.
-    event = first(case.events_of_makers, ("ReplicaSetCreateError",))
-    return word(progressing, "message") or (event.message if event is not None else "")
+    if word(progressing, "reason") == "ReplicaSetCreateError":  # the API server refuses the ReplicaSet of the template
+        said += [word(progressing, "message"), message_of(case.events_of_makers, ("ReplicaSetCreateError",))]
+    return next(filter(None, said), "")
 
 
 def _lacks_pods(kind: str, found: Object) -> bool:
@@ -62,86 +99,113 @@ def _lacks_pods(kind: str, found: Object) -> bool:
 
 
 _DENIED: Final = re.compile(r'admission webhook "([^"]{1,253})" denied the request', re.ASCII)
-_CALLING: Final = re.compile(r'failed calling webhook "([^"]{1,253})"', re.ASCII)
-_POLICY: Final = re.compile(r"ValidatingAdmissionPolicy '([^']{1,253})'", re.ASCII)
 _CODE: Final = re.compile(r"\bGPS\d{3}\b", re.ASCII)
-_QUOTA: Final = re.compile(r"(?:exceeded|failed) quota: ([^,:\s]{1,253})", re.ASCII)
-_RANGE: Final = re.compile(
-    r"(maximum|minimum) (\S+) usage per (\S+) is ([^,]{1,64}), but (?:limit|request) is ([^,\s]{1,64})"
-    r"|(?:maximum|minimum) \S+ usage per|limit to request ratio per",
-    re.ASCII,
-)
-_SECURITY: Final = re.compile(r'violates PodSecurity "([^"]{1,64})"', re.ASCII)
-_CLASS: Final = re.compile(r'RuntimeClass(?:\.\S+)? "([^"]{1,253})" not found', re.ASCII)
-_ACCOUNT: Final = re.compile(
-    r'service ?account "?(?:\S+/)?([^":\s]{1,253})"?:? .*not found|serviceaccount "([^"]{1,253})" not', re.ASCII
-)
-_PRIORITY: Final = re.compile(r"no PriorityClass with name (\S{1,253}) was found", re.ASCII)
-_OURS: Final = "gpushare"
 
 
-def _of_refusal(case: Case, said: str) -> Cause:
-    """The cause for a message of the API server that refuses a pod."""
-    cause, summary = "denied-by-other", "the API server refuses the pods"
-    remedy: Advice = case.by_edit("correct the template")
-    if found := _CALLING.search(said):
-        cause, summary = "webhook-unreachable", f"the API server cannot call the webhook {found[1]}"
-        kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations"
-        look = Command("kubectl", "get", kinds, "-o", "wide")
-        remedy = DOCTOR if _OURS in found[1] else Remedy(look, ", then restore its service")
-    elif found := _DENIED.search(said):
-        return _of_denial(case, found[1], said)
-    elif found := _POLICY.search(said):
-        summary = f"the ValidatingAdmissionPolicy {found[1]} denies the pods"
-    elif found := _QUOTA.search(said):
-        cause, summary = "quota", f"the pods exceed the ResourceQuota {found[1]}"
-        remedy = case.kubectl("describe", "resourcequota", named("resourcequota", found[1]))
-    elif found := _RANGE.search(said):
-        cause, summary, remedy = "limit-range", "a LimitRange refuses the pods", case.kubectl("describe", "limitrange")
-        if found[1] is not None:
-            bound, name, each, allowed, asked = found.groups()
-            most = f"{'at most' if bound == 'maximum' else 'at least'} {allowed}"
-            summary = f"a LimitRange of the namespace allows {most} of {name} per {each}, and the pods ask for {asked}"
-            change = "; or change the LimitRange, which this shows: "
-            remedy = Remedy(f"ask for {most}: ", case.edit, change, remedy)
-    elif found := _SECURITY.search(said):
-        cause = "pod-security"
-        summary = f"the namespace enforces the Pod Security level {found[1]}, which the pods violate"
-        turn_off = (
-            "set injections.pipeMount.enabled: false if gpushare-webhook adds the volume, or use another namespace"
-        )
-        remedy = turn_off if "hostPath" in said else remedy
-    else:
-        return _of_missing(case, said) or Cause(cause, summary, [said], remedy)
-    return Cause(cause, summary, [said], remedy)
-
-
-def _of_denial(case: Case, webhook: str, said: str) -> Cause:
+def _of_check(said: str) -> list[Cause]:
+    """The cause if a webhook names checks of ours."""
     known = {check.code for check in CHECKS}
     codes = [code for code in dict.fromkeys(_CODE.findall(said)) if code in known]
-    if codes:
-        summary = f"the webhook {webhook} denies the pods: {', '.join(codes)}"
-        remedy = Remedy(Command("gpushare-webhook", "explain", codes[0]), ", then ", case.edit)
-        return Cause("denied-by-webhook", summary, [said], remedy)
-    if _OURS in webhook:
-        return Cause("denied-by-webhook", f"the webhook {webhook} denies the pods", [said], case.edit)
-    summary = f"the webhook {webhook}, which is not gpushare-webhook, denies the pods"
-    return Cause("denied-by-other", summary, [said], case.by_edit("correct the template"))
+    denied = _DENIED.search(said)
+    if denied is None or not codes:
+        return []
+    summary = f"the webhook {denied[1]} denies the pods: {', '.join(codes)}"
+    return [
+        Cause(
+            "denied-by-webhook", summary, [said], "`gpushare-webhook explain {code}`, then {edit}", {"code": codes[:1]}
+        )
+    ]
 
 
-def _of_missing(case: Case, said: str) -> Cause | None:
-    """The cause for an object that the pods name and that does not exist."""
-    remedy: Advice
-    if found := _CLASS.search(said):
-        cause, what = "runtime-class-missing", f"RuntimeClass {found[1]}"
-        remedy = case.by_edit("create it, or change runtimeClassName")
-    elif "serviceaccount" in said.lower().replace(" ", "") and (found := _ACCOUNT.search(said)):
-        account = found[1] or found[2]
-        cause, what = "service-account-missing", f"service account {account}"
-        remedy = case.kubectl("create", "serviceaccount", named("serviceaccount", account))
-    elif found := _PRIORITY.search(said):
-        cause, what = "priority-class-missing", f"PriorityClass {found[1]}"
-        remedy = case.by_edit("create it, or change priorityClassName")
-    else:
-        return None
-    return Cause(cause, f"the {what} does not exist", [said], remedy)
+REFUSALS: Final = (
+    row(
+        "webhook-unreachable",
+        r'failed calling webhook "(?P<webhook>[^"]{0,253}gpushare[^"]{0,253})"',
+        "the API server cannot call the webhook {webhook}",
+        "`kubectl gpushare doctor`",
+    ),
+    row(
+        "webhook-unreachable",
+        r'failed calling webhook "(?P<webhook>[^"]{1,253})"',
+        "the API server cannot call the webhook {webhook}",
+        "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o wide`, then restore its service",
+    ),
+    row(
+        "denied-by-webhook",
+        r'admission webhook "(?P<webhook>[^"]{0,253}gpushare[^"]{0,253})" denied the request',
+        "the webhook {webhook} denies the pods",
+        "{edit}",
+    ),
+    row(
+        "denied-by-other",
+        r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request',
+        "the webhook {webhook}, which is not gpushare-webhook, denies the pods",
+        "correct the template: {edit}",
+    ),
+    row(
+        "denied-by-other",
+        r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})'",
+        "the ValidatingAdmissionPolicy {policy} denies the pods",
+        "correct the template: {edit}",
+    ),
+    row(
+        "quota",
+        r"(?:exceeded|failed) quota: (?P<resourcequota>[^,:\s]{1,253})",
+        "the pods exceed the ResourceQuota {resourcequota}",
+        "`kubectl describe resourcequota {resourcequota} {ns}`",
+    ),
+    row(
+        "limit-range",
+        r"maximum (?P<name>\S+) usage per (?P<each>\S+) is (?P<amount>[^,]{1,64}), "
+        r"but (?:limit|request) is (?P<asked>[^,\s]{1,64})",
+        "a LimitRange of the namespace allows at most {amount} of {name} per {each}, and the pods ask for {asked}",
+        "ask for at most {amount}: {edit}; or change the LimitRange, which this shows: "
+        "`kubectl describe limitrange {ns}`",
+    ),
+    row(
+        "limit-range",
+        r"minimum (?P<name>\S+) usage per (?P<each>\S+) is (?P<amount>[^,]{1,64}), "
+        r"but (?:limit|request) is (?P<asked>[^,\s]{1,64})",
+        "a LimitRange of the namespace allows at least {amount} of {name} per {each}, and the pods ask for {asked}",
+        "ask for at least {amount}: {edit}; or change the LimitRange, which this shows: "
+        "`kubectl describe limitrange {ns}`",
+    ),
+    row(
+        "limit-range",
+        r"(?:maximum|minimum) \S+ usage per|limit to request ratio per",
+        "a LimitRange refuses the pods",
+        "`kubectl describe limitrange {ns}`",
+    ),
+    row(
+        "pod-security",
+        r'violates PodSecurity "(?P<level>[^"]{1,64})".*hostPath',
+        "the namespace enforces the Pod Security level {level}, which the pods violate",
+        "set injections.pipeMount.enabled: false if gpushare-webhook adds the volume, or use another namespace",
+    ),
+    row(
+        "pod-security",
+        r'violates PodSecurity "(?P<level>[^"]{1,64})"',
+        "the namespace enforces the Pod Security level {level}, which the pods violate",
+        "correct the template: {edit}",
+    ),
+    row(
+        "runtime-class-missing",
+        r'RuntimeClass(?:\.\S+)? "(?P<runtimeclass>[^"]{1,253})" not found',
+        "the RuntimeClass {runtimeclass} does not exist",
+        "create it, or change runtimeClassName: {edit}",
+    ),
+    row(
+        "service-account-missing",
+        r'service ?account "?(?:\S+/)?(?P<serviceaccount>[^":\s]{1,253})"?:? .*not found',
+        "the service account {serviceaccount} does not exist",
+        "`kubectl create serviceaccount {serviceaccount} {ns}`",
+    ),
+    row(
+        "priority-class-missing",
+        r"no PriorityClass with name (?P<priorityclass>\S{1,253}) was found",
+        "the PriorityClass {priorityclass} does not exist",
+        "create it, or change priorityClassName: {edit}",
+    ),
+    row("denied-by-other", "", "the API server refuses the pods", "correct the template: {edit}"),
+)
+"""What refuses pods, by its words; the last row is for all others."""

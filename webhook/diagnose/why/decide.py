@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from webhook.cluster.reading import condition, is_true, number, word
-from webhook.diagnose.why import admission, crashing, creation, ending, queues, running, scheduling, starting
-from webhook.diagnose.why.case import Case
-from webhook.diagnose.why.cause import Cause, Why
-from webhook.diagnose.why.pod_state import state
-from webhook.diagnose.why.workload import has_all, ready, wanted
+from webhook.diagnose.why import crashing, creation, running, scheduling, starting
+from webhook.diagnose.why.case import Case, Cause, Why
+from webhook.diagnose.why.state import has_all, ready, state, wanted
 
 GROUPS: Final[tuple[Callable[[Case], Iterator[Cause]], ...]] = (
-    queues.causes,
-    creation.causes,
-    admission.causes,
-    ending.lost,
+    creation.waiting,
+    creation.refused,
+    starting.rejected,
+    running.lost,
     scheduling.causes,
     starting.causes,
-    ending.causes,
+    running.ended,
     crashing.causes,
-    running.causes,
+    running.without_mps,
 )
 """The groups. What keeps pods from existing comes before what keeps them from running, and that before the rest."""
 
@@ -32,7 +31,13 @@ def why(case: Case) -> Why:
     for group in GROUPS:
         for cause in group(case):
             found.setdefault(cause.cause, cause)
-    return Why(case.of, _state(case), tuple(found.values()) or (ending.nothing_wrong(case),))
+    causes = list(found.values()) or [running.nothing_wrong(case)]
+    return Why(case.of, _state(case), [_filled(case, one) for one in causes])
+
+
+def _filled(case: Case, one: Cause) -> Cause:
+    """The cause with its remedy, which may be a template."""
+    return replace(one, remedy=case.remedy(one.remedy, **one.names)) if isinstance(one.remedy, str) else one
 
 
 def _state(case: Case) -> str:

@@ -1,8 +1,8 @@
-"""Gathers what a question needs, and no more: each state of a pod makes other parts of a cluster matter."""
+"""Finds the object of a question, and gathers what its state makes necessary."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final
@@ -18,28 +18,40 @@ from webhook.cluster.objects import (
     REPLICA_SET,
     STATEFUL_SET,
     Kind,
+    Objects,
     ObjectsWithLogs,
+    all_of,
 )
-from webhook.cluster.reading import Object, condition, controller, entries, part, word
-from webhook.diagnose.chain import Held, chains
+from webhook.cluster.reading import Object, Owner, condition, entries, part, word
+from webhook.diagnose.chain import UNKNOWN_HOLDERS, Held, chains
 from webhook.diagnose.pods import UNFINISHED, held_by_node, reachable_pods
-from webhook.diagnose.why.case import UNKNOWN_HOLDERS, Around, Case, Log, Neighbour, amounts, contexts_of
-from webhook.diagnose.why.cause import Reference
-from webhook.diagnose.why.event import Event, events_of, newest
-from webhook.diagnose.why.pod_state import (
+from webhook.diagnose.saved import SavedObjects
+from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference, amounts
+from webhook.diagnose.why.state import (
+    Event,
     containers,
+    events_of,
+    has_all,
     is_finished,
     is_unscheduled,
     is_well,
+    name_of,
+    newest,
     node_name,
+    owner_of,
 )
-from webhook.diagnose.why.workload import has_all
+from webhook.dryrun.search.evaluator import OfflineEvaluator
+from webhook.policy.commands import Command
+from webhook.policy.context import PodContext, RequestContext
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.gpu_resources import names_gpu
+from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.formats import did_you_mean
 from webhook.policy.settings.settings import Settings
 
 More = Callable[[Collection[str]], Awaitable[Facts]]
@@ -75,7 +87,7 @@ class Question:
     async def case(self, kind: str, namespace: str, found: Object) -> Case:
         """Gather what an object's state makes necessary."""
         is_saved = not self.objects.has_all(POD)  # before any list is cut short
-        of = Reference(kind, word(found, "metadata", "namespace") or namespace, word(found, "metadata", "name"))
+        of = Reference(kind, word(found, "metadata", "namespace") or namespace, name_of(found))
         if kind == "Pod":
             pod: Object | None = found
             makers = await self._controllers(of.namespace, found)
@@ -92,53 +104,39 @@ class Question:
         """The objects that control a pod, the topmost first, as far as their kinds are known."""
         makers: list[tuple[str, Object]] = []
         below = pod
-        while (owner := controller(part(below, "metadata"))) is not None and owner.kind in KINDS and len(makers) < 2:
+        while (owner := owner_of(below)) is not None and owner.kind in KINDS and len(makers) < 2:
             found = await self.objects.one(KINDS[owner.kind], namespace, owner.name)
-            below = found or {}
-            makers.insert(0, (owner.kind, found or {"metadata": {"name": owner.name, "namespace": namespace}}))
+            below = found or {"metadata": {"name": owner.name, "namespace": namespace}}
+            makers.insert(0, (owner.kind, below))
         return makers
 
     async def _made_by(
         self, kind: str, namespace: str, found: Object
     ) -> tuple[list[tuple[str, Object]], Object | None]:
         """The makers of a workload's pods, and the pod that shows most."""
-        makers, names = [(kind, found)], {word(found, "metadata", "name")}
-        below = _MADE_BY.get(kind)
+        makers, own, below = [(kind, found)], Owner(kind, name_of(found)), _MADE_BY.get(kind)
+        query, owners = _selector(found), {own}
         if below is not None:
-            between = await self._between(KINDS[below], namespace, found, kind)
-            makers += [(below, one) for one in between[:1]]
-            names = {word(one, "metadata", "name") for one in between}
-        last_kind, last = makers[-1]
-        if below is not None and last_kind != below:
-            return makers, None
-        query = _selector(last if kind == "CronJob" else found)
+            made = all_of(self.objects, KINDS[below], namespace, **query)
+            between = sorted([one async for one in made if owner_of(one) == own], key=_age, reverse=True)
+            if not between:
+                return makers, None
+            makers.append((below, between[0]))
+            owners = {Owner(below, name_of(one)) for one in between}
+            query = query or _selector(between[0])
         well: Object | None = None
         wrong: Object | None = None
-        async for page in self.objects.pages(POD, namespace, query):
-            for pod in page:
-                owner = controller(part(pod, "metadata"))
-                if owner is None or owner.kind != last_kind or owner.name not in names:
-                    continue
-                if is_well(pod):
-                    well = pod
-                else:
-                    wrong = pod if wrong is None else max(wrong, pod, key=_rank)
+        async for pod in all_of(self.objects, POD, namespace, **query):
+            if owner_of(pod) not in owners:
+                continue
+            if is_well(pod):
+                well = pod
+            else:
+                wrong = pod if wrong is None else max(wrong, pod, key=_rank)
         # Pods that failed long ago say nothing about a workload that is well now.
         if well is not None and (wrong is None or (is_finished(wrong) and has_all(kind, found))):
             return makers, well
         return makers, wrong
-
-    async def _between(self, kind: Kind, namespace: str, found: Object, above: str) -> list[Object]:
-        """The objects that a workload makes, the newest first."""
-        name = word(found, "metadata", "name")
-        query = _selector(found) if above == "Deployment" else {}
-        between: list[Object] = []
-        async for page in self.objects.pages(kind, namespace, query):
-            for one in page:
-                owner = controller(part(one, "metadata"))
-                if owner is not None and (owner.kind, owner.name) == (above, name):
-                    between.append({key: one[key] for key in ("metadata", "spec", "status") if key in one})
-        return sorted(between, key=_age, reverse=True)
 
     async def _around(self, namespace: str, pod: Object) -> Around:
         if is_unscheduled(pod):
@@ -151,22 +149,29 @@ class Question:
 
     async def _around_unscheduled(self, namespace: str, pod: Object) -> Around:
         names = {name for _, name, _ in amounts(pod)}
-        if not names:
-            return Around()
-        facts = await self._facts()
-        if facts.nodes is None:
-            return Around(facts=facts)
-        (context,) = contexts_of([pod], self.settings, facts)
+        facts = await self._facts() if names else Facts()
+        (context,) = self._contexts([pod], facts) if facts.nodes is not None else (None,)
         if context is None:
-            return Around(facts=facts)
+            return Around(facts)
         placement, index = context.placement, context.placement.cluster.index
-        asks_for_gpus = bool(context.requests.positive)
-        candidates = [one.name for one in index.nodes(placement.candidates)] if asks_for_gpus else []
-        held = await self._held(namespace, candidates, names) if candidates else UNKNOWN_HOLDERS
-        if candidates or not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
-            return Around(facts=facts, context=context, held=held)
+        if context.requests.positive and (candidates := [one.name for one in index.nodes(placement.candidates)]):
+            return Around(facts, context, await self._held(namespace, candidates, names))
+        if not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
+            return Around(facts, context)
         found = await chains(self.objects, self.settings, facts, suspects(placement, names), namespace)
-        return Around(facts=facts, context=context, chains=found)
+        return Around(facts, context, chains=found)
+
+    def _contexts(self, pods: Sequence[Object], facts: Facts) -> Iterator[PodContext | None]:
+        """The context in which each pod is checked as it is, without any edit; None for a malformed pod."""
+        evaluator = OfflineEvaluator.of(self.settings, facts)
+        for pod in pods:
+            origin = RequestContext(word(pod, "metadata", "namespace"), is_final_hook=True, is_update=True, groups=())
+            policy = evaluator.snapshot.of(origin.namespace)
+            try:
+                found = evaluator.pods(pod, "", "Pod")
+                yield PodContext(found[0], origin, policy, tolerates=False) if found else None
+            except MalformedError:
+                yield None
 
     async def _facts(self) -> Facts:
         """The facts about nodes, from saved nodes where no other source has them."""
@@ -189,27 +194,23 @@ class Question:
     async def _around_bound(self, pod: Object, log: Log | None) -> Around:
         name = node_name(pod)
         node = await self.objects.one(NODE, None, name)
-        is_gone = node is None and not self.objects.hides(NODE, None, name)
+        if node is None and not self.objects.hides(NODE, None, name):
+            node = {}
         asks = any(amounts(pod))
-        known = next(nodes.of_objects([node], Decisive.of(self.settings)), None) if node is not None else None
-        if node is None and not is_gone and asks:
-            every = (await self.more(("nodes",))).nodes
-            known = next((one for one in every or () if one.name == name), None)
-        facts = Facts(nodes=(known,)) if known is not None else Facts()
-        neighbours = await self._neighbours(name) if asks and any(containers(pod)) else None
-        asking = [one for one in neighbours or () if any(amounts(one))]
-        context, *others = contexts_of([pod, *asking], self.settings, facts)
-        found = await chains(self.objects, self.settings, facts, [known], "") if asks and known is not None else []
-        of_pods = {id(one): found for one, found in zip(asking, others, strict=True)}
-        beside = None if neighbours is None else [Neighbour(one, of_pods.get(id(one))) for one in neighbours]
-        return Around(facts, context, UNKNOWN_HOLDERS, node, known, is_gone, beside, log, found)
+        known = [*nodes.of_objects([node], Decisive.of(self.settings))] if node else []
+        if node is None and asks:
+            known = [one for one in (await self.more(("nodes",))).nodes or () if one.name == name]
+        facts = Facts(nodes=tuple(known)) if known else Facts()
+        beside = await self._neighbours(name) if asks and any(containers(pod)) else None
+        context, *others = self._contexts([pod, *(beside or ())], facts)
+        neighbours = None if beside is None else list(map(Neighbour, beside, others))
+        found = await chains(self.objects, self.settings, facts, known, "") if asks else []
+        return Around(facts, context, UNKNOWN_HOLDERS, node, neighbours, log, found)
 
     async def _neighbours(self, node: str) -> list[Object] | None:
         """The pods of a node, without those that have ended; None if they cannot be read."""
-        query = {"fieldSelector": f"spec.nodeName={node},{UNFINISHED}"}
-        found = []
-        async for page in self.objects.pages(POD, None, query):
-            found += [one for one in page if node_name(one) == node and not is_finished(one)]
+        pods = all_of(self.objects, POD, None, fieldSelector=f"spec.nodeName={node},{UNFINISHED}")
+        found = [one async for one in pods if node_name(one) == node and not is_finished(one)]
         return found if self.objects.has_all(POD) else None
 
     async def _log(self, namespace: str, pod: Object) -> Log | None:
@@ -221,7 +222,7 @@ class Question:
         if chosen is None:
             return None
         previous = bool(failed and not failed.ended and failed.ended_before)
-        text = await self.objects.log(namespace, word(pod, "metadata", "name"), chosen.name, previous=previous)
+        text = await self.objects.log(namespace, name_of(pod), chosen.name, previous=previous)
         return None if text is None else Log(chosen.name, text)
 
 
@@ -269,3 +270,84 @@ def _rank(pod: Object) -> tuple[int, str]:
     """
     shows = (condition(pod, "PodScheduled") and not node_name(pod)) or any(containers(pod))
     return 1 if is_finished(pod) else 2 if shows else 0, word(pod, "metadata", "creationTimestamp")
+
+
+# The kinds and names of a question, as users spell them, and names that are near.
+
+_SHORT: Final[Mapping[str, str]] = {
+    "po": "Pod",
+    "deploy": "Deployment",
+    "rs": "ReplicaSet",
+    "sts": "StatefulSet",
+    "ds": "DaemonSet",
+    "cj": "CronJob",
+}
+"""The short names of kubectl."""
+
+_MOST: Final = 500
+"""Names among which a near one is looked for: a page."""
+
+
+class KindError(ValueError):
+    """A word that names no kind of which `why` knows causes. The message says what to do."""
+
+
+def kind_of(asked: str) -> str:
+    """The kind for a word of kubectl: its name, its plural, or its short name. Raises KindError."""
+    spelled = asked.lower().partition(".")[0]
+    for name, kind in KINDS.items():
+        if spelled in (kind.name, kind.plural):
+            return name
+    if spelled in _SHORT:
+        return _SHORT[spelled]
+    if spelled in ("node", "nodes", "no"):
+        doctor = Command("kubectl", "gpushare", "doctor")
+        raise KindError(f'why is about pods; "{doctor}" checks nodes, and "top" shows who holds replicas')
+    names = [kind.name for kind in KINDS.values()]
+    remedy = did_you_mean(spelled, names) or f"choose from {', '.join(names)}"
+    raise KindError(f'there is no type "{printable(asked)}"; {remedy}')
+
+
+async def lookup(objects: Objects, kind: Kind, namespace: str | None, name: str) -> Object | None:
+    """The object of a name, in a namespace or in any; None where there is none, or it cannot be read."""
+    if namespace is not None:
+        return await objects.one(kind, namespace, name)
+    async for one in all_of(objects, kind, None, fieldSelector=f"metadata.name={name}"):
+        if name_of(one) == name:
+            return one
+    return None
+
+
+async def nearest(objects: Objects, kind: Kind, namespace: str | None, name: str) -> str:
+    """The question whether a user meant a name that is near; empty where none is, or names cannot be read."""
+    async for page in objects.pages(kind, namespace):
+        names = [name_of(one) for one in page[:_MOST]]
+        pods = sorted(one for one in names if one.startswith(f"{name}-")) if kind.name == "pod" else []
+        if pods:  # the name is that of the workload
+            return f'did you mean "{printable(pods[0])}", or a workload such as deployment/{name}?'
+        return did_you_mean(name, names) or ""
+    return ""
+
+
+def topmost(objects: SavedObjects, kind: str, name: str, namespace: str | None) -> tuple[str, Object]:
+    """The object of a name among saved ones; without a name, the only one that no other of them controls.
+
+    Raises LookupError, with a message that says what to do.
+    """
+    if name:
+        of_kind = objects.of(KINDS[kind])
+        same = [one for one in of_kind if name_of(one) == name]
+        if not same:
+            names = [*map(name_of, of_kind)]
+            remedy = did_you_mean(name, names) or f"the files hold {', '.join(names[:8]) or 'none of this type'}"
+            raise LookupError(f"{KINDS[kind].name} {printable(name)} is not in the files; {printable(remedy)}")
+        return kind, next((one for one in same if word(one, "metadata", "namespace") == namespace), same[0])
+    found = [(Owner(each, name_of(one)), one) for each in KINDS for one in objects.of(KINDS[each])]
+    names_of = {own for own, _ in found}
+    top = [(own, one) for own, one in found if owner_of(one) not in names_of]
+    if not top:
+        raise LookupError("the files hold no pod and no workload")
+    if len(top) > 1:
+        listed = ", ".join(f"{own.kind.lower()}/{own.name}" for own, _ in top[:8])
+        raise LookupError(f"name one of the objects: {printable(listed)}")
+    return top[0][0].kind, top[0][1]

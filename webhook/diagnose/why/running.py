@@ -1,17 +1,29 @@
-"""Pods that run, or ran, without MPS: no daemon, something that hides it, another user, or a node without MPS."""
+"""Pods that have ended or lost their node, run without MPS, or with which nothing is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from webhook.cluster.reading import Object, controller, is_true, part, word
+from webhook.cluster.reading import condition, is_true, part, word
 from webhook.cluster.stack import Role, role_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
-from webhook.diagnose.why.case import Case
-from webhook.diagnose.why.cause import Cause
-from webhook.diagnose.why.pod_state import has_started, is_finished
+from webhook.diagnose.why.case import Case, Cause, Neighbour
+from webhook.diagnose.why.state import (
+    containers,
+    first,
+    has_all,
+    has_started,
+    is_finished,
+    name_of,
+    owner_of,
+    phase,
+    ready,
+    state,
+    told,
+    wanted,
+)
 from webhook.policy.checks import (
     gps004_pipe_directory,
     gps005_shared_memory,
@@ -23,13 +35,99 @@ from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.reading import MalformedError
+from webhook.policy.verdict import Violation
 
 _SHOWN: Final = 5
+_EVICTED: Final = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
+
+
+def lost(case: Case) -> Iterator[Cause]:
+    """The cause if the node of an unfinished pod does not exist, or is not ready."""
+    pod, node, name = case.pod, case.around.node, case.node_name
+    if pod is None or node is None or not name or is_finished(pod):
+        return
+    ready_now = condition(node, "Ready")
+    if not node:
+        # Force would start the next pod of a StatefulSet while this one may still run.
+        wait = (
+            "wait until the control plane deletes the pod; once the machine is off for good: "
+            "`kubectl delete pod {pod} --force`, which gives up the guarantee that a pod of a StatefulSet runs once"
+        )
+        yield Cause("node-lost", f"node {name} does not exist any more", (), wait)
+    elif ready_now and ready_now.get("status") != "True":
+        said = word(ready_now, "message")
+        evidence = f"node {name}, Ready={word(ready_now, 'status')}: {said}" if said else ""
+        show = "`kubectl describe node {node}`"
+        yield Cause("node-lost", f"node {name} is not ready", [evidence], show)
+
+
+def ended(case: Case) -> Iterator[Cause]:
+    """The causes for which the pod or Job has ended."""
+    yield from _of_job(case)
+    pod = case.pod
+    if pod is None:
+        return
+    finalizers = _finalizers(case)
+    if word(pod, "metadata", "deletionTimestamp") and is_finished(pod) and finalizers:
+        summary = f"the pod is being deleted, and its finalizer {finalizers[0]} keeps it"
+        start = (
+            "start the controller that removes the finalizer; if there is none any more: `kubectl patch pod {pod} "
+            """--type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`"""
+        )
+        yield Cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
+        return
+    reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
+    if phase(pod) == "Succeeded":
+        yield Cause("completed", "the pod has completed: each container ended with exit code 0")
+    elif reason == "DeadlineExceeded":
+        yield _too_long("pod", said)
+    elif reason in ("NodeLost", "NodeShutdown", "Terminated"):
+        yield Cause("node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`")
+    elif reason in _EVICTED or (is_true(pod, "DisruptionTarget") and phase(pod) == "Failed"):
+        disrupted = condition(pod, "DisruptionTarget")
+        by = word(disrupted, "reason")
+        helps = _AFTER_EVICTION.get(by, "request what it uses, such as memory: {edit}")
+        if by == "EvictionByEvictionAPI" and not case.makers and owner_of(pod) is None:
+            helps = "create the pod again: {edit}"
+        evidence = [said or word(disrupted, "message"), by or reason, told(case.events, ("Evicted", "Preempted"))]
+        yield Cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
+
+
+_AFTER_EVICTION: Final = {
+    "PreemptionByScheduler": "give it a higher priorityClassName: {edit}",
+    "DeletionByTaintManager": "tolerate the NoExecute taint, or remove it from node {node}: {edit}",
+    "EvictionByEvictionAPI": (
+        "if you drained the node, its controller makes another pod, which this shows: `kubectl get pods {ns}`"
+    ),
+}
+
+
+def _of_job(case: Case) -> Iterator[Cause]:
+    if case.of.kind != "Job":
+        return
+    if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
+        yield Cause("completed", "the Job has completed")
+    failed = condition(case.found, "Failed")
+    if failed.get("status") == "True" and word(failed, "reason") == "DeadlineExceeded":
+        yield _too_long("Job", word(failed, "message"))
+
+
+def _too_long(what: str, said: str) -> Cause:
+    summary = f"the {what} ran longer than activeDeadlineSeconds allows"
+    return Cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
+
+
+def _finalizers(case: Case) -> list[str]:
+    found = part(case.pod, "metadata").get("finalizers")
+    return [one for one in found if isinstance(one, str)][:_SHOWN] if isinstance(found, list) else []
+
+
+# Without MPS: no daemon, something that hides it, another user, or a node without MPS.
 
 _Found = TypeVar("_Found")
 
 
-def causes(case: Case) -> Iterator[Cause]:
+def without_mps(case: Case) -> Iterator[Cause]:
     """The causes for which a pod with a node does not use MPS."""
     pod, context = case.pod, case.around.context
     if pod is None or context is None or not case.node_name or is_finished(pod) or not has_started(pod):
@@ -38,17 +136,18 @@ def causes(case: Case) -> Iterator[Cause]:
     if not context.requests.positive:
         return
     yield from _of_node(case, context)
-    yield from _hidden(case, context)
-    yield from _other_user(case, context)
+    if context.mps_requests:
+        yield from _hidden(case, context)
+        yield from _other_user(case, context)
 
 
 def strategy(case: Case) -> str:
     """How the pod's node shares its cards, by its plugin's configuration, else by labels; empty where nothing says."""
     configured = next((one.strategy for one in case.around.chains), None)
-    node = case.around.known_node
-    if configured is not None:
-        return configured
-    return "" if node is None else strategy_of(node, NodeClasses(case.settings, case.around.facts.device_plugin))
+    if configured is not None or not case.node_name:
+        return configured or ""
+    facts = case.around.facts
+    return next((strategy_of(one, NodeClasses(case.settings, facts.device_plugin)) for one in facts.nodes or ()), "")
 
 
 def _listed(run: Iterable[_Found]) -> list[_Found]:
@@ -62,31 +161,32 @@ def _listed(run: Iterable[_Found]) -> list[_Found]:
 def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
     """A container that reaches GPUs although it asks for none."""
     asking = [(*one.path,) for one in context.requests.containers]
-    found = [
-        one
-        for one in _listed(gps007_visible_devices.run(context))
-        if not any(one.path[: len(path)] == path for path in asking)
-    ]
+    found = _listed(gps007_visible_devices.run(context))
+    found = [one for one in found if not any(one.path[: len(path)] == path for path in asking)]
+    yield from _checked(case, "no-replica-asked", "GPS007", "a container reaches GPUs for which it does not ask", found)
+
+
+def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Violation]) -> Iterator[Cause]:
+    """The cause for what a check of ours finds."""
     if found:
-        evidence = [f"GPS007: {one.message}" for one in found[:_SHOWN]]
-        remedy = case.by_edit(found[0].remedy)
-        yield Cause("no-replica-asked", "a container reaches GPUs for which it does not ask", evidence, remedy)
+        evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
+        yield Cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
 
 
 def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
     shared, node = strategy(case), case.node_name
     if shared in ("time-slicing", "none") and _wants_mps(context):
         how = "shares through time-slicing" if shared == "time-slicing" else "does not share its cards"
-        selector = "nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}"
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
-        remedy = Remedy("require MPS nodes, ", selector, ": ", case.edit)
+        remedy = "require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}"
         yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
-    elif shared == "mps" and _lacks_daemon(case):
-        beside = [one.pod for one in case.around.neighbours or ()]
-        evidence = [f"{_name(one)} is not ready" for one in beside if _is_daemon(one)][:_SHOWN]
-        evidence = evidence or [f"none of {len(beside)} pods on the node is the MPS daemon's"]
-        summary = f"no ready MPS control daemon runs on node {node}"
-        yield Cause("no-daemon", summary, evidence, case.of_daemon)
+    elif shared == "mps" and case.around.neighbours is not None and NodeClasses(case.settings).are_discovered:
+        daemons = _daemons(case)
+        if any(one.node.runs_stack_itself for one in case.around.chains) or any(map(_is_ready, daemons)):
+            return
+        evidence = [f"{one} is not ready" for one in daemons][:_SHOWN]
+        evidence = evidence or [f"none of {len(case.around.neighbours)} pods on the node is the MPS daemon's"]
+        yield Cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
 
 
 def _wants_mps(context: PodContext) -> bool:
@@ -103,65 +203,80 @@ def _wants_mps(context: PodContext) -> bool:
     return False
 
 
-def _lacks_daemon(case: Case) -> bool:
-    """Whether the node's daemon, which is a pod, does not run; False where that is not known."""
-    if case.around.neighbours is None or not NodeClasses(case.settings).are_discovered:
-        return False
-    return not any(one.node.runs_stack_itself for one in case.around.chains) and not ready_daemon(case)
+def _daemons(case: Case) -> list[Neighbour]:
+    """The pods on the node that a DaemonSet of the MPS control daemon made; none where they are not known."""
+    owned = [(one, owner_of(one.pod)) for one in case.around.neighbours or ()]
+    of_sets = [one for one, owner in owned if owner is not None and owner.kind == "DaemonSet"]
+    return [one for one in of_sets if role_of(part(one.pod, "spec")) is Role.DAEMON]
 
 
-def _is_daemon(pod: Object) -> bool:
-    """Whether a DaemonSet of the MPS control daemon made the pod."""
-    owner = controller(part(pod, "metadata"))
-    return owner is not None and owner.kind == "DaemonSet" and role_of(part(pod, "spec")) is Role.DAEMON
-
-
-def ready_daemon(case: Case) -> str:
-    """The name of the ready daemon's pod on the node; empty where there is none, or it is not known."""
-    found = (one.pod for one in case.around.neighbours or () if _is_daemon(one.pod) and is_true(one.pod, "Ready"))
-    return next(map(_name, found), "")
-
-
-def _name(pod: Object) -> str:
-    return f"pod {word(pod, 'metadata', 'namespace')}/{word(pod, 'metadata', 'name')}"
+def _is_ready(one: Neighbour) -> bool:
+    return is_true(one.pod, "Ready")
 
 
 def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
     """What of the pod keeps its containers from the daemon, as our checks find it."""
-    if not context.mps_requests:
-        return
     for cause, code, summary, run in (
         ("pipe-hidden", "GPS017", "a mount hides the pipe directory of MPS", gps017_pipe_hidden.run),
         ("pipe-directory", "GPS004", f"{PIPE_DIRECTORY} points away from the daemon", gps004_pipe_directory.run),
         ("shared-memory-hidden", "GPS005", "a mount hides the /dev/shm of MPS", gps005_shared_memory.run),
     ):
-        found = _listed(run(context))
-        if found:
-            evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
-            yield Cause(cause, summary, evidence, case.by_edit(found[0].remedy))
+        yield from _checked(case, cause, code, summary, _listed(run(context)))
 
 
 def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
     own = {user for _, user, _ in _listed(gps008_users.mps_users(context))}
-    if not own or not context.mps_requests:
-        return
-    place = (case.namespace, case.pod_name)
     others = [
-        (_name(one.pod), user)
+        (str(one), user)
         for one in case.around.neighbours or ()
-        if (word(one.pod, "metadata", "namespace"), word(one.pod, "metadata", "name")) != place
-        and one.context is not None
-        for user in {user for _, user, _ in _listed(gps008_users.mps_users(one.context))}
-        if user not in own
+        if one.context is not None and own
+        for user in {user for _, user, _ in _listed(gps008_users.mps_users(one.context))} - own
     ]
     wrong = _listed(gps008_users.run(context))
-    if not others and not wrong:
+    if not own or not (others or wrong):
         return
     evidence = [f"GPS008: {one.message}" for one in wrong[:_SHOWN]]
     evidence += [f"{pod} uses MPS as user {user}" for pod, user in others[:_SHOWN]]
     users = ", ".join(map(str, sorted(own)))
     summary = f"the pod uses MPS as user {users}, and the daemon serves one user at a time"
-    wanted = min((user for _, user in others), default=None)
     remedy = "set the same runAsUser in all pods that share the node"
-    yield Cause("other-user", summary, evidence, remedy if wanted is None else f"{remedy}, such as {wanted}")
+    if others:
+        remedy += f", such as {min(user for _, user in others)}"
+    yield Cause("other-user", summary, evidence, remedy)
+
+
+def nothing_wrong(case: Case) -> Cause:
+    """The cause where no group finds any: with what is known instead."""
+    evidence, pod, kind = [], case.pod, case.of.kind
+    if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
+        evidence.append(f"{ready(kind, case.found)} of {wanted(kind, case.found)} pods are ready")
+    if pod is None:
+        return Cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
+    if kind != "Pod":
+        evidence.append(f"pod {name_of(pod)} is {state(pod)}")
+    if how := strategy(case):
+        evidence.append(f"node {case.node_name} shares its cards: {how}")
+    evidence += [f"its MPS control daemon is ready: {one}" for one in _daemons(case) if _is_ready(one)][:1]
+    summary, remedy = "nothing is wrong that the cluster shows yet", "`kubectl describe pod {pod}`"
+    read_log = "" if case.around.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
+    is_running, is_ready = phase(pod) == "Running", condition(pod, "Ready")
+    if word(pod, "metadata", "deletionTimestamp"):
+        summary = "the pod is being deleted, and has not ended yet"
+        finalizers = _finalizers(case)
+        evidence += [f"metadata.finalizers: {', '.join(finalizers)}"] if finalizers else []
+    elif is_running and is_ready.get("status") == "False":
+        probe = first(case.events, ("Unhealthy",))
+        if probe is not None and probe.message.startswith(("Readiness", "Startup")):
+            which = probe.message.partition(" ")[0].lower()
+            name = next((one.name for one in containers(pod) if not one.ready and not one.is_init), "")
+            summary = f"the {which} probe of container {name} fails, so that the pod is not ready"
+            helps = "correct the probe, or what it asks: {edit}"
+            return Cause("probe", summary, [*evidence, str(probe)], helps)
+        summary, remedy = "the pod runs, and is not ready", read_log or remedy
+        evidence += ["" if probe is None else str(probe), word(is_ready, "message")]
+    elif is_running and (kind == "Pod" or has_all(kind, case.found)):
+        summary, remedy = "nothing is wrong that the cluster shows: the pod runs", read_log
+    elif case.events:
+        evidence.append(f"last {case.events[0]}")
+    return Cause("nothing-wrong", summary, evidence, remedy)

@@ -1,30 +1,29 @@
 """Pods for which the scheduler finds no node: the chain of the nodes that they select decides, and who holds replicas.
 
-The scheduler's message decides where nodes and holders show nothing.
+The scheduler's message decides where nodes and holders show nothing. It reads "0/3 nodes are available: 1 Insufficient
+cpu, 2 node(s) had untolerated taint {team: research}. preemption: …" (kubernetes pkg/scheduler/framework/types.go
+`FitError`). Its words differ between versions, so that a text which is not known belongs to no cause.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
-from webhook.cluster.reading import condition, controller, entries, part, word
+from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
-from webhook.diagnose.chain import SHOWN, Chain
+from webhook.diagnose.chain import SHOWN
 from webhook.diagnose.doctor.finding import Finding
 from webhook.diagnose.pods import Holding, counting, requests_of
-from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
-from webhook.diagnose.why.case import HOLDERS, Case, amounts, describe_node
-from webhook.diagnose.why.cause import Cause
-from webhook.diagnose.why.event import first
-from webhook.diagnose.why.pod_state import is_unscheduled
-from webhook.diagnose.why.scheduler_message import Reason, reasons
-from webhook.diagnose.why.workload import unavailable, wanted
-from webhook.diagnose.words import named, reference, within
-from webhook.policy.commands import Command
+from webhook.diagnose.why.case import Case, Cause, amounts, row
+from webhook.diagnose.why.state import is_unscheduled, keeps_old, message_of, name_of, owner_of, wanted
+from webhook.diagnose.words import reference, within
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
     Bare,
@@ -42,15 +41,11 @@ from webhook.policy.placement.nearest import (
 )
 from webhook.policy.placement.node_classes import RENAMED, REPLICAS, SHARING
 from webhook.policy.placement.reachability import Placement
+from webhook.policy.placement.taints import is_lifecycle
 from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.settings.formats import LABEL_KEY
 
 _FAILED: Final = ("FailedScheduling", "Unschedulable", "NotTriggerScaleUp")
-
-
-_CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
-"""The taints of nodes on which no pod of users runs."""
 
 
 def causes(case: Case) -> Iterator[Cause]:
@@ -75,8 +70,7 @@ def _said(case: Case) -> str:
     scheduled = condition(case.pod or {}, "PodScheduled")
     if scheduled.get("status") == "False" and (message := word(scheduled, "message")):
         return message
-    found = first(case.events, _FAILED)
-    return found.message if found is not None else ""
+    return message_of(case.events, _FAILED)
 
 
 def _unseen(case: Case) -> Cause:
@@ -87,13 +81,13 @@ def _unseen(case: Case) -> Cause:
     ]
     if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
         summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:SHOWN])}"
-        return Cause("resource-claim", summary, (), case.kubectl("get", "resourceclaims"))
+        return Cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
+    remedy = "install the scheduler {scheduler}, or remove schedulerName: {edit}"
     if name == "default-scheduler":
-        remedy = Remedy(Command("kubectl", "-n", "kube-system", "get", "pods", "-l", "component=kube-scheduler"))
-    else:
-        remedy = Remedy("install the scheduler ", named("scheduler", name), ", or remove schedulerName: ", case.edit)
+        remedy = "`kubectl -n kube-system get pods -l component=kube-scheduler`"
     evidence = [f"spec.schedulerName is {name}", "the pod has no condition PodScheduled and no event of a scheduler"]
-    return Cause("no-scheduler", f"the scheduler {name} has not looked at the pod; does it run?", evidence, remedy)
+    summary = f"the scheduler {name} has not looked at the pod; does it run?"
+    return Cause("no-scheduler", summary, evidence, remedy, {"scheduler": name})
 
 
 def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
@@ -115,8 +109,8 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     if failure is not None:
         yield _of_failure(case, placement, failure)
     elif candidates:
-        wanted = requests_of(case.pod or {}, counting(case.settings, asked))
-        cause = _beside(case, candidates, wanted, listed) or _held(case, candidates, wanted, listed)
+        wants = requests_of(case.pod or {}, counting(case.settings, asked))
+        cause = _beside(case, candidates, wants, listed) or _held(case, candidates, wants, listed)
         if cause is not None:
             yield cause
 
@@ -131,42 +125,48 @@ def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
         return None
     gpus = [one for one in cluster.index.offered if names_gpu(one, cluster.classes.gpus)]
     offered = sorted(one for one in gpus if cluster.index.offering(one, 1))
-    begins = f"no node offers {name}"
+    summary = f"no node offers {name}"
     evidence = [f"nodes offer {', '.join(offered[:SHOWN])}" if offered else "no node offers a GPU"]
     meant = KnownNames({*(one.name for one in case.settings.resources), *offered}).meant_by(name)
     for chain in chains if meant is None else ():
         if (broken := chain.broken) is not None:
             if offered and broken.finding not in _OF_CONFIGURATION:
                 break
-            return _of_chain(case, chain, broken, "resource-not-offered", begins, evidence)
+            return _of_chain(case, chain.node, broken, "resource-not-offered", summary, evidence)
+    names = {"node": chains[0].node.name if chains else ""}
     if offered:
         selected = offered_instead(cluster, name, placement.selected)
         other = (meant if meant in offered else selected or offered_instead(cluster, name)) or ""
-        remedy = Remedy("ask for ", named("resource", other, LABEL_KEY), ": ", case.edit)
+        names["resource"], remedy = other, "ask for {resource}: {edit}"
         if name == f"{other}{RENAMED}" and (whole := _whole(placement, other)) is not None:
-            begins += f": node {whole.name} offers {whole.resources[other]} of {other}, and no configuration that "
-            begins += "shares cards under a name of their own has reached its device plugin"
+            summary += f": node {whole.name} offers {whole.resources[other]} of {other}, and no configuration that "
+            summary += "shares cards under a name of their own has reached its device plugin"
+            names["node"] = whole.name
             share = "let its device plugin read a configuration with renameByDefault: true, or take a whole card: "
-            again = Remedy("; ", _ask_again(case, whole.name)) if chains and chains[0].is_unclear else ""
-            remedy = Remedy(share, remedy, again)
+            remedy = share + remedy + (f"; {_ask_again(case)}" if chains and chains[0].is_unclear else "")
     elif not chains:
-        begins += ", and no label of a node that its selectors admit shows a GPU"
-        remedy = case.by_edit("add nodes with GPUs and NVIDIA's device plugin, or correct the selectors")
+        summary += ", and no label of a node that its selectors admit shows a GPU"
+        remedy = "add nodes with GPUs and NVIDIA's device plugin, or correct the selectors: {edit}"
     else:
-        node, remedy = chains[0].node, Remedy(describe_node(chains[0].node.name))
-        how = "is a program of the host" if node.runs_stack_itself else "runs"
+        node = chains[0].node
+        how, remedy = "is a program of the host" if node.runs_stack_itself else "runs", _DESCRIBE
         if chains[0].is_unclear:
-            how, remedy = "does not run there, or not yet", _ask_again(case, node.name)
+            how, remedy = "does not run there, or not yet", _ask_again(case)
             if name.endswith(RENAMED) and not is_discovered(node):
                 how = "does not run there, or waits for the MPS control daemon"
                 evidence.append(f"node {node.name} has no label of GPU feature discovery; if MPS shares it, {_WAITS}")
-                remedy = Remedy("set gfd.enabled: true in the values of the device plugin's chart; ", remedy)
-        begins += f": node {node.name} offers none, and its device plugin {how}"
+                remedy = f"set gfd.enabled: true in the values of the device plugin's chart; {remedy}"
+        summary += f": node {node.name} offers none, and its device plugin {how}"
         evidence += _autoscaled(node)
-    return Cause("resource-not-offered", begins, evidence, remedy)
+    return Cause("resource-not-offered", summary, evidence, remedy, names)
 
 
 _WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
+
+_OF_CONFIGURATION: Final = (
+    *("config-unread", "label-unread", "config-label-unknown", "GPS030", "GPS033"),
+    "allocatable-differs",
+)
 
 
 def _whole(placement: Placement, name: str) -> Node | None:
@@ -178,12 +178,18 @@ def _whole(placement: Placement, name: str) -> Node | None:
     return nodes[0] if nodes and not shares else None
 
 
-def _ask_again(case: Case, node: str) -> Remedy:
+_DESCRIBE: Final = "`kubectl describe node {node}`"
+
+
+def _ask_again(case: Case) -> str:
     """How to see the device plugin of a node."""
-    if not case.is_saved:
-        return Remedy(describe_node(node), " shows whether its device plugin runs")
-    save = Command("kubectl", "get", "daemonsets,pods", "-A", "-o", "yaml")
-    return Remedy("save the device plugin too, and name its file by another -f: ", save)
+    if case.is_saved:
+        return "save the device plugin too, and name its file by another -f: `kubectl get daemonsets,pods -A -o yaml`"
+    return f"{_DESCRIBE} shows whether its device plugin runs"
+
+
+_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
+_NODE_GROUP: Final = "eks.amazonaws.com/nodegroup"
 
 
 def _autoscaled(node: SeenNode) -> list[str]:
@@ -192,31 +198,22 @@ def _autoscaled(node: SeenNode) -> list[str]:
     return [hint] if _NODE_GROUP in node.labels and _ACCELERATOR not in node.labels else []
 
 
-_OF_CONFIGURATION: Final = (
-    *("config-unread", "label-unread", "config-label-unknown", "GPS030", "GPS033"),
-    "allocatable-differs",
-)
-
-
 def _of_chain(
-    case: Case, chain: Chain, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
+    case: Case, node: SeenNode, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
 ) -> Cause:
     """The cause for the first broken link of a node."""
-    name = chain.node.name
+    name = node.name
     about = "" if name in begins else f"node {name}, "
-    alike = sum(one.broken is not None and one.broken.finding == broken.finding for one in case.around.chains)
-    more = f" (and {alike - 1} more nodes)" if alike > 1 and about else ""
+    alike = [one for one in case.around.chains if one.broken is not None and one.broken.finding == broken.finding]
+    more = f" (and {len(alike) - 1} more nodes)" if len(alike) > 1 and about else ""
     summary = f"{begins}: {about}{broken.cause}{more}"
     if broken.finding == "plugin-not-ready":
         summary = f"{begins}: the device plugin on node {name}{more} is not ready"
     elif broken.finding == "daemon-not-ready":
-        waits = "is not ready, and the device plugin waits for it"
-        summary = f"{begins}: the MPS control daemon on node {name}{more} {waits}"
-    return Cause(cause, summary, [*broken.evidence, *_autoscaled(chain.node), *evidence], broken.remedy)
-
-
-_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
-_NODE_GROUP: Final = "eks.amazonaws.com/nodegroup"
+        summary = (
+            f"{begins}: the MPS control daemon on node {name}{more} is not ready, and the device plugin waits for it"
+        )
+    return Cause(cause, summary, [*broken.evidence, *_autoscaled(node), *evidence], Remedy(broken.remedy))
 
 
 # What the pod fails at the nearest node.
@@ -235,35 +232,40 @@ _CAUSES: Final[Mapping[type, str]] = {
 
 def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
     """The cause for what a pod fails at the nearest node, in the words of GPS014."""
-    words = described(placement, failure, ())
+    words, gpus = described(placement, failure, ()), placement.cluster.classes.gpus
     cause, summary = _CAUSES.get(type(failure), "node-selector"), str(words.message)
     match failure:
         case TransientTaint(node, taint):
-            uncordon = Command("kubectl", "uncordon", named("node", node.name))
             is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
-            return Cause(cause, summary, (), uncordon if is_cordoned else describe_node(node.name))
-        case Bare(node) if any(
-            units and names_gpu(name, placement.cluster.classes.gpus) for name, units in node.resources.items()
-        ):
+            remedy = "`kubectl uncordon {node}`" if is_cordoned else _DESCRIBE
+            return Cause(cause, summary, (), remedy, {"node": node.name})
+        case Bare(node) if any(units and names_gpu(name, gpus) for name, units in node.resources.items()):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
-            chain = next((one for one in case.around.chains if one.node.name == node.name), None)
-            if chain is not None and chain.broken is not None:
-                return _of_chain(case, chain, chain.broken, cause, summary)
-            summary += ": its device plugin does not run, or not yet"
-            if chain is not None and chain.runs_plugin:
-                summary = f"{words.message}, although its device plugin runs"
-            elif chain is not None and chain.unseen:
-                summary += f", as far as is seen without {chain.unseen}"
-                return Cause(cause, summary, _autoscaled(chain.node), _ask_again(case, node.name))
-            return Cause(cause, summary, (), describe_node(node.name))
+            return _of_plugin(case, node, cause, summary)
         case Unmet(_, expression) if expression.is_selector and _is_added(case, expression.name):
             added = (
                 f"the workload does not set {expression.name}: an annotation of the namespace, or the RuntimeClass does"
             )
-            show = Command("kubectl", "describe", "namespace", named("namespace", case.namespace))
-            return Cause(cause, summary, [added], Remedy(show, " and the RuntimeClass of the pod show who sets it"))
-    return Cause(cause, summary, (), case.by_edit(words.remedy))
+            show = "`kubectl describe namespace {namespace}` and the RuntimeClass of the pod show who sets it"
+            return Cause(cause, summary, [added], show)
+    return Cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
+
+
+def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
+    """The cause where a node offers none of its GPUs: the first broken link of its chain, as far as that is seen."""
+    chain = next((one for one in case.around.chains if one.node.name == node.name), None)
+    if chain is not None and chain.broken is not None:
+        return _of_chain(case, chain.node, chain.broken, cause, summary)
+    evidence, remedy = [], _DESCRIBE
+    if chain is not None and chain.runs_plugin:
+        summary += ", although its device plugin runs"
+    else:
+        summary += ": its device plugin does not run, or not yet"
+        if chain is not None and chain.unseen:
+            summary += f", as far as is seen without {chain.unseen}"
+            evidence, remedy = _autoscaled(chain.node), _ask_again(case)
+    return Cause(cause, summary, evidence, remedy, {"node": node.name})
 
 
 def _is_added(case: Case, key: str) -> bool:
@@ -275,13 +277,11 @@ def _is_added(case: Case, key: str) -> bool:
 # Nodes that have the GPUs.
 
 
-def _beside(
-    case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], listed: Sequence[Reason]
-) -> Cause | None:
+def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
     """The cause if none of the nodes offers a resource that the pod asks for beside GPUs, such as network devices."""
     nodes = case.around.facts.nodes or ()
     lacking = {one.resource for one in listed}
-    for name, units in wanted.items():
+    for name, units in wants.items():
         is_known = name in lacking or any(name in one.resources for one in nodes)
         if not is_known or any(one.resources.get(name, 0) >= units for one in candidates):
             continue
@@ -289,40 +289,40 @@ def _beside(
         most = node.resources.get(name, 0)
         elsewhere = [one.name for one in nodes if one.resources.get(name, 0) >= units]
         evidence = f"nodes that offer it: {', '.join(elsewhere[:SHOWN])}" if elsewhere else ""
-        does_not = f" shows what it offers; its plugin for {name.partition('/')[0]} does not offer it"
-        remedy = case.by_edit(f"ask for at most {most}") if most else Remedy(describe_node(node.name), does_not)
+        shows = f"{_DESCRIBE} shows what it offers; its plugin for {{domain}} does not offer it"
+        remedy = f"ask for at most {most}: {{edit}}" if most else shows
+        names = {"node": node.name, "domain": name.partition("/")[0]}
         offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
-        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy)
+        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, names)
     return None
 
 
-def _held(case: Case, candidates: Sequence[Node], wanted: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
+def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
     """The cause if pods hold what the pod asks for on each node that could take it; None otherwise.
 
     Without all holders, the scheduler's word that a resource is insufficient decides.
     """
     held = case.around.held
-    lacking = [one.resource for one in listed if one.resource in wanted]
-    free = next((node for node in candidates if held.link(node, wanted).finding is None), None)
+    lacking = [one.resource for one in listed if one.resource in wants]
+    free = next((node for node in candidates if held.has_room(node, wants)), None)
     if free is not None and not lacking:
         return None
     if free is not None and held.is_complete:
         # Nodes without GPUs have selectors and taints, too.
-        if any(one.cause not in ("", "node-selector", "taint", "node-not-ready") for one in listed):
+        if any(one.cause not in ("", *_OF_ANY_NODE) for one in listed):
             return None
         now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
-        again = Remedy("nothing to change: the scheduler tries again, which this shows: ", case.of_pod("get"))
+        again = "nothing to change: the scheduler tries again, which this shows: `kubectl get pod {pod}`"
         return Cause("replicas-held", now, (), again)
-    short = (name for name in wanted if all(held.link(node, {name: wanted[name]}).finding for node in candidates))
-    resource = next(short, None) or next(iter(lacking or wanted))
-    summary, remedy = _holding(case, candidates, resource, wanted[resource])
-    names = [held.described(one, resource) for one in candidates[:SHOWN]]
-    return Cause("replicas-held", summary, names, remedy)
+    short = (name for name in wants if not any(held.has_room(node, {name: wants[name]}) for node in candidates))
+    resource = next(short, None) or next(iter(lacking or wants))
+    return _holding(case, candidates, resource, wants[resource])
 
 
-def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> tuple[str, Remedy]:
+def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Cause:
     """Who holds a resource, and who of them has to end."""
-    holders = [one for node in candidates for one in case.around.held.of(node, resource)]
+    held = case.around.held
+    holders = [one for node in candidates for one in held.of(node, resource)]
     total = sum(node.resources.get(resource, 0) for node in candidates)
     nodes = "the only node" if len(candidates) == 1 else f"each of the {len(candidates)} nodes"
     where = f"the replicas of {resource} on {nodes} that could take the pod: {total} in all"
@@ -330,31 +330,40 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
     for one in holders:
         kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
     old, same, ending = kin["old"], kin["same"], kin["ending"]
-    deployment = next((found for kind, found in case.makers if kind == "Deployment"), {})
-    if old and not ending and deployment and unavailable(deployment) == 0:
-        patch = '{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}'
-        end_first = case.kubectl("patch", reference("Deployment", word(deployment, "metadata", "name")), "-p", patch)
-        waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
-        return f"the rollout waits for itself: {waits}", Remedy("let an old pod end first: ", end_first)
-    if ending >= units:
-        own = next(one.pod for one in holders if one.pod.is_ending)
-        show = Command("kubectl", "describe", "pod", named("pod", own.name), *within(own.namespace))
-        stays = "; if one stays longer than its grace period, look at its finalizers and its node: "
-        return f"pods that are being deleted hold {ending} of {where}", Remedy(
-            "wait until they have ended", stays, show
-        )
     kind, maker = case.top
-    if same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
-        fitting = same // units
-        scale = case.kubectl("scale", reference(kind, word(maker, "metadata", "name")), f"--replicas={fitting}")
-        fit = f"the {kind} wants {wanted(kind, maker)} pods, and {fitting} fit"
-        return f"its own pods hold {where}; {fit}", Remedy("add nodes, or want fewer pods: ", scale)
-    summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
+    names: dict[str, Any] = {"top": [reference(kind, name_of(maker))]}
     single = [one.pod for one in holders if one.pod.owner.kind == "Pod" and one.amount >= units]
-    if len(single) != 1:
-        return summary, Remedy("free replicas, or add nodes: ", HOLDERS, " shows who holds them")
-    end = Command("kubectl", "delete", "pod", named("pod", single[0].name), *within(single[0].namespace))
-    return summary, Remedy("if the pod that holds them is not needed: ", end)
+    if ending >= units:
+        single = [one.pod for one in holders if one.pod.is_ending][:1]
+    if len(single) == 1:
+        names |= {"pod": single[0].name, "in": within(single[0].namespace)}
+    if old and not ending and kind == "Deployment" and keeps_old(maker):
+        waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
+        summary = f"the rollout waits for itself: {waits}"
+        remedy = (
+            "let an old pod end first: `kubectl patch {top} -p "
+            """'{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}' {ns}`"""
+        )
+    elif ending >= units:
+        summary = f"pods that are being deleted hold {ending} of {where}"
+        remedy = (
+            "wait until they have ended; if one stays longer than its grace period, look at its finalizers and its "
+            "node: `kubectl describe pod {pod} {in}`"
+        )
+    elif same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
+        fit = same // units
+        summary = f"its own pods hold {where}; the {kind} wants {wanted(kind, maker)} pods, and {fit} fit"
+        remedy, names["fewer"] = (
+            "add nodes, or want fewer pods: `kubectl scale {top} {fewer} {ns}`",
+            [f"--replicas={fit}"],
+        )
+    else:
+        summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
+        remedy = "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
+        if len(single) == 1:
+            remedy = "if the pod that holds them is not needed: `kubectl delete pod {pod} {in}`"
+    evidence = [held.described(one, resource) for one in candidates[:SHOWN]]
+    return Cause("replicas-held", summary, evidence, remedy, names)
 
 
 def _kin(case: Case, one: Holding) -> str:
@@ -362,48 +371,63 @@ def _kin(case: Case, one: Holding) -> str:
 
     A Deployment names its ReplicaSets after itself, with a hash of the template.
     """
-    own = controller(part(case.pod, "metadata"))
+    own = owner_of(case.pod)
     if one.pod.namespace != case.namespace or own is None:
         return ""
     if one.pod.owner == own:
         return "same"
-    names = [word(found, "metadata", "name") for kind, found in case.makers if kind == "Deployment"]
-    is_of_deployment = one.pod.owner.kind == "ReplicaSet" and one.pod.owner.name.rpartition("-")[0] in names
-    return "old" if is_of_deployment else ""
+    kind, maker = case.top
+    above, _, _ = one.pod.owner.name.rpartition("-")
+    is_old = (kind, one.pod.owner.kind, above) == ("Deployment", "ReplicaSet", name_of(maker))
+    return "old" if is_old else ""
 
 
-_BY_MESSAGE: Final[Mapping[str, tuple[str, Callable[[Case], Advice]]]] = {
-    "volume": ("a volume of the pod is not available", lambda case: case.kubectl("get", "pvc")),
-    "resource-claim": (
+# What the scheduler says.
+
+
+REASONS: Final = (
+    row("volume", "volume", "a volume of the pod is not available", "`kubectl get pvc {ns}`"),
+    row(
+        "resource-claim",
+        r"claim|device ?class",
         "a resource claim of the pod is not met",
-        lambda case: case.kubectl("get", "resourceclaims"),
+        "`kubectl get resourceclaims {ns}`",
     ),
-    "host-port": (
+    row(
+        "host-port",
+        "free ports",
         "the nodes that could take the pod use its host port already",
-        lambda case: case.by_edit("remove hostPort, or use a Service"),
+        "remove hostPort, or use a Service: {edit}",
     ),
-    "pod-affinity": (
+    row(
+        "pod-affinity",
+        "affinity rules|topology spread",
         "affinity to other pods, or the spread over nodes, excludes each node that could take the pod",
-        lambda case: case.by_edit("change podAntiAffinity or topologySpreadConstraints"),
+        "change podAntiAffinity or topologySpreadConstraints: {edit}",
     ),
-    "other-resources": (
+    row(
+        "other-resources",
+        "too many pods",
         "the nodes that could take the pod lack something besides GPUs",
-        lambda case: case.by_edit("lower the requests"),
+        "lower the requests: {edit}",
     ),
-    "node-not-ready": ("nodes do not take pods now", lambda _: Command("kubectl", "get", "nodes")),
-    "node-selector": (
+    row("node-not-ready", "unschedulable|not ready", "nodes do not take pods now", "`kubectl get nodes`"),
+    row(
+        "node-selector",
+        "node affinity|node selector|requested node name",
         "node selector or affinity excludes nodes",
-        lambda case: case.by_edit("change nodeSelector or affinity"),
+        "change nodeSelector or affinity: {edit}",
     ),
-    "taint": (
-        "nodes have taints that the pod does not tolerate",
-        lambda case: case.by_edit("add a toleration"),
-    ),
-}
-"""What the causes in a message mean, and what helps, in the order of their weight where a node could take the pod.
+    row("taint", "taint", "nodes have taints that the pod does not tolerate", "add a toleration: {edit}"),
+)
+"""The reasons by their words, in the order of their weight where a node could take the pod.
 
 Those that keep a pod off all nodes come first, and last those that also nodes without GPUs have.
 """
+
+_OF_ANY_NODE: Final = ("node-not-ready", "node-selector", "taint")
+_CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
+"""The taints of nodes on which no pod of users runs."""
 
 
 def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
@@ -411,14 +435,60 @@ def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     extended = [one.resource for one in listed if one.resource and not one.cause]
     if extended and (case.around.context is None or case.around.facts.nodes is None):
         summary = f"no node has as much of {', '.join(dict.fromkeys(extended))} free as the pod asks for"
-        yield Cause("replicas-held", summary, (), Remedy(HOLDERS, " shows who holds replicas"))
+        yield Cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)
     found = False
-    for cause, (meaning, advice) in _BY_MESSAGE.items():
+    for cause, _, meaning, advice in REASONS:
         texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
-        # Nodes without GPUs have the last causes as well.
-        if texts and not (found and cause in ("node-not-ready", "node-selector", "taint")):
+        if texts and not (found and cause in _OF_ANY_NODE):
             found = True
-            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice(case))
+            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice)
     if not found and not extended:
-        yield Cause("other-resources", "the scheduler finds no node", (), case.of_pod("describe"))
+        yield Cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
+
+
+class Reason(NamedTuple):
+    """A reason. `nodes`: how many nodes it keeps off, 0 where it concerns all. `resource`: the one that lacks."""
+
+    text: str
+    nodes: int
+    cause: str
+    resource: str = ""
+
+
+_AVAILABLE: Final = re.compile(r"^\d+/\d+ nodes are available: ?", re.ASCII)
+_REST: Final = re.compile(r"[.,;]? (?:preemption|no new claims to deallocate)\b.*", re.ASCII | re.DOTALL)
+_COUNTED: Final = re.compile(r"^(\d{1,7}) (.*)$", re.ASCII | re.DOTALL)
+_INSUFFICIENT: Final = re.compile(r"^Insufficient (\S+)$", re.ASCII)
+_TAINT: Final = re.compile(r"taint(?:\(s\)|s)? \{([^:}\s]+)", re.ASCII)
+_MOST: Final = 64
+"""Reasons of a message that are read."""
+
+
+def reasons(message: str) -> list[Reason]:
+    """The reasons in a message, in its order; none in a message of another form."""
+    listed = _REST.sub("", _AVAILABLE.sub("", message)).rstrip(". ")
+    return [_reason(one) for one in islice(_parts(listed), _MOST)] if listed else []
+
+
+def _parts(listed: str) -> Iterator[str]:
+    """The parts between commas. Each but a single one begins with a number."""
+    part = ""
+    for one in listed.split(", "):
+        if part and _COUNTED.match(one):
+            yield part
+            part = one
+        else:
+            part = f"{part}, {one}" if part else one
+    yield part
+
+
+def _reason(part: str) -> Reason:
+    counted = _COUNTED.match(part)
+    text, nodes = (counted[2], int(counted[1])) if counted else (part, 0)
+    if lacking := _INSUFFICIENT.match(text):  # the name of an extended resource has a domain
+        return Reason(text, nodes, "" if "/" in lacking[1] else "other-resources", lacking[1])
+    taint = _TAINT.search(text)
+    if taint is not None and is_lifecycle(taint[1]):
+        return Reason(text, nodes, "node-not-ready")
+    return Reason(text, nodes, next((one.cause for one in REASONS if one.words.search(text)), ""))

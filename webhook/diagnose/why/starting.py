@@ -1,4 +1,4 @@
-"""Pods that have a node and do not start: mounts, sandboxes, images, configuration, and programs that fail to start."""
+"""Pods with a node that do not start: rejected by the kubelet, or held by mounts, sandboxes, images and programs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,74 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.cluster.reading import Object, word
-from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.why.case import Case, describe_node
-from webhook.diagnose.why.cause import Cause
-from webhook.diagnose.why.cuda import to_get_gpu
-from webhook.diagnose.why.event import Event, first
-from webhook.diagnose.why.pod_state import ContainerState, containers, has_started, is_finished
-from webhook.diagnose.words import named, namespace
+from webhook.cluster.reading import Object, is_true, word
+from webhook.diagnose.pods import UNEXPECTED
+from webhook.diagnose.remedy import Remedy
+from webhook.diagnose.why.case import Case, Cause, by_words, row
+from webhook.diagnose.why.crashing import to_get_gpu
+from webhook.diagnose.why.state import ContainerState, containers, first, has_started, is_finished, phase, told
+
+# Rejected by the kubelet: they have failed for good.
+
+
+def rejected(case: Case) -> Iterator[Cause]:
+    """The cause for which the kubelet rejected the pod."""
+    pod = case.pod
+    if pod is None or phase(pod) != "Failed":
+        return
+    reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
+    evidence = [f"node {case.node_name}: {said}"] if said else [told(case.events, (UNEXPECTED,))]
+    job = next((found for kind, found in case.makers if kind == "Job" and is_true(found, "Complete")), None)
+    if reason == UNEXPECTED and job is not None:
+        summary = (
+            f"Job {word(job, 'metadata', 'name')} has completed: the kubelet restarted, and rejected its finished pod"
+        )
+        yield Cause("devices-unavailable", summary, evidence, "`kubectl delete pod {pod}`")
+    else:
+        yield from by_words(case, REJECTIONS, f"{reason}: {said or evidence[0]}", evidence)
+
+
+REJECTIONS: Final = (
+    row(
+        "devices-unavailable",
+        # kubernetes pkg/kubelet/cm/devicemanager/manager.go `devicesToAllocate`
+        rf"^{UNEXPECTED}.*(?:devices unavailable|no healthy devices|unhealthy devices|"
+        "no containers return in allocation|registered device)",
+        "the kubelet had fewer healthy devices than the pod asks for, as after a restart of the device plugin",
+        "{again}",
+    ),
+    row(
+        "more-than-one-replica",
+        # the device plugin's words, which differ between versions (internal/rm `ValidateRequest`)
+        rf"^{UNEXPECTED}.*(?:maximum request size|request for .* too large|invalid allocation request)",
+        "a container asks for more than one replica, which the device plugin refuses",
+        "ask for 1, or require nodes with whole cards: {edit}",
+    ),
+    row("unexpected-admission", f"^{UNEXPECTED}", "the kubelet or a device plugin rejected the pod", "{again}"),
+    row(
+        "out-of-resources",
+        r"^OutOf(?P<lacking>\S{1,320}): ",
+        "node {node} lacks {lacking} for the pod: the scheduler did not choose the node, or the node changed since",
+        "{again}",
+    ),
+    row(
+        "node-affinity-changed",
+        r"^\w*NodeAffinity: ",
+        "the labels of node {node} do not meet the pod's node selector or affinity",
+        "{again}",
+    ),
+    row("host-port", r"^\w*(?:Host|Node)Ports: ", "another pod uses the host port on node {node}", "{again}"),
+    row(
+        "unexpected-admission",
+        r"^\w*AffinityError: ",
+        "the kubelet of node {node} cannot allocate CPUs or devices as its topology policy requires",
+        "{again}",
+    ),
+)
+"""The reasons of a rejected pod, and the words after them."""
+
+
+# Held before their programs run.
 
 _IMAGE: Final = frozenset(
     "ErrImagePull ImagePullBackOff InvalidImageName ErrImageNeverPull RegistryUnavailable ImageInspectError "
@@ -21,14 +81,6 @@ _IMAGE: Final = frozenset(
 )
 _CONFIG: Final = frozenset({"CreateContainerConfigError", "CreateContainerConfigurationError"})
 _START: Final = frozenset({"CreateContainerError", "RunContainerError", "StartError", "ContainerCannotRun"})
-_DRIVER: Final = re.compile(
-    r"nvidia-smi|libcuda|libnvidia|nvidia-container|nvidia-cdi|unresolvable CDI devices|nvidia\.com/gpu=", re.ASCII
-)
-_HANDLER: Final = re.compile(
-    r'no runtime for "([^"]{1,253})" is configured|runtime handler "?(\S{1,253})"? not', re.ASCII
-)
-_TYPE: Final = re.compile(r"hostPath type check failed: (\S{1,1024}) is not", re.ASCII)
-_OBJECT: Final = re.compile(r'(configmap|secret) "([^"]{1,253})" not found', re.ASCII)
 
 
 def causes(case: Case) -> Iterator[Cause]:
@@ -36,83 +88,96 @@ def causes(case: Case) -> Iterator[Cause]:
     pod = case.pod
     if pod is None or not case.node_name:
         return
-    found = [cause for one in containers(pod) if (cause := _of_container(case, one)) is not None]
+    found = [cause for one in containers(pod) for cause in _of_container(case, one)]
     if not found and not is_finished(pod) and not has_started(pod):
         found = list(_before_containers(case, pod))
     yield from found
 
 
-def _of_container(case: Case, one: ContainerState) -> Cause | None:
+def _of_container(case: Case, one: ContainerState) -> Iterator[Cause]:
     reason, said = word(one.waiting, "reason"), word(one.waiting, "message")
     if reason in _IMAGE:
-        event = first(case.events, ("Failed",), "image")
         summary = f"the image of container {one.name} cannot be pulled: {reason}"
-        remedy = case.by_edit("correct the image, or its pull secret")
-        return Cause("image", summary, [said, "" if event is None else str(event)], remedy)
-    if reason in _CONFIG:
+        remedy = "correct the image, or its pull secret: {edit}"
+        yield Cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
+    elif reason in _CONFIG:
         summary = f"container {one.name} cannot be configured: {said or reason}"
-        return Cause("container-config", summary, [], _to_correct(case, said))
+        yield Cause("container-config", summary, [], _to_correct(case, said))
     last = one.ended or one.ended_before
     if reason in _START or (word(last, "reason") in _START and not one.running):
-        event = first(case.events, ("Failed",))
-        message = said or word(last, "message") or (event.message if event is not None else "")
-        return _not_started(case, one, message, event)
-    return None
+        yield from _not_started(case, one, said or word(last, "message"))
 
 
-def _not_started(case: Case, one: ContainerState, said: str, event: Event | None) -> Cause:
-    if not _DRIVER.search(said) and event is not None and event.message:
-        said = said if said in event.message or not _DRIVER.search(event.message) else event.message
-    evidence = [said]
-    if "unsatisfied condition" in said and "cuda" in said:
-        summary = f"container {one.name} does not start: the driver of node {case.node_name} is too old for it"
-        remedy = case.by_edit("use an image with an older CUDA, or update the driver of the node")
-        return Cause("cuda-driver", summary, evidence, remedy)
-    if _DRIVER.search(said):
-        name = word(case.pod, "spec", "runtimeClassName")
-        summary = f"container {one.name} does not start: it gets no NVIDIA driver"
-        has = f"runtimeClassName is {name}" if name else "the pod has no runtimeClassName"
-        on_node = Remedy("install the NVIDIA container toolkit on its node: ", describe_node(case.node_name))
-        return Cause("driver-not-injected", summary, [has, *evidence], to_get_gpu(case, one.name) or on_node)
-    for pattern, what, advice in _REFUSED:
-        if found := pattern.search(said):
-            named_so = f"{what} {found[1]}" if found.groups() else what
-            summary = f"container {one.name} cannot be created on node {case.node_name}: {named_so}"
-            return Cause("container-start", summary, evidence, case.by_edit(f"{advice}"))
-    if said and not _PROGRAM.search(said):
-        summary = f"container {one.name} cannot be created: {said}"
-        return Cause("container-start", summary, evidence, case.by_edit("correct what the message names"))
-    summary = f"the program of container {one.name} does not start"
-    return Cause("container-start", summary, evidence, case.by_edit("correct command, args or image"))
-
-
-_PROGRAM: Final = re.compile(r"exec|executable|no such file or directory|permission denied|chdir|user", re.ASCII)
-"""Words of a runtime that cannot start the program."""
-
-_REFUSED: Final = (
-    (
-        re.compile(r"seccomp.*?(?:open |profile )\"?(\S+?\.json)", re.ASCII),
-        "there is no seccomp profile",
-        "put the seccomp profile on the node, or change seccompProfile in securityContext",
-    ),
-    (
-        re.compile(r"apparmor.*?profile[ \"]+(\S+?)[\" ]|apparmor", re.ASCII | re.IGNORECASE),
-        "there is no AppArmor profile",
-        "load the AppArmor profile on the node, or change appArmorProfile",
-    ),
-    (re.compile(r"subPath", re.ASCII), "a subPath of a mount cannot be prepared", "correct subPath of the volumeMount"),
-)
-"""What else a runtime refuses: the words, the cause, and the remedy."""
-
-
-def _to_correct(case: Case, said: str) -> Advice:
-    found = _OBJECT.search(said)
+def _to_correct(case: Case, said: str) -> Remedy:
+    """What helps where the message may name an object that does not exist."""
+    found = re.search(r'(?P<kind>configmap|secret) "(?P<object>[^"]{1,253})" not found', said, re.ASCII)
     if found is None:
         return case.edit
-    where = namespace(case.namespace)
-    return Remedy(
-        f"create {found[1]} ", named(found[1], found[2]), " in namespace ", where, ", or correct its name: ", case.edit
-    )
+    create = "create {kind} {object} in namespace {namespace}, or correct its name: {edit}"
+    return case.remedy(create, **found.groupdict())
+
+
+def _not_started(case: Case, one: ContainerState, said: str) -> Iterator[Cause]:
+    event = first(case.events, ("Failed",))
+    if event is not None and (not said or (_DRIVER.search(event.message) and not _DRIVER.search(said))):
+        said = event.message
+    evidence, named = [said], {"container": one.name, "said": said}
+    if _DRIVER.search(said) and "unsatisfied condition" not in said:
+        name = word(case.pod, "spec", "runtimeClassName")
+        evidence.insert(0, f"runtimeClassName is {name}" if name else "the pod has no runtimeClassName")
+    install = case.remedy("install the NVIDIA container toolkit on its node: `kubectl describe node {node}`")
+    return by_words(case, STARTS, said, evidence, **named, gpu=[to_get_gpu(case, one.name) or install])
+
+
+_DRIVER: Final = re.compile(
+    r"nvidia-smi|libcuda|libnvidia|nvidia-container|nvidia-cdi|unresolvable CDI devices|nvidia\.com/gpu=", re.ASCII
+)
+
+STARTS: Final = (
+    row(
+        "cuda-driver",
+        "unsatisfied condition.*cuda",
+        "container {container} does not start: the driver of node {node} is too old for it",
+        "use an image with an older CUDA, or update the driver of the node: {edit}",
+    ),
+    row(
+        "driver-not-injected",
+        _DRIVER.pattern,
+        "container {container} does not start: it gets no NVIDIA driver",
+        "{gpu}",
+    ),
+    row(
+        "container-start",
+        r"seccomp.{0,256}?(?:open |profile )\"?(?P<profile>\S{1,512}?\.json)",
+        "container {container} cannot be created on node {node}: there is no seccomp profile {profile}",
+        "put the seccomp profile on the node, or change seccompProfile in securityContext: {edit}",
+    ),
+    row(
+        "container-start",
+        "apparmor",
+        "container {container} cannot be created on node {node}: there is no AppArmor profile as it names",
+        "load the AppArmor profile on the node, or change appArmorProfile: {edit}",
+    ),
+    row(
+        "container-start",
+        "subPath",
+        "container {container} cannot be created on node {node}: a subPath of a mount cannot be prepared",
+        "correct subPath of the volumeMount: {edit}",
+    ),
+    row(
+        "container-start",
+        r"^$|exec|no such file or directory|permission denied|chdir|user",
+        "the program of container {container} does not start",
+        "correct command, args or image: {edit}",
+    ),
+    row(
+        "container-start",
+        "",
+        "container {container} cannot be created: {said}",
+        "correct what the message names: {edit}",
+    ),
+)
+"""What a runtime refuses, by its words; the last row is for all others."""
 
 
 def _before_containers(case: Case, pod: Object) -> Iterator[Cause]:
@@ -120,24 +185,38 @@ def _before_containers(case: Case, pod: Object) -> Iterator[Cause]:
     event = first(case.events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"))
     if event is None:
         return
-    node = case.node_name
-    if event.reason == "FailedCreatePodSandBox":
-        handler = _HANDLER.search(event.message)
-        if handler is None:
-            remedy = Remedy(describe_node(node), ": its runtime or network fails")
-            yield Cause("sandbox", "the sandbox of the pod cannot be created", [str(event)], remedy)
-            return
-        name = word(pod, "spec", "runtimeClassName")
-        unknown = handler[1] or handler[2]
-        summary = f"the runtime of node {node} knows no handler {unknown}, which RuntimeClass {name} names"
-        remedy = case.by_edit("install the NVIDIA container toolkit on the node, or change runtimeClassName")
-        yield Cause("runtime-handler-missing", summary, [str(event)], remedy)
-        return
     # The kubelet repeats that it waits for volumes, without the reason.
     better = first(case.events, (event.reason,), "MountVolume.SetUp") or event
-    if (typed := _TYPE.search(better.message)) is not None:
-        summary = f"node {node} has no such folder or file as the volume requires: {typed[1]}"
-        advice = case.of_daemon if "/mps" in typed[1] else case.edit
-        yield Cause("mount-failed", summary, [str(better)], advice)
-        return
-    yield Cause("mount-failed", "a volume cannot be mounted", [str(better)], _to_correct(case, better.message))
+    name, said = word(pod, "spec", "runtimeClassName"), f"{better.reason}: {better.message}"
+    correct = [_to_correct(case, better.message)]
+    yield from by_words(case, BEFORE, said, [str(better)], runtimeclass=name, correct=correct)
+
+
+BEFORE: Final = (
+    row(
+        "runtime-handler-missing",
+        r'^FailedCreatePodSandBox: .*(?:no runtime for|runtime handler) "?(?P<handler>[^"\s]{1,253})"? (?:is|not)',
+        "the runtime of node {node} knows no handler {handler}, which RuntimeClass {runtimeclass} names",
+        "install the NVIDIA container toolkit on the node, or change runtimeClassName: {edit}",
+    ),
+    row(
+        "sandbox",
+        "^FailedCreatePodSandBox: ",
+        "the sandbox of the pod cannot be created",
+        "`kubectl describe node {node}`: its runtime or network fails",
+    ),
+    row(
+        "mount-failed",
+        r"hostPath type check failed: (?P<path>\S{0,512}/mps\S{0,512}) is not",
+        "node {node} has no such folder or file as the volume requires: {path}",
+        "{daemon}",
+    ),
+    row(
+        "mount-failed",
+        r"hostPath type check failed: (?P<path>\S{1,1024}) is not",
+        "node {node} has no such folder or file as the volume requires: {path}",
+        "{edit}",
+    ),
+    row("mount-failed", "", "a volume cannot be mounted", "{correct}"),
+)
+"""What keeps a pod from its first container, by the reason and the words of an event."""
