@@ -269,6 +269,7 @@ def test_settings_that_are_refused(cluster: FakeCluster) -> None:
     assert "modes" in answer.findings[0].evidence[0]
     assert [what for what, _ in answer.unchecked] == [
         "guard in the API server",
+        "guard of former settings",
         "settings of the webhook",
     ]
 
@@ -298,3 +299,15 @@ def test_releases_that_see_the_same_pods(cluster: FakeCluster) -> None:
     (one,) = [one for one in examined(cluster).findings if one.finding == "releases-overlap"]
     assert (one.severity, one.subject) == ("warning", f"namespace {TEAM}")
     assert one.evidence == (f"1 GPU pod such as {TEAM}/train", f"releases: {INSTALLATION}, two/second")
+
+
+def test_guard_of_former_settings(cluster: FakeCluster) -> None:
+    former = dict(cluster.objects)
+    put_settings(cluster, "mode: audit")
+    assert found(cluster) == []
+    cluster.objects |= former
+    finding = only(cluster)
+    assert (finding.finding, finding.severity) == ("guard-left-over", "warning")
+    assert str(finding.remedy) == (
+        f"kubectl delete validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
+    )

@@ -155,6 +155,17 @@ def _guard(seen: Seen) -> Iterator[Finding]:
             yield about(one, "guard-missing", "warning", cause, _UPGRADE, *lost)
 
 
+def _former_guard(seen: Seen) -> Iterator[Finding]:
+    """Guards that settings no longer have: `kubectl apply` of rendered manifests deletes nothing."""
+    for one in seen.installations:
+        parts = [each for each, exists in one.exists.items() if exists and each.startswith(POLICY_KIND)]
+        if parts and one.settings is not None and not one.settings.guard.enabled:
+            cause = "its settings have no guard, and that of former ones is still there: it denies what it denied then"
+            names = [reference(*each.split(" ", 1)) for each in reversed(parts)]  # the binding first
+            found = [f"found: {each}" for each in parts]
+            yield about(one, "guard-left-over", "warning", cause, Command("kubectl", "delete", *names), *found)
+
+
 def _invalid(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
         if one.problem:
@@ -251,5 +262,6 @@ CHECKS = (
     Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _namespaces),
     Check("cap on the mode", ("installation",), _mode),
     Check("guard in the API server", ("installation", "settings", "guard"), _guard),
+    Check("guard of former settings", ("installation", "settings"), _former_guard),
     Check("settings of the webhook", ("installation", "settings", "namespaces"), _settings),
 )

@@ -14,7 +14,6 @@ from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.evidence import decoded
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source, documents
-from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.nearest import card
@@ -104,9 +103,9 @@ def new_plugin(source: Source, known: DevicePlugin | None, settings: Settings) -
         _warnings(checked, OfflineEvaluator.of(settings, Facts(device_plugin=DevicePlugin(version=known.version))))
     )
     read = {name: read_text(name, text) for name, text in sorted(texts.items())}
-    refused = next((name for name, one in read.items() if one.config is None), None)
+    refused = next((one for one in read.values() if one.config is None), None)
     if refused is not None:
-        raise InputError.of(source.file, f"{printable(refused)}: {read[refused].problem}")
+        raise InputError.of(source.file, refused.problem)
     configs = [one.config for one in read.values() if one.config is not None]
     return replace(known, configs=(*configs, *kept), default_config=default), warnings
 
