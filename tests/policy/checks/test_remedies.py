@@ -176,9 +176,6 @@ def leave(root: Json, pod: Pod, finding: Finding) -> None:
     containers = list(pod.every_container())
     own = [one for one in containers if finding.path[: len(one.path)] == one.path]
     for container in reversed([one for one in containers if one not in (own or containers)[-1:]]):
-        for path in container.bare_amounts:
-            if path[-2] in at(root, path[:-2]):
-                at(root, path[:-1]).pop(path[-1], None)
         del at(root, container.path[:-1])[container.path[-1]]
 
 
