@@ -48,9 +48,6 @@ UNCHECKED_FIELDS: Mapping[tuple[str, PathPattern], str] = {
 """Fields whose content is not read, wherever a kind of the group has them."""
 
 KINDS: Mapping[tuple[str, str], Kind] = {
-    (kind.group, kind.kind): kind
-    for preset in PRESETS
-    for kind in preset.kinds
-    if (kind.group, kind.kind) not in TYPED
+    (kind.group, kind.kind): kind for preset in PRESETS for kind in preset.kinds if (kind.group, kind.kind) not in TYPED
 }
 """The kinds of presets that are published, by group and name."""

@@ -389,24 +389,6 @@ def let_ray_use(root: Json, finding: Finding, found: re.Match[str]) -> None:
     delete(root, finding, found)
 
 
-def append_suffix(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    at(root, finding.path[:-1])[finding.path[-1]] += found[1]
-
-
-def remove_suffix(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    held = at(root, finding.path[:-1])
-    held[finding.path[-1]] = held[finding.path[-1]].removesuffix(found[1])
-
-
-def require_value(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    """Set the value of a selector, or of an expression of an affinity."""
-    expression = at(root, finding.path)
-    if isinstance(expression, dict):
-        expression.update(operator="In", values=[found[1]])
-    else:
-        named(root, finding, found)
-
-
 def add_member(root: Json, finding: Finding, found: re.Match[str]) -> None:
     """Add the member that the remedy names."""
     at(root, finding.path)[found[1]] = yaml.safe_load(found[2])
@@ -441,9 +423,6 @@ def delete_entry(root: Json, finding: Finding, _: re.Match[str]) -> None:
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or\b.*)?", (amount,)),
     ("GPS001", r".* by node affinity: (.*)", (require,)),
-    ("GPS001", r"ask for at most (\d+) in all containers together", (shrink_together,)),
-    ("GPS002", r"ask for at most (\d+)", (amount,)),
-    ("GPS002", r"ask for at most (\d+) in all containers together", (shrink_together,)),
     ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod(?:;.*|, or\b.*)?", (split,)),
     ("GPS002", r".* by node affinity: (.*)", (require,)),
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
@@ -484,9 +463,6 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS014", r"change or remove the expression on \S+ in the node affinity", (drop_expression,)),
     ("GPS014", r"omit (nodeName), or name a node that offers it", (field(None),)),
     ("GPS014", r"ask for it in a pod of its own", (delete,)),
-    ("GPS014", r"add (-SHARED) to the value, or .*", (append_suffix,)),
-    ("GPS014", r"remove (-SHARED) from the value, or .*", (remove_suffix,)),
-    ("GPS014", r"require (\S+?)(?: or \S+)*, or .*", (require_value,)),
     ("GPS014", r"make them agree", (without_selectors,)),
     ("GPS014", r"remove the selector, or ask for a shared GPU", (without_selectors, instead)),
     ("GPS014", r"remove the selectors that exclude these nodes", (without_selectors,)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from webhook.policy.placement.facts import may_have
@@ -32,8 +34,9 @@ class PluginConfigs:
         configs = () if plugin is None else plugin.configs or ()
         self._by_name = {config.name: config for config in reversed(configs)}
         self._default = None if plugin is None else plugin.default_config
-        self._offering: dict[str, Sequence[PluginConfig]] = {}
-        """By the resources that a configuration renames, and by their new names; all configurations by ""."""
+        named = ({shared.name for shared in config.resources} for config in self._by_name.values())
+        self._naming = Counter(chain.from_iterable(named))
+        """How many configurations share a resource under this name."""
         self.have_names = plugin is not None and plugin.configs is not None
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
 
@@ -89,27 +92,17 @@ class PluginConfigs:
         accepting = [self.accept_several(config) for config in self._by_name.values() if config.strategy == strategy]
         return all(accepting) if accepting else None
 
-    def offering(self, resource: str) -> Sequence[PluginConfig] | None:
-        """The configurations with which nodes may offer a resource of NVIDIA's plugin; None without any that is known.
+    def lack(self, resource: str) -> bool:
+        """Whether no known configuration lets nodes offer a resource of NVIDIA's plugin.
 
         A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere. Nodes
         without a label may have no configuration, unless there is a default.
         """
         if not self._by_name or not resource.startswith(_DOMAIN):
-            return None
-        if not self._offering:
-            from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
-
-            configs = [*self._by_name.values(), *(() if self._default else (NO_CONFIG,))]
-            renaming: dict[str, list[PluginConfig]] = {}
-            for config in configs:
-                for name in {shared.name for shared in config.resources if shared.name.endswith(RENAMED)}:
-                    renaming.setdefault(name, []).append(config)
-            self._offering = {"": configs, **renaming}
-            for name, some in renaming.items():
-                names = {config.name for config in some}
-                self._offering[name.removesuffix(RENAMED)] = [config for config in configs if config.name not in names]
-        return self._offering.get(resource, () if resource.endswith(RENAMED) else self._offering[""])
+            return False
+        if resource.endswith(RENAMED):
+            return resource not in self._naming
+        return bool(self._default) and self._naming[resource + RENAMED] == len(self._by_name)
 
 
 _DOMAIN: Final = "nvidia.com/"
@@ -216,7 +209,6 @@ _Word: TypeAlias = Literal[
     "unlabelled",
     "shares",
     "accepting",
-    "replicas",
     "unready",
     "incomplete",
     "certain",
@@ -299,7 +291,6 @@ class NodeClasses:
             for shared in config.resources:
                 yield "shares", config.strategy, shared.name
                 yield "accepting", config.strategy, shared.name, several
-                yield "replicas", shared.name, shared.replicas
         gpus = [name for name in node.resources if name in self.gpus]
         if not any(node.resources[name] for name in gpus):
             for name in gpus:

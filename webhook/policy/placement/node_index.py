@@ -281,15 +281,6 @@ class NodeIndex:
         """The nodes whose device plugin shares this resource so, and is known to accept several replicas, or one."""
         return self._having("accepting", strategy, resource, several)
 
-    def configured_replicas(self, resource: str) -> list[tuple[int, NodeBitset]]:
-        """The replicas per card by the plugin's configuration, the highest number first, and the nodes that have it."""
-        replicas = [
-            (names[1], nodes)
-            for (word, *names), nodes in self._traits.items()
-            if word == "replicas" and names[0] == resource and isinstance(names[1], int)
-        ]
-        return sorted(replicas, reverse=True)
-
     def unready(self, resource: str) -> NodeBitset:
         """The nodes that name this resource, but offer no GPU now: their device plugin is not running.
 
