@@ -1,7 +1,8 @@
 """The programs that a container launches on GPUs: which words of a line start one, and what it takes.
 
 Launchers of processes: torchrun and Accelerate. Servers of models: vLLM and SGLang. A server takes a part of a card's
-memory too: one that starts while others hold the rest of the card fails, or leaves nothing to later ones. The memory of a variable, a placeholder or a configuration file is unknown.
+memory too: one that starts while others hold the rest of the card fails, or leaves nothing to later ones. The memory of
+a variable, a placeholder or a configuration file is unknown.
 """
 
 from __future__ import annotations
