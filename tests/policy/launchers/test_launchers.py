@@ -80,12 +80,6 @@ TAKES = {
         *(CONTAINER, False),
     ),
     # Accelerate
-    "accelerate launch --num_processes 4 t": ("--num_processes", 4, 4, 4, CONTAINER, False),
-    "accelerate-launch --num-processes=4 t": ("--num_processes", 4, 4, 4, CONTAINER, False),
-    "python -m accelerate.commands.launch --num_processes 4 t": ("--num_processes", 4, 4, 4, CONTAINER, False),
-    "accelerate launch --num_processes 16 --num_machines 2 t": ("--num_processes", 16, 8, 16, CLUSTER, True),
-    "accelerate launch --num_processes 16 --num_machines $M t": ("--num_processes", 16, 1, 16, CLUSTER, False),
-    "accelerate launch --config_file c --num_processes 16 t": ("--num_processes", 16, 1, 16, CLUSTER, False),
     # MPI
     # vLLM
     "vllm serve m --tensor-parallel-size 4": ("--tensor-parallel-size", 4, 1, 4, GROUP, False),
@@ -148,10 +142,6 @@ SILENT = [
     "torchrun --nproc-per-node 4 t --backend gloo",
     "torchrun --nproc-per-node 4 t --no_cuda",
     "torchrun --nproc-per-node 4 t --device cpu",
-    "accelerate launch --cpu --num_processes 4 t",
-    "accelerate launch t --num_processes 4",
-    "accelerate config --num_processes 4",
-    "accelerate",
     "all_reduce_perf -g 8",
     "vllm serve m",
     "vllm bench m --tensor-parallel-size 4",
@@ -294,7 +284,7 @@ def test_words_of_one_command(script: str, words: list[str]) -> None:
 PIECES = st.sampled_from(
     [
         *("torchrun", "--nproc-per-node", "vllm", "serve", "-tp", "4", "$(N)", "bash", "-c"),
-        *("accelerate", "launch", "--num_processes", "python", "-m", "sglang.launch_server"),
+        *("python", "-m", "sglang.launch_server"),
         *("torchrun --nproc-per-node 4 t", "=", "-", "--", "", "--tp=", "CUDA_VISIBLE_DEVICES="),
     ]
 )

@@ -194,10 +194,8 @@ def test_executors_are_counted_by_their_instances(spec: Json, expected: list[int
         (ARGO, "Workflow", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
         (ARGO, "Workflow", {"templateDefaults": {"podSpecPatch": "{}"}}, Deferral.OPEN),
         (ARGO, "CronWorkflow", {"workflowSpec": {"podSpecPatch": "{}"}}, Deferral.OPEN),
-        (SPARK, "SparkApplication", {"sparkConf": {"spark.kubernetes.driver.memory": "1g", "spark.kube": "a"}}, None),
-        (SPARK, "SparkApplication", {"sparkConf": "all"}, None),
+        (SPARK, "SparkApplication", {"sparkConf": {}, "driver": {"template": {}}}, None),
         (SPARK, "SparkApplication", {"sparkConf": {"spark.kubernetes.node.selector.pool": "a"}}, Deferral.OPEN),
-        (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {}}}, None),
         (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {"spec": {}}}}, Deferral.OPEN),
         (SPARK, "SparkApplication", {"executor": {"affinity": {"a": {}}, "template": {"spec": {}}}}, Deferral.OPEN),
         (

@@ -48,13 +48,8 @@ def _at(struct: object, path: Path, name: str) -> tuple[Path, Any]:
 def _of_block(path: Path, block: dict[str, Any], why_no_mig: str) -> Iterator[Violation]:
     """The violations of resources that a block names. `why_no_mig`: why it shares no MIG device; empty if it may."""
     renames = block.get("renameByDefault") is True
-    names = set()
     for index, resource in enumerate(block.get("resources") or ()):
         here, name = (*path, "resources", index), full_name(resource["name"])
-        if name in names:
-            problem = message("{} is given more than once; the device plugin advertises the largest number", name)
-            yield Violation((*here, "name"), problem, "remove one of them")
-        names.add(name)
         if name.startswith(MIG) and why_no_mig:
             problem = message(f"this entry shares nothing: {why_no_mig}")
             yield Violation((*here, "name"), problem, f"name {CARD}, or remove it")
