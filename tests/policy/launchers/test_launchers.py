@@ -210,7 +210,7 @@ FORMS: dict[str, tuple[dict[str, Any], list[tuple[str, tuple[str, int]]]]] = {
     "words that end in cpu": ({"args": ["vllm", "serve", "gcpu", "-tp", "2"]}, [("vllm", ("args", 4))]),
     "script of Python with a shell's option": ({"args": ["python3", "t.py", "-c", "vllm serve m -tp 2"]}, []),
     "module of Python with options of a server": ({"args": ["python3", "-m", "x", "-tp", "2"]}, []),
-    "assignment alone": ({"args": ["A=torchrun"]}, []),
+    "assignment alone": ({"args": ["A=-tp"]}, []),
     "no words": ({"command": [], "args": None}, []),
     "marks without a program": ({"args": ["--world", "x"]}, []),
     "empty word": ({"args": ["", "-tp", "2"]}, [("", ("args", 2))]),
