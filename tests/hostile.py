@@ -136,7 +136,7 @@ def _asking(kind: str, resources: Json) -> Callable[[int], Json]:
 
 def _script(command: str) -> list[str]:
     """Arguments with as much of a script as is read."""
-    return ["sh", "-c", ("torchrun;" + command * 16_000)[:16_000]]
+    return ["sh", "-c", ("mpirun;" + command * 16_000)[:16_000]]
 
 
 SHAPES: dict[str, Shape] = {

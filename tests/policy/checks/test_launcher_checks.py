@@ -39,7 +39,6 @@ def deployment(*containers: Json, evaluator: OfflineEvaluator = WHOLE) -> list[F
     return findings(evaluator, "Deployment", template(*containers))
 
 
-ON_RAY = ("vllm", "serve", "m", "--distributed-executor-backend", "ray", "-tp")
 LONGEST = [
     ("vllm", "serve", "--prefill-context-parallel-size", "99999"),
     ("vllm", "serve", "-tp", "99999", "-pp", "99999", "-dp", "99999"),
@@ -57,10 +56,10 @@ def test_messages_fit_with_long_names_and_amounts(args: tuple[str, ...], kind: s
 
 
 def test_messages_of_groups_fit() -> None:
-    launcher = container(*ON_RAY, "99999", name="n" * 63, gpus=9)
+    launcher = {"name": "n" * 63, "args": ["mpirun", "-np", "99999", "all_reduce_perf"]}
     worker = {"replicas": 9999, **template(container(name="w" * 63, gpus=9))}
     (found,) = findings(WHOLE, "MPIJob", {"mpiReplicaSpecs": {"Launcher": template(launcher), "Worker": worker}})
-    assert found.message.endswith("needs 99999 GPUs; its group has 90000")
+    assert found.message.endswith("needs 99999 GPUs; its group has 89991")
     assert len(f"{found.code} {found.message}") <= 120
 
 
@@ -91,6 +90,19 @@ def test_group_of_unknown_size_is_silent(autoscales: bool, expected: list[str]) 
     head = template(container("vllm", "serve", "m", "-tp", "8", "--distributed-executor-backend", "ray"))
     spec = {"enableInTreeAutoscaling": autoscales, "headGroupSpec": head, "workerGroupSpecs": [{**RAY, "replicas": 2}]}
     assert [one.code for one in findings(WHOLE, "RayCluster", spec)] == expected
+
+
+def test_workers_without_gpus_leave_launcher_unchecked() -> None:
+    launcher = template({"name": "c", "args": ["mpirun", "-np", "4", "all_reduce_perf"]})
+    worker = template({"name": "w", "resources": {"limits": {"cpu": 1}}})
+    assert findings(WHOLE, "MPIJob", {"mpiReplicaSpecs": {"Launcher": launcher, "Worker": worker}}) == []
+
+
+def test_launcher_is_reported_once() -> None:
+    launcher = template({"name": "c", "args": ["mpirun", "-np", "4", "all_reduce_perf"]})
+    workers = {"Worker": {"replicas": 1, **template(container())}, "Other": {"replicas": 1, **template(container())}}
+    found = findings(WHOLE, "MPIJob", {"mpiReplicaSpecs": {"Launcher": launcher, **workers}})
+    assert [one.path[2] for one in found] == ["Launcher"]
 
 
 def test_variable_that_enables_ranks_on_one_gpu_counts_in_any_pod_of_group() -> None:
@@ -125,7 +137,7 @@ def test_ranks_of_group_do_not_all_run_in_one_container() -> None:
 
 
 def test_review_of_group_leaves_no_reference_cycle() -> None:
-    launcher = template(container(*ON_RAY, "4"))
+    launcher = template({"name": "c", "args": ["mpirun", "-np", "4", "all_reduce_perf"]})
     spec = {"mpiReplicaSpecs": {"Launcher": launcher, "Worker": template(container())}}
     assert len(findings(SHARED, "MPIJob", spec)) == 1
     with frozen_heap():
@@ -139,7 +151,7 @@ def test_work_is_linear_in_pods_of_group(kind: str) -> None:
     field = {"PyTorchJob": "pytorchReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}[kind]
 
     def prepared(size: int) -> Any:
-        roles = {f"r{number}": template(container(*ON_RAY, "9")) for number in range(size)}
+        roles = {f"r{number}": template(container("mpirun", "-np", "9", "all_reduce_perf")) for number in range(size)}
         roles |= {f"l{number}": template({"args": ["vllm", "serve", "-tp", "9"]}) for number in range(size)}
         return lambda: findings(SHARED, kind, {field: roles})
 

@@ -443,6 +443,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS006", r"limit only devices that it gets, counted from 0", (assign("0=1G"),)),
     ("GPS007", r"omit it, or set it to (void)", (delete, matched)),
     ("GPS007", r"remove (?:the mount|privileged|\w+_VISIBLE_DEVICES); .*", (delete,)),
+    ("GPS007", r"replace privileged with .*", (delete,)),
     ("GPS007", r"request a GPU, or omit runtimeClassName, or .*", (delete, void_everywhere, request_gpu)),
     ("GPS008", r"set runAsUser: (\d+)", (same_user,)),
     ("GPS008", r"set the same runAsUser in all of them", (same_user,)),

@@ -79,8 +79,14 @@ TAKES = {
         *("--nproc-per-node", 4, 4, 4),
         *(CONTAINER, False),
     ),
-    # Accelerate
     # MPI
+    "mpirun -np 4 all_reduce_perf": ("-np", 4, 1, 4, GROUP, True),
+    "mpiexec -n 4 /opt/nccl-tests/build/all_reduce_perf_mpi -b 8 -n 20 -g 2": ("-np", 4, 2, 8, GROUP, True),
+    "mpirun -np 16 -N 8 -H a:8,b:8 alltoall_perf": ("-np", 16, 8, 16, CLUSTER, True),
+    "mpirun -np 16 --map-by ppr:8:node --hostfile h sendrecv_perf": ("-np", 16, 8, 16, CLUSTER, True),
+    "mpirun -np 2 -x NCCL_DEBUG=INFO python t.py": ("-np", 2, 1, 2, GROUP, True),
+    "mpirun -np 1 all_reduce_perf -g 4": ("-np", 1, 4, 4, GROUP, False),
+    "mpirun -np 2 all_reduce_perf -t 2 -g 2": ("-np", 2, 4, 8, GROUP, True),
     # vLLM
     "vllm serve m --tensor-parallel-size 4": ("--tensor-parallel-size", 4, 1, 4, GROUP, False),
     "vllm serve m -tp 4 -pp 2": ("--tensor-parallel-size", 4, 1, 8, GROUP, False),
@@ -142,6 +148,9 @@ SILENT = [
     "torchrun --nproc-per-node 4 t --backend gloo",
     "torchrun --nproc-per-node 4 t --no_cuda",
     "torchrun --nproc-per-node 4 t --device cpu",
+    "mpirun -np 8 ./solver",
+    "mpirun -np $N all_reduce_perf",
+    "mpirun -np 4 -x NCCL_DEBUG=INFO python t.py --device=cpu",
     "all_reduce_perf -g 8",
     "vllm serve m",
     "vllm bench m --tensor-parallel-size 4",
@@ -283,8 +292,8 @@ def test_words_of_one_command(script: str, words: list[str]) -> None:
 
 PIECES = st.sampled_from(
     [
-        *("torchrun", "--nproc-per-node", "vllm", "serve", "-tp", "4", "$(N)", "bash", "-c"),
-        *("python", "-m", "sglang.launch_server"),
+        *("torchrun", "--nproc-per-node", "vllm", "serve", "-tp", "4", "$(N)", "bash", "-c", "mpirun", "-np", "2"),
+        *("all_reduce_perf", "-g", "python", "-m", "sglang.launch_server"),
         *("torchrun --nproc-per-node 4 t", "=", "-", "--", "", "--tp=", "CUDA_VISIBLE_DEVICES="),
     ]
 )
@@ -301,7 +310,8 @@ def test_any_command_line_is_read(command: list[str], args: list[str]) -> None:
 
 
 UNITS = [
-    *("-tp ", "vllm ", "a;", "torchrun -a;", "bash -c 'vllm' ", "gloo ", "CUDA_VISIBLE_DEVICES=0 "),
+    *("-tp ", "vllm ", "a;", "torchrun -a;", "mpirun ", "bash -c 'vllm' ", "gloo ", "CUDA_VISIBLE_DEVICES=0 "),
+    "-x NCCL_A",
 ]
 
 
@@ -311,10 +321,10 @@ UNITS = [
 def test_work_is_linear(unit: str, form: str) -> None:
     def prepared(size: int) -> Any:
         if form == "script":
-            container = {"command": ["bash", "-c", "torchrun;" + unit * size]}
+            container = {"command": ["bash", "-c", "mpirun;" + unit * size]}
         else:
             words = unit.split() if form == "words" else list(unit)
-            container = {"args": ["torchrun", *(words * size)]}
+            container = {"args": ["mpirun", *(words * size)]}
         return lambda: of(container)
 
     assert_linear(prepared, 64, 2048)

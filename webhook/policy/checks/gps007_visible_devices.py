@@ -13,6 +13,8 @@ from webhook.policy.injections.runtime_class import injects_by_cdi, is_sandbox
 from webhook.policy.injections.void_devices import is_monitor, sees_mig
 from webhook.policy.messages import message
 from webhook.policy.other_schedulers import manager_of
+from webhook.policy.placement.node_index import NodeBitset
+from webhook.policy.placement.selector import Requirement
 from webhook.policy.pods.pod import CUDA_VISIBLE, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import is_placeholder, members
@@ -27,6 +29,8 @@ _PLUGIN_SETS_IT = f"remove {VISIBLE_DEVICES}; the device plugin sets it"
 
 _DEVICES = "/var/run/nvidia-container-devices"
 """Where the container toolkit reads devices from mounts (NVIDIA/nvidia-container-toolkit internal/config/image)."""
+
+_RDMA = "/dev/infiniband"
 
 
 def run(context: PodContext) -> Iterator[Violation]:
@@ -54,13 +58,18 @@ def run(context: PodContext) -> Iterator[Violation]:
         if container.variables:
             yield from _hidden(context, container, list(own))
     for container in chain(context.requests.containers if added is None else (), ephemeral):
-        if container.is_privileged:
+        if container.is_privileged and not _takes_all(context, container):
             yield _privileged(container)
 
 
 def _privileged(container: Container) -> Violation:
     path = (*container.path, "securityContext", "privileged")
     problem = about(container, "is privileged and sees every GPU of its node")
+    names = (*container.limits, *container.requests)
+    if any(name.startswith("rdma/") for name in names) or any(_is_within(path, _RDMA) for path in container.mounts):
+        # Many containers are privileged for RDMA: they request a device for it, or mount all of them.
+        remedy = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
+        return Violation(path, problem, remedy)
     return Violation(path, problem, "remove privileged; using a GPU requires no privileges")
 
 
@@ -196,6 +205,28 @@ def _may_get_gpus(context: PodContext) -> bool:
     version, kind = extracted.manifest.get("apiVersion"), extracted.manifest.get("kind")
     return isinstance(version, str) and isinstance(kind, str) and may_get_gpus(group_of(version), kind)
 
+
+def _takes_all(context: PodContext, container: Container) -> bool:
+    """Whether the container requests every GPU of each known node that could take the pod, and so sees no others'."""
+    placement, index = context.placement, context.placement.cluster.index
+    nodes = placement.possible if placement.cluster.known else 0
+    if not nodes or nodes & index.selected(_PARTITIONED):
+        return False
+    requested = [request for request in context.requests.positive if request.container is container]
+    others = context.policy.resources.keys() - {request.resource.name for request in requested}
+    beyond: NodeBitset = 0
+    for request in requested:
+        name = request.resource.name
+        if request.resource.kind == "mig" or name in placement.cluster.dynamic:
+            return False
+        beyond |= ~index.offering(name, request.billionths) | index.offering(name, request.billionths + NANO)
+    for name in others:
+        beyond |= index.offering(name, 1)
+    return bool(requested) and not nodes & beyond
+
+
+_PARTITIONED = Requirement({"nvidia.com/mig.strategy": "mixed"}, None)
+"""Nodes that may offer MIG slices, under names of their own, beside whole cards."""
 
 CHECK = Check(
     "GPS007", Severity.WARN, Scope.EPHEMERAL, run, "The pod reaches GPUs beyond its allocation, or hides its own"

@@ -17,9 +17,9 @@ from webhook.policy.verdict import Severity, Violation
 
 
 def run(context: PodContext) -> Iterator[Violation]:
-    """One violation per launch that needs too many GPUs."""
-    launches = context.launches
-    if not launches:
+    """One violation per launch that needs too many GPUs; with the first pod of a group, also of pods without GPUs."""
+    launches, group = context.launches, context.extracted.group
+    if not launches and group is None:
         return
     certain: dict[int, list[ResourceRequest]] = {}  # the requests of each container whose GPUs are certain
     for request in context.requests.positive:
@@ -30,14 +30,18 @@ def run(context: PodContext) -> Iterator[Violation]:
         if requests is not None:
             own = sum(request.billionths for request in requests) // NANO
             yield from _violation(context, container, launch, own, requests[-1])
+    known = None if group is None else group.gpus(context.policy.resource)
+    if known is not None and known.first == context.extracted.path:
+        for container, launch in known.others:
+            yield from _violation(context, container, launch, known.most, None)
 
 
 def _violation(
-    context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest
+    context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
 ) -> Iterator[Violation]:
-    """At most one violation. `gpus`: how many the container has."""
+    """At most one violation. `gpus`: how many the container has, or the container of its group with the most."""
     group = None if context.extracted.group is None else context.extracted.group.gpus(context.policy.resource)
-    present, holder = gpus, "it asks for"
+    present, holder = gpus, "it asks for" if request is not None else "its workers have"
     is_of_group = False
     if launch.each > gpus:
         needs = launch.each
@@ -63,6 +67,8 @@ def _violation(
     remedy = f"lower {setting.option} to {fitting}" if fitting else f"lower {setting.option} and what multiplies it"
     if is_of_group:
         remedy += f", or give the group {needed} GPUs"
+    elif request is None:
+        remedy += f", or give each worker {needed} GPUs"
     elif not exceeds_limit(context, request, needs * NANO):
         remedy = f"ask for {needed}, or {remedy}"
     else:

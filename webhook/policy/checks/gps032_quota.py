@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from typing import NamedTuple
 
 from webhook.policy.checks.check import Check, Scope
@@ -21,16 +21,23 @@ class NamespaceLimits(NamedTuple):
     offered: Collection[str]
 
 
-_REQUESTS, _LIMITS = "requests.", "limits."
+_REQUESTS, _LIMITS, _RATIO = "requests.", "limits.", "maxLimitRequestRatio"
 
 
 def run(context: NamespaceLimits) -> Iterator[Violation]:
     """One violation for each amount that does not do what it says. Raises MalformedError."""
     spec = members(context.manifest, "spec", ())
     if context.kind == "LimitRange":
-        for index, item in enumerate(elements(spec, "limits", ("spec",))):
+        items = [(item, ("spec", "limits", index)) for index, item in enumerate(elements(spec, "limits", ("spec",)))]
+        given: set[object] = set()
+        for item, path in items:
             if item.get("type") == "Container":
-                yield from _of_containers(context, item, ("spec", "limits", index))
+                given.update(*(members(item, field, path) for field in ("default", "max")))
+        for item, path in items:
+            if item.get("type") == "Container":
+                yield from _of_containers(context, item, path)
+            elif item.get("type") == "Pod":
+                yield from _rejecting(context, item, path, "pod", ("max", "min", _RATIO), given)
         return
     hard = members(spec, "hard", ("spec",))
     for key in hard:
@@ -62,6 +69,22 @@ def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Itera
         if name not in limits:
             problem = message("every container without {} requests it without a limit, which is rejected", name)
             yield Violation(place, problem, _remedy(item, place, name))
+    yield from _rejecting(context, item, path, "container", (_RATIO,), limits)
+
+
+def _rejecting(
+    context: NamespaceLimits, item: Members, path: Path, noun: str, fields: Iterable[str], given: Collection[object]
+) -> Iterator[Violation]:
+    """The violations of bounds that apply to each pod or container, and that one without an amount does not meet.
+
+    A default, which is `given`, meets them (kubernetes/kubernetes plugin/pkg/admission/limitranger/admission.go,
+    `maxConstraint`: "No limit is specified", `minConstraint`, `limitRequestRatioConstraint`).
+    """
+    for field in fields:
+        for name in members(item, field, path):
+            if name in context.names and name not in given:
+                problem = message(f"every {noun} that names no amount of {{}} is rejected", name)
+                yield Violation((*path, field, name), problem, "use a ResourceQuota instead")
 
 
 def _amounts(context: NamespaceLimits, item: Members, path: Path, *fields: str) -> dict[str, Path]:

@@ -1,8 +1,8 @@
 """The programs that a container launches on GPUs: which words of a line start one, and what it takes.
 
-The launcher of processes torchrun, and the servers of models vLLM and SGLang. A server takes a part of a card's
-memory too: one that starts while others hold the rest of the card fails, or leaves nothing to later ones. The memory of
-a variable, a placeholder or a configuration file is unknown.
+Launchers of processes: torchrun, and mpirun of Open MPI, MPICH and Intel MPI. Servers of models, vLLM and SGLang, which
+take a part of a card's memory too: one that starts while others hold the rest of the card fails, or leaves nothing to
+servers that start later. The memory of a variable, a placeholder or a configuration file is unknown.
 """
 
 from __future__ import annotations
@@ -44,6 +44,66 @@ def torchrun(line: CommandLine, start: int) -> Launch | None:
     setting = options.setting(option, each if option == _PER_NODE else nodes)
     across = options.setting(_TORCH_NODES, nodes) if _TORCH_NODES in options else None
     return Launch("torchrun", setting, each, each * nodes, spread, spans, across)
+
+
+_RANKS, _EACH, _HOSTS, _MAP = "-np", "--npernode", "--host", "--map-by"
+_MPI_ALIASES = {
+    **{"--np": _RANKS, "-n": _RANKS, "--n": _RANKS, "-c": _RANKS, "--num-proc": _RANKS},
+    **{"-N": _EACH, "-npernode": _EACH, "-ppn": _EACH, "--ppn": _EACH, "-perhost": _EACH},
+    **{"-H": _HOSTS, "-host": _HOSTS, "-hosts": _HOSTS, "--hosts": _HOSTS, "-f": _HOSTS},
+    **{"-hostfile": _HOSTS, "--hostfile": _HOSTS, "-machinefile": _HOSTS, "--machinefile": _HOSTS, "-hostlist": _HOSTS},
+    "-map-by": _MAP,
+}
+
+
+def mpirun(line: CommandLine, start: int) -> Launch | None:
+    """The ranks of mpirun and mpiexec; None where a rank need not have a GPU of its own.
+
+    `-np`, `-n`, `--n` or `-c` is the number of ranks (open-mpi/ompi docs/man-openmpi/man1/mpirun.1.rst, 5.0; Intel MPI
+    Developer Guide 2021). `-N`, `--npernode`, `-ppn` or `--map-by ppr:N:node` is the number on each host. Hosts come
+    from `-H`, `--host`, `--hostfile`, `-f` or, in a job of the MPI Operator, from the environment; without any, all
+    ranks run in this container.
+
+    A rank is no GPU: plain MPI ranks that share one GPU are what MPS is made for. Ranks count only where each takes a
+    GPU of its own: the tests of NCCL that MPI often starts, and programs for which the command line exports a variable
+    of NCCL.
+    """
+    words = line.words
+    end, per_rank = len(words), 1
+    has_gpus = False
+    for index in range(start, len(words)):
+        # The README of nccl-tests builds those for MPI with the suffix `_mpi`.
+        if words[index].rpartition("/")[2].removesuffix("_mpi") in _TESTS:
+            # A process runs `-t` threads with `-g` GPUs each, 1 by default, and every rank is a GPU of its own
+            # (NVIDIA/nccl-tests README.md and src/common.cu, 2.19.6).
+            options = Options(line, index + 1, _TEST_ALIASES)
+            end, per_rank, has_gpus = index, options.factor(_THREADS) * options.factor(_GPUS), True
+            break
+        if words[index].startswith("NCCL_") and words[index - 1] in ("-x", "-genv", "-env"):
+            has_gpus = True
+    options = Options(line, start, _MPI_ALIASES, stop=end)
+    ranks = options.number(_RANKS)
+    if ranks is None or not has_gpus or is_on_cpu(line, start):
+        return None
+    on_host = options.number(_EACH)
+    kind, _, rest = options.text(_MAP).partition(":")
+    amount, _, unit = rest.partition(":")
+    if on_host is None and kind == "ppr" and unit.partition(":")[0] == "node":  # such as `ppr:4:node`
+        on_host = number(amount)
+    total = ranks * per_rank
+    spread = Spread.CLUSTER if _HOSTS in options else Spread.GROUP
+    each = min(on_host or 1, ranks) * per_rank
+    return Launch("mpirun", options.setting(_RANKS, ranks), each, total, spread, ranks > 1)
+
+
+_THREADS, _GPUS = "-t", "-g"
+_TEST_ALIASES = {"--nthreads": _THREADS, "--ngpus": _GPUS}
+_TESTS = frozenset(
+    """
+    all_gather_perf all_reduce_perf alltoall_perf alltoallv_perf broadcast_perf gather_perf hypercube_perf reduce_perf
+    reduce_scatter_perf scatter_perf sendrecv_perf
+    """.split()
+)
 
 
 _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-size", "--prefill-context-parallel-size"
@@ -262,10 +322,13 @@ class Program(NamedTuple):
 _VLLM = Program(vllm, vllm_memory)
 _VLLM_IMAGE = Program(vllm_image, image_memory)
 _SGLANG = Program(sglang, sglang_memory)
-_TORCHRUN = Program(torchrun)
+_TORCHRUN, _MPIRUN = Program(torchrun), Program(mpirun)
 
 _PROGRAMS: Mapping[str, Program] = {
     "torchrun": _TORCHRUN,
+    "mpirun": _MPIRUN,
+    "mpiexec": _MPIRUN,
+    "mpiexec.hydra": _MPIRUN,
     "vllm": _VLLM._replace(subcommand="serve"),
     "sglang": _SGLANG._replace(subcommand="serve"),
 }

@@ -83,8 +83,9 @@ class Options:
         start: int,
         aliases: Mapping[str, str],
         flags: Set[str] | None = None,
+        stop: int | None = None,
     ) -> None:
-        """Read the words from the index `start` on.
+        """Read the words from the index `start` up to `stop`, or to the last.
 
         `aliases` maps other spellings, with dashes for underscores, to canonical names. `flags` are the options without
         a value of a launcher that starts a program: the first word that is neither option nor value ends its options,
@@ -93,7 +94,7 @@ class Options:
         self._line = line
         self._found: dict[str, tuple[str, int]] = {}
         words = line.words
-        index, count = start, len(words)
+        index, count = start, len(words) if stop is None else stop
         while index < count:
             word = words[index]
             if not word.startswith("-"):

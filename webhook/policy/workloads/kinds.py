@@ -148,12 +148,16 @@ def launches_of(containers: Iterable[Container]) -> Launches:
 class GroupGpus(NamedTuple):
     """The GPUs of a group. `total` is their number in all pods, None where the object does not say how many pods.
 
-    `most`: those of the container with the most. `pods`: the least number of pods that ask for GPUs.
+    `most`: those of the container with the most. `pods`: the least number of pods that ask for GPUs; `first` is the
+    path of the first of them, None without any. `others`: what pods that ask for none launch, such as the launcher of
+    an MPIJob, by container.
     """
 
     total: int | None
     most: int
     pods: int
+    first: Path | None
+    others: Launches
 
 
 class Group:
@@ -184,18 +188,22 @@ class Group:
             return self._gpus
         total: int | None = 0
         most = count = 0
+        first: Path | None = None
+        others: list[tuple[Container, Launch]] = []
         for extracted in self.pods:
             amounts: dict[Path, int] = {}
             for request in GpuRequests(extracted.pod, lookup).positive:
                 path = request.container.path
                 amounts[path] = amounts.get(path, 0) + request.billionths // NANO
             if not amounts:
+                others.extend(extracted.launches)
                 continue
             made = extracted.count
             total = None if total is None or made is None else total + made * sum(amounts.values())
             count += 1 if made is None else made
             most = max(most, *amounts.values())
-        self._gpus = GroupGpus(total, most, count)
+            first = extracted.path if first is None else first
+        self._gpus = GroupGpus(total, most, count, first, tuple(others))
         return self._gpus
 
     def ranks(self, lookup: Lookup) -> tuple[bool, bool]:
