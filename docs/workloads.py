@@ -35,7 +35,6 @@ FORMS = {
     "step": "`computeResources`",
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
-    "dynamo": "`extraPodSpec.mainContainer`, and `gpu` in `resources`",
 }
 _FIXED: dict[PodCount, str] = {one: "1", unknown: "unknown"}
 
@@ -104,7 +103,6 @@ def _part(part: Containers) -> str:
     if not part.path:
         return f"one container ({FORMS[part.form]})"
     what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)
-    what += [f"defaults in `{part.template}`"] if part.template else []
     return f"`{part.path}`" + (f" ({', '.join(what)})" if what else "")
 
 

@@ -42,7 +42,6 @@ FORMS: dict[Form, Any] = {
     "resources": lambda amount: {"limits": {GPU: amount} if amount else {"cpu": 1}},
     "step": lambda amount: {"computeResources": {"requests": {GPU: amount} if amount else {"cpu": 1}}},
     "trainer": lambda amount: {"resourcesPerNode": {"limits": {GPU: amount} if amount else {"cpu": 1}}},
-    "gpus": lambda amount: {"gpu": "1"} if amount else {"cpu": "1"},
     "spark": lambda amount: {"gpu": {"name": GPU if amount else "amd.com/gpu", "quantity": 1}},
 }
 

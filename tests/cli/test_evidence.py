@@ -752,25 +752,18 @@ def test_mutate_reads_no_facts_from_inputs(case: Case, here: Path) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("is_first", [False, True])
 @pytest.mark.parametrize(
-    ("config", "spec", "reported"),
+    ("config", "reported"),
     [
-        (TIME_SLICING, {"nodeSelector": {"nvidia.com/gpu.product": "T4"}}, ["GPS014"]),
-        (TIME_SLICING, {"nodeSelector": {"nvidia.com/gpu.product": "T4-SHARED"}}, []),
-        (WHOLE, {"nodeSelector": {"nvidia.com/gpu.product": "T4"}}, []),
-        (TIME_SLICING.replace("{resources", "{renameByDefault: true, resources"), {}, ["GPS013"]),
+        (TIME_SLICING, []),
+        (TIME_SLICING.replace("{resources", "{renameByDefault: true, resources"), ["GPS013"]),
     ],
 )
 def test_configuration_shows_which_pods_no_longer_fit(
-    case: Case, config: str, spec: Json, reported: list[str], is_first: bool, jobs: str
+    case: Case, config: str, reported: list[str], is_first: bool, jobs: str
 ) -> None:
-    files = [pod(1, **spec), config_map(default=config, other=config)]
+    files = [pod(1), config_map(default=config, other=config)]
     report = case(*(reversed(files) if is_first else files), options=("--jobs", jobs))
     assert codes(report) == reported
-
-
-def test_node_that_takes_the_pod_counts_more_than_configurations(case: Case) -> None:
-    whole = pod(1, nodeSelector={"nvidia.com/gpu.product": "T4"})
-    assert codes(case(whole, config_map(default=TIME_SLICING, other=TIME_SLICING), node("none"))) == []
 
 
 # Reports.

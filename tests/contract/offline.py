@@ -63,7 +63,6 @@ NOT_SEARCHED = (
     "GPS023/unknown-field-of-built-in-kind",
     "GPS023/values-of-application",
     "GPS023/values-of-helm-release",
-    "workloads/dynamo-graph-deployment-with-a-memory-service",
 )
 """The fixtures of which the hooks see nothing wrong: only the command line searches objects."""
 

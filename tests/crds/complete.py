@@ -32,7 +32,7 @@ _POD_TEMPLATE = _Type("jobset.x-k8s.io", "JobSet", ("spec", "replicatedJobs", EV
 _OPEN_FIELDS: Mapping[str, Mapping[str, _Type]] = {
     # argoproj/argo-workflows, pkg/apis/workflow/v1alpha1/workflow_types.go: DAGTask, WorkflowStep.
     "argoproj.io": {"inline": _Type("argoproj.io", "Workflow", ("spec", "templates", EVERY))},
-    # kubeflow/spark-operator, api/v1beta2 and api/v1alpha1: SparkPodSpec, SparkConnectSpec.
+    # kubeflow/spark-operator, api/v1beta2: SparkPodSpec.
     "sparkoperator.k8s.io": {"template": _POD_TEMPLATE},
     # tektoncd/pipeline, pkg/apis/pipeline/v1: TaskRunSpec, PipelineTask, PipelineRunSpec.
     "tekton.dev": {

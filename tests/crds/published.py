@@ -29,14 +29,10 @@ DEFINITIONS: Mapping[str, tuple[str, ...]] = {
     "github.com/kubeflow/training-operator": ("manifests/base/crds/kubeflow.org_*.yaml",),
     "github.com/ray-project/kuberay/ray-operator": ("config/crd/bases/*.yaml",),
     "github.com/tektoncd/pipeline": ("config/300-crds/300-*.yaml",),
-    "github.com/vllm-project/aibrix": (
-        "config/crd/model/*.aibrix.ai_*.yaml",
-        "config/crd/orchestration/*.aibrix.ai_*.yaml",
-    ),
     "knative.dev/serving": ("config/core/300-resources/*.yaml",),
     "sigs.k8s.io/jobset": ("config/components/crd/bases/*.yaml",),
     "sigs.k8s.io/lws": ("config/crd/bases/*.yaml",),
-    "volcano.sh/volcano": ("config/crd/volcano/bases/*.yaml", "config/crd/jobflow/bases/*.yaml"),
+    "volcano.sh/volcano": ("config/crd/volcano/bases/*.yaml",),
 }
 """The files with definitions in each module of go.mod, which names the versions."""
 

@@ -11,7 +11,7 @@ from tests.crds.complete import complete
 from tests.crds.published import DEFINITIONS, Definition, definitions, published
 from tests.crds.schema import Schema, at, fields, is_pod_spec, is_request, places
 from tests.crds.typed import TYPED
-from tests.crds.unchecked import KINDS, RETIRED_KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
+from tests.crds.unchecked import KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import CONTAINERS, MEMBER, Assembly, PathPattern, PodPath, repeats, steps
 from webhook.policy.workloads.presets import PRESETS
@@ -101,10 +101,6 @@ def test_no_place_with_pods_is_missed(module: str) -> None:
             unchecked = [field for group, field in UNCHECKED_FIELDS if group == definition.group]
             missed = [dotted(one) for one in held - read if not any(contains(one, field) for field in unchecked)]
             assert missed == [], f"{definition.name} {version}"
-
-
-def test_retired_kinds_are_not_published() -> None:
-    assert [kind for group, kind in RETIRED_KINDS if published(group, kind)] == []
 
 
 def test_typed_kinds_are_of_presets_and_not_published() -> None:

@@ -14,7 +14,7 @@ from tests.deviceplugin.loaders import BUILT, START, recipe, verdicts
 from tests.deviceplugin.record import RECORDED, recorded
 from tests.fixture import load_all
 from webhook.manifests import Document, documents
-from webhook.policy.sharing.config import FIRST, NEWEST, refusal
+from webhook.policy.sharing.config import refusal
 from webhook.policy.sharing.objects import of_object
 
 FOLDERS = ("GPS030", "GPS031")
@@ -46,7 +46,7 @@ def differing(held: Sequence[object], theirs: Sequence[object]) -> list[tuple[ob
 
 def test_every_release_is_compared() -> None:
     compared = {*BUILT, *(version.rpartition(".")[0] for version in RECORDED)}
-    assert compared == set(START) == {f"v0.{number}" for number in range(FIRST, NEWEST + 1)}
+    assert compared == set(START) == {f"v0.{number}" for number in range(15, 21)}
 
 
 def test_configurations_are_many_and_no_verdict_is_rare() -> None:

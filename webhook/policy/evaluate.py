@@ -227,8 +227,6 @@ def exemption(context: PodContext) -> str | None:
         and (context.origin.groups is None or "system:nodes" in context.origin.groups)
     ):
         return "exempt: the pod mirrors a static pod, which a kubelet runs already"
-    if extracted.place.is_unused(extracted.manifest, extracted.path):
-        return "exempt: the controller makes no pods of a part that is not enabled"
     for field, key in (("os", "name"), ("nodeSelector", "kubernetes.io/os")):
         if pod.spec.get(field) is not None and pod.members(field).get(key) == "windows":
             return "exempt: the pod runs on Windows"

@@ -17,15 +17,11 @@ from webhook.policy.verdict import Severity
 
 
 class Excess(NamedTuple):
-    """A request for more replicas than the limit of a class of nodes. `shared`: how it shares, in words of messages.
-
-    `nowhere`: the nodes are known, none of them is of that class, and none can take the pod.
-    """
+    """A request for more replicas than the limit of a class of nodes. `shared`: how it shares, in words of messages."""
 
     request: ResourceRequest
     limit: int
     shared: str
-    nowhere: bool
 
 
 _SHARED: Mapping[SharingStrategy, str] = {"mps": "shared through MPS", "time-slicing": "time-sliced"}
@@ -44,25 +40,9 @@ def over_container(context: PodContext) -> list[Excess]:
             if limit is None or amount <= limit * NANO:
                 continue
             if placement.lands(resource, strategy) is not Reachability.NO:
-                over.append(Excess(request, limit, shared, is_nowhere(placement, strategy, resource)))
+                over.append(Excess(request, limit, shared))
                 break
     return over
-
-
-def is_nowhere(placement: Placement, strategy: SharingStrategy, resource: Resource) -> bool:
-    """Whether the nodes are known, none of them shares the resource so, and none can take the pod."""
-    cluster = placement.cluster
-    return cluster.known and not placement.possible and not cluster.index.sharing(strategy, resource.name)
-
-
-def fewer_units(context: PodContext) -> str | None:
-    """The remedy of GPS014 for an amount that no node offers; None if something else is in the way.
-
-    It suits a limit that no known node has. An absent node never lifts a limit.
-    """
-    from webhook.policy.placement.nearest import fewer_units as of_nearest  # most command lines know no nodes
-
-    return of_nearest(context.placement)
 
 
 def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:
@@ -196,4 +176,4 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
 
 
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
-_INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"
+_INCOMPLETE = "it has more taints or resources than are kept: remove some"

@@ -113,14 +113,12 @@ elements hold pods at the same place are read together.
 {{- end -}}
 
 {{/*
-Whether a container `c` of a form names a GPU resource: its own form, its bare resources, a step of Tekton, a trainer, a GPU
-of Spark, or a number of GPUs, which names no resource: without `gpuType` it is NVIDIA's.
+Whether a container `c` of a form names a GPU resource: its own form, its bare resources, a step of Tekton, a trainer, or a
+GPU of Spark.
 */}}
 {{- define "gpushare-webhook.cel.containerNamesGpu" -}}
 {{- $isGpu := include "gpushare-webhook.cel.isGpu" .root -}}
-{{- if eq .form "gpus" -}}
-[?c.?gpu].exists(amount, amount != null)
-{{- else if eq .form "spark" -}}
+{{- if eq .form "spark" -}}
 [?c.?gpu.?name].exists(name, type(name) == string && ({{ $isGpu }}))
 {{- else -}}
 {{- $at := get (dict "container" (list "c.?resources") "resources" (list "c") "step" (list "c.?computeResources" "c.?resources") "trainer" (list "c.?resourcesPerNode")) .form -}}

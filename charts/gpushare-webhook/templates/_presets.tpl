@@ -6,45 +6,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
 */}}
 {{- define "gpushare-webhook.presets" -}}
 {
-  "aibrix": {
-    "title": "AIBrix",
-    "kinds": [
-      {
-        "group": "orchestration.aibrix.ai",
-        "kind": "StormService",
-        "resource": "stormservices",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.template.spec.roles[*].template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "orchestration.aibrix.ai",
-        "kind": "RayClusterFleet",
-        "resource": "rayclusterfleets",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.template.spec.headGroupSpec.template",
-            "holds": "template"
-          },
-          {
-            "path": "spec.template.spec.workerGroupSpecs[*].template",
-            "holds": "template"
-          }
-        ]
-      }
-    ]
-  },
   "argo-rollouts": {
     "title": "Argo Rollouts",
     "kinds": [
@@ -59,51 +20,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "paths": [
           {
             "path": "spec.template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "argoproj.io",
-        "kind": "Experiment",
-        "resource": "experiments",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.templates[*].template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "argoproj.io",
-        "kind": "AnalysisTemplate",
-        "resource": "analysistemplates",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.metrics[*].provider.job.spec.template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "argoproj.io",
-        "kind": "ClusterAnalysisTemplate",
-        "resource": "clusteranalysistemplates",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": false,
-        "paths": [
-          {
-            "path": "spec.metrics[*].provider.job.spec.template",
             "holds": "template"
           }
         ]
@@ -567,93 +483,12 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "kind": "DynamoGraphDeployment",
         "resource": "dynamographdeployments",
         "versions": [
-          "v1beta1",
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.components[*].podTemplate",
-            "holds": "template"
-          },
-          {
-            "path": "spec.services.*",
-            "holds": [
-              {
-                "path": "extraPodSpec.initContainers[*]",
-                "form": "container"
-              },
-              {
-                "path": "extraPodSpec.containers[*]",
-                "form": "container"
-              },
-              {
-                "path": "extraPodSpec.mainContainer",
-                "form": "container"
-              },
-              {
-                "path": "resources.limits",
-                "form": "gpus"
-              },
-              {
-                "path": "resources.requests",
-                "form": "gpus"
-              }
-            ]
-          }
-        ]
-      },
-      {
-        "group": "nvidia.com",
-        "kind": "DynamoComponentDeployment",
-        "resource": "dynamocomponentdeployments",
-        "versions": [
           "v1beta1"
         ],
         "namespaced": true,
         "paths": [
           {
-            "path": "spec.podTemplate",
-            "holds": "template"
-          }
-        ]
-      }
-    ]
-  },
-  "grove": {
-    "title": "Grove",
-    "kinds": [
-      {
-        "group": "grove.io",
-        "kind": "PodCliqueSet",
-        "resource": "podcliquesets",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.template.cliques[*].spec.podSpec",
-            "holds": "podSpec"
-          }
-        ]
-      }
-    ]
-  },
-  "hyperpod": {
-    "title": "SageMaker HyperPod",
-    "kinds": [
-      {
-        "group": "sagemaker.amazonaws.com",
-        "kind": "HyperPodPyTorchJob",
-        "resource": "hyperpodpytorchjobs",
-        "versions": [
-          "v1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.replicaSpecs[*].template",
+            "path": "spec.components[*].podTemplate",
             "holds": "template"
           }
         ]
@@ -674,43 +509,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "paths": [
           {
             "path": "spec.replicatedJobs[*].template.spec.template",
-            "holds": "template"
-          }
-        ]
-      }
-    ]
-  },
-  "kaito": {
-    "title": "KAITO",
-    "kinds": [
-      {
-        "group": "kaito.sh",
-        "kind": "Workspace",
-        "resource": "workspaces",
-        "versions": [
-          "v1beta1",
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "inference.template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "kaito.sh",
-        "kind": "InferenceSet",
-        "resource": "inferencesets",
-        "versions": [
-          "v1beta1",
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.template.inference.template",
             "holds": "template"
           }
         ]
@@ -1071,29 +869,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
             "holds": "template"
           }
         ]
-      },
-      {
-        "group": "ray.io",
-        "kind": "RayCronJob",
-        "resource": "raycronjobs",
-        "versions": [
-          "v1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.jobTemplate.rayClusterSpec.headGroupSpec.template",
-            "holds": "template"
-          },
-          {
-            "path": "spec.jobTemplate.rayClusterSpec.workerGroupSpecs[*].template",
-            "holds": "template"
-          },
-          {
-            "path": "spec.jobTemplate.submitterPodTemplate",
-            "holds": "template"
-          }
-        ]
       }
     ]
   },
@@ -1118,109 +893,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
             "holds": "template"
           }
         ]
-      },
-      {
-        "group": "disaggregatedset.x-k8s.io",
-        "kind": "DisaggregatedSet",
-        "resource": "disaggregatedsets",
-        "versions": [
-          "v1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.roles[*].spec.leaderWorkerTemplate.leaderTemplate",
-            "holds": "template"
-          },
-          {
-            "path": "spec.roles[*].spec.leaderWorkerTemplate.workerTemplate",
-            "holds": "template"
-          }
-        ]
-      }
-    ]
-  },
-  "llmaz": {
-    "title": "llmaz",
-    "kinds": [
-      {
-        "group": "llmaz.io",
-        "kind": "OpenModel",
-        "resource": "openmodels",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": false,
-        "paths": [
-          {
-            "path": "spec.inferenceConfig.flavors[*]",
-            "holds": [
-              {
-                "path": "",
-                "form": "resources"
-              }
-            ]
-          }
-        ]
-      },
-      {
-        "group": "inference.llmaz.io",
-        "kind": "Playground",
-        "resource": "playgrounds",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.backendRuntimeConfig.resources",
-            "holds": [
-              {
-                "path": "",
-                "form": "resources"
-              }
-            ]
-          }
-        ]
-      },
-      {
-        "group": "inference.llmaz.io",
-        "kind": "BackendRuntime",
-        "resource": "backendruntimes",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": false,
-        "paths": [
-          {
-            "path": "spec.recommendedConfigs[*].resources",
-            "holds": [
-              {
-                "path": "",
-                "form": "resources"
-              }
-            ]
-          }
-        ]
-      },
-      {
-        "group": "inference.llmaz.io",
-        "kind": "Service",
-        "resource": "services",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.workloadTemplate.leaderTemplate",
-            "holds": "template"
-          },
-          {
-            "path": "spec.workloadTemplate.workerTemplate",
-            "holds": "template"
-          }
-        ]
       }
     ]
   },
@@ -1231,46 +903,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "group": "apps.nvidia.com",
         "kind": "NIMService",
         "resource": "nimservices",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec",
-            "holds": [
-              {
-                "path": "",
-                "form": "container"
-              }
-            ]
-          }
-        ]
-      },
-      {
-        "group": "apps.nvidia.com",
-        "kind": "NIMPipeline",
-        "resource": "nimpipelines",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.services[*].spec",
-            "holds": [
-              {
-                "path": "",
-                "form": "container"
-              }
-            ]
-          }
-        ]
-      },
-      {
-        "group": "apps.nvidia.com",
-        "kind": "NIMBuild",
-        "resource": "nimbuilds",
         "versions": [
           "v1alpha1"
         ],
@@ -1419,25 +1051,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
             "holds": "template"
           }
         ]
-      },
-      {
-        "group": "sparkoperator.k8s.io",
-        "kind": "SparkConnect",
-        "resource": "sparkconnects",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.server.template",
-            "holds": "template"
-          },
-          {
-            "path": "spec.executor.template",
-            "holds": "template"
-          }
-        ]
       }
     ]
   },
@@ -1464,38 +1077,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              },
-              {
-                "path": "stepTemplate",
-                "form": "step"
-              }
-            ]
-          }
-        ]
-      },
-      {
-        "group": "tekton.dev",
-        "kind": "ClusterTask",
-        "resource": "clustertasks",
-        "versions": [
-          "v1beta1"
-        ],
-        "namespaced": false,
-        "paths": [
-          {
-            "path": "spec",
-            "holds": [
-              {
-                "path": "steps[*]",
-                "form": "step"
-              },
-              {
-                "path": "sidecars[*]",
-                "form": "step"
-              },
-              {
-                "path": "stepTemplate",
-                "form": "step"
               }
             ]
           }
@@ -1521,35 +1102,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              },
-              {
-                "path": "stepTemplate",
-                "form": "step"
-              }
-            ]
-          },
-          {
-            "path": "spec",
-            "holds": [
-              {
-                "path": "computeResources",
-                "form": "resources"
-              },
-              {
-                "path": "stepSpecs[*]",
-                "form": "step"
-              },
-              {
-                "path": "sidecarSpecs[*]",
-                "form": "step"
-              },
-              {
-                "path": "stepOverrides[*]",
-                "form": "container"
-              },
-              {
-                "path": "sidecarOverrides[*]",
-                "form": "container"
               }
             ]
           }
@@ -1575,10 +1127,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              },
-              {
-                "path": "stepTemplate",
-                "form": "step"
               }
             ]
           },
@@ -1591,10 +1139,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
               },
               {
                 "path": "sidecars[*]",
-                "form": "step"
-              },
-              {
-                "path": "stepTemplate",
                 "form": "step"
               }
             ]
@@ -1621,10 +1165,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              },
-              {
-                "path": "stepTemplate",
-                "form": "step"
               }
             ]
           },
@@ -1638,35 +1178,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              },
-              {
-                "path": "stepTemplate",
-                "form": "step"
-              }
-            ]
-          },
-          {
-            "path": "spec.taskRunSpecs[*]",
-            "holds": [
-              {
-                "path": "computeResources",
-                "form": "resources"
-              },
-              {
-                "path": "stepSpecs[*]",
-                "form": "step"
-              },
-              {
-                "path": "sidecarSpecs[*]",
-                "form": "step"
-              },
-              {
-                "path": "stepOverrides[*]",
-                "form": "container"
-              },
-              {
-                "path": "sidecarOverrides[*]",
-                "form": "container"
               }
             ]
           }
@@ -1839,51 +1350,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "paths": [
           {
             "path": "spec.tasks[*].template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "batch.volcano.sh",
-        "kind": "CronJob",
-        "resource": "cronjobs",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.jobTemplate.spec.tasks[*].template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "flow.volcano.sh",
-        "kind": "JobTemplate",
-        "resource": "jobtemplates",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.tasks[*].template",
-            "holds": "template"
-          }
-        ]
-      },
-      {
-        "group": "flow.volcano.sh",
-        "kind": "JobFlow",
-        "resource": "jobflows",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
-          {
-            "path": "spec.flows[*].patch.jobSpec.tasks[*].template",
             "holds": "template"
           }
         ]

@@ -15,7 +15,6 @@ require (
 	github.com/kubeflow/training-operator v1.9.3
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	github.com/tektoncd/pipeline v1.15.0
-	github.com/vllm-project/aibrix v0.6.0
 	knative.dev/serving v0.51.0
 	sigs.k8s.io/jobset v0.12.0
 	sigs.k8s.io/lws v0.9.0

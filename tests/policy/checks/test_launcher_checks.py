@@ -42,7 +42,6 @@ def deployment(*containers: Json, evaluator: OfflineEvaluator = WHOLE) -> list[F
 LONGEST = [
     ("vllm", "serve", "--prefill-context-parallel-size", "99999"),
     ("vllm", "serve", "-tp", "99999", "-pp", "99999", "-dp", "99999"),
-    ("accelerate", "launch", "--num_processes", "99999"),
     ("python", "-m", "sglang.launch_server", "--tp", "99999", "--pp", "99999", "--dp", "99999"),
 ]
 

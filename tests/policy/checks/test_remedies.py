@@ -176,9 +176,6 @@ def leave(root: Json, pod: Pod, finding: Finding) -> None:
     containers = list(pod.every_container())
     own = [one for one in containers if finding.path[: len(one.path)] == one.path]
     for container in reversed([one for one in containers if one not in (own or containers)[-1:]]):
-        for path in container.bare_amounts:
-            if path[-2] in at(root, path[:-2]):
-                at(root, path[:-1]).pop(path[-1], None)
         del at(root, container.path[:-1])[container.path[-1]]
 
 
@@ -392,24 +389,6 @@ def let_ray_use(root: Json, finding: Finding, found: re.Match[str]) -> None:
     delete(root, finding, found)
 
 
-def append_suffix(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    at(root, finding.path[:-1])[finding.path[-1]] += found[1]
-
-
-def remove_suffix(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    held = at(root, finding.path[:-1])
-    held[finding.path[-1]] = held[finding.path[-1]].removesuffix(found[1])
-
-
-def require_value(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    """Set the value of a selector, or of an expression of an affinity."""
-    expression = at(root, finding.path)
-    if isinstance(expression, dict):
-        expression.update(operator="In", values=[found[1]])
-    else:
-        named(root, finding, found)
-
-
 def add_member(root: Json, finding: Finding, found: re.Match[str]) -> None:
     """Add the member that the remedy names."""
     at(root, finding.path)[found[1]] = yaml.safe_load(found[2])
@@ -444,9 +423,6 @@ def delete_entry(root: Json, finding: Finding, _: re.Match[str]) -> None:
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or\b.*)?", (amount,)),
     ("GPS001", r".* by node affinity: (.*)", (require,)),
-    ("GPS001", r"ask for at most (\d+) in all containers together", (shrink_together,)),
-    ("GPS002", r"ask for at most (\d+)", (amount,)),
-    ("GPS002", r"ask for at most (\d+) in all containers together", (shrink_together,)),
     ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod(?:;.*|, or\b.*)?", (split,)),
     ("GPS002", r".* by node affinity: (.*)", (require,)),
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
@@ -477,7 +453,6 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS010", r"ask for one of them, or use two (?:pods|containers)", (first_only,)),
     ("GPS011", r"make the pod's nodeSelector agree with the class", (without_selectors,)),
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
-    ("GPS011", r"name a class that selects nodes with the resource, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),
     ("GPS013", r"ask for (\S+?)(?:, or .*|, which nodes offer)?", (rename,)),
     ("GPS014", r"ask for at most (\d+)", (amount,)),
@@ -488,9 +463,6 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS014", r"change or remove the expression on \S+ in the node affinity", (drop_expression,)),
     ("GPS014", r"omit (nodeName), or name a node that offers it", (field(None),)),
     ("GPS014", r"ask for it in a pod of its own", (delete,)),
-    ("GPS014", r"add (-SHARED) to the value, or .*", (append_suffix,)),
-    ("GPS014", r"remove (-SHARED) from the value, or .*", (remove_suffix,)),
-    ("GPS014", r"require (\S+?)(?: or \S+)*, or .*", (require_value,)),
     ("GPS014", r"make them agree", (without_selectors,)),
     ("GPS014", r"remove the selector, or ask for a shared GPU", (without_selectors, instead)),
     ("GPS014", r"remove the selectors that exclude these nodes", (without_selectors,)),
@@ -525,10 +497,9 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS030", r"use (single) or none, .*", (matched,)),
     ("GPS030", r"set 2 or more, .*", (assign(2),)),
     ("GPS030", r"add (\w+): ([^,]+).*", (add_member,)),
-    ("GPS031", r"(?:remove it|run v0\.\d+ or newer, or remove it)", (delete,)),
+    ("GPS031", r"remove it", (delete,)),
     ("GPS031", r"remove it, or (?:set|run|use) .*", (delete,)),
     ("GPS031", r"remove (?:them|timeSlicing or mps)", (delete,)),
-    ("GPS031", r"remove one of them", (delete_entry,)),
     ("GPS031", r"name (nvidia\.com/gpu)", (matched,)),
     ("GPS031", r"name (nvidia\.com/gpu), or remove it", (matched, delete_entry)),
     ("GPS031", r"set at most 48", (assign(48),)),
@@ -563,7 +534,6 @@ NOT_IN_THE_MANIFEST = [
     ("GPS019", r"recreate the pod .*"),
     ("GPS025", r"ask the administrator for the labels of sharing\.namespaces(?:; no node .*)?"),
     ("GPS025", r"add the namespace to the facts, or try again"),
-    ("GPS031", r"set mps\.root in the values of the chart instead"),
     ("GPS033", r"add one with this name"),
     ("GPS033", r"put this text into a ConfigMap, .*"),
     ("GPS034", r"raise the amount .*"),

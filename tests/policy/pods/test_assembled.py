@@ -14,35 +14,28 @@ from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Injections, Settings, SteeringInjection, Users
-from webhook.policy.verdict import Path, Severity
+from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, Deferral, TooManyPodsError
-from webhook.policy.workloads.paths import Assembly, Containers
 
 Json = dict[str, Any]
 
 GPU = "nvidia.com/gpu"
 EVALUATOR = OfflineEvaluator.of(Settings())
 ARGO, KSERVE, SPARK, TEKTON = "argoproj.io", "serving.kserve.io", "sparkoperator.k8s.io", "tekton.dev"
-DYNAMO, TRAINER = "nvidia.com", "trainer.kubeflow.org"
+TRAINER = "trainer.kubeflow.org"
 
 
 def limits(amount: object = 1) -> Json:
     return {"limits": {GPU: amount}}
 
 
+STEP = {"computeResources": limits()}
+
+
 def paths(group: str, kind: str, spec: Json, evaluator: OfflineEvaluator = EVALUATOR) -> list[tuple[str, Path]]:
     """The codes and paths of the findings on the server."""
     verdict = evaluator.evaluate({"spec": spec}, group, kind, RequestContext("team-a", hostpath=True, groups=()))
     return [(found.code, found.path) for found in verdict.findings]
-
-
-def test_requests_of_assembly_lead_to_parts_then_templates() -> None:
-    parts = (Containers("driver", "resources"), Containers("executor", template="executor.template"))
-    assert [*Assembly(parts).requests] == [
-        ("driver", "resources"),
-        ("executor", "container"),
-        ("executor.template", "container"),
-    ]
 
 
 MALFORMED: list[tuple[str, str, Json, Path, str]] = [
@@ -79,12 +72,17 @@ MALFORMED: list[tuple[str, str, Json, Path, str]] = [
         "a mapping, found a number",
     ),
     (TEKTON, "Task", {"steps": ["run"]}, ("steps", 0), "a mapping, found text"),
-    (TEKTON, "Task", {"stepTemplate": []}, ("stepTemplate",), "a mapping, found a list"),
-    (TEKTON, "TaskRun", {"podTemplate": "gpu"}, ("podTemplate",), "a mapping, found text"),
     (
         TEKTON,
         "TaskRun",
-        {"podTemplate": {"tolerations": {"a": 1}}, "computeResources": limits()},
+        {"podTemplate": "gpu", "taskSpec": {"steps": [STEP]}},
+        ("podTemplate",),
+        "a mapping, found text",
+    ),
+    (
+        TEKTON,
+        "TaskRun",
+        {"podTemplate": {"tolerations": {"a": 1}}, "taskSpec": {"steps": [STEP]}},
         ("podTemplate", "tolerations"),
         "a list, found a mapping",
     ),
@@ -105,7 +103,7 @@ def test_absent_parts_hold_no_containers(empty: object) -> None:
     for group, kind, spec in (
         (KSERVE, "InferenceService", {"predictor": {"containers": None, "model": None, "nodeSelector": empty}}),
         (ARGO, "Workflow", {"templates": [{"container": None, "affinity": None}], "nodeSelector": empty}),
-        (TEKTON, "TaskRun", {"taskSpec": {"steps": None, "stepTemplate": None}, "podTemplate": None}),
+        (TEKTON, "TaskRun", {"taskSpec": {"steps": None}, "podTemplate": None}),
         (SPARK, "SparkApplication", {"driver": {"gpu": None, "template": None}, "executor": None}),
         (SPARK, "SparkApplication", {"driver": {"gpu": {"name": GPU}}}),
     ):
@@ -152,54 +150,8 @@ def test_unmet_selector_is_reported_where_it_stands() -> None:
     assert paths(ARGO, "Workflow", spec, evaluator) == [("GPS014", ("spec", "nodeSelector", "pool"))]
 
 
-STEP = {"computeResources": limits()}
-
-
-@pytest.mark.parametrize(
-    ("template", "step", "amounts"),
-    [
-        ({}, STEP, {GPU: 1}),
-        (STEP, {}, {GPU: 1}),
-        ({"computeResources": limits(2)}, STEP, {GPU: 1}),
-        ({"computeResources": {"limits": {GPU: 2, "cpu": 4}}}, {"resources": limits(3)}, {GPU: 3}),
-        ({"resources": limits(2)}, {"computeResources": {"limits": {"cpu": 1}}}, {GPU: 2, "cpu": 1}),
-    ],
-)
-def test_step_inherits_extended_resources_that_it_does_not_set(template: Json, step: Json, amounts: Json) -> None:
-    manifest = {"spec": {"stepTemplate": template, "steps": [step]}}
-    (extracted,) = EVALUATOR.pods(manifest, TEKTON, "Task")
-    (container,) = extracted.pod.containers
-    assert container.limits == amounts
-    for name in amounts:
-        node: Any = manifest
-        for part in container.amount_path("limits", name):
-            node = node[part]
-        assert node == amounts[name]
-
-
 def counts(group: str, kind: str, spec: Json) -> list[int | None]:
     return [extracted.count for extracted in EVALUATOR.pods({"spec": spec}, group, kind)]
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ({"template": {}}, [1]),
-        ({"template": {}, "worker": {}}, [1, None]),
-        ({"template": {}, "worker": {}, "parallelism": {"pipeline": 3}}, [1, 2]),
-        ({"worker": {}, "parallelism": {"pipeline": 3}}, [None]),
-        ({"template": {}, "worker": {}, "parallelism": {"data": 16, "dataLocal": 8, "pipeline": 3}}, [1, 1]),
-        ({"template": {}, "worker": {}, "parallelism": {"data": 4, "dataLocal": 8}}, [1, 0]),
-        ({"template": {}, "worker": {}, "parallelism": {"data": 16, "pipeline": 3}}, [1, None]),
-        ({"template": {}, "worker": {}, "parallelism": {"pipeline": "3"}}, [1, None]),
-        ({"template": {}, "worker": {}, "parallelism": {"pipeline": True}}, [1, None]),
-        ({"template": {}, "worker": {}, "parallelism": {"pipeline": 0}}, [1, None]),
-        ({"template": {}, "worker": {}, "parallelism": []}, [1, None]),
-        ({"prefill": {"template": {}, "worker": {}, "parallelism": {"pipeline": 4}}}, [1, 3]),
-    ],
-)
-def test_workers_of_llm_are_counted_by_its_parallelism(spec: Json, expected: list[int | None]) -> None:
-    assert counts(KSERVE, "LLMInferenceService", spec) == expected
 
 
 def test_workers_of_inference_service_are_not_stated() -> None:
@@ -242,11 +194,8 @@ def test_executors_are_counted_by_their_instances(spec: Json, expected: list[int
         (ARGO, "Workflow", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
         (ARGO, "Workflow", {"templateDefaults": {"podSpecPatch": "{}"}}, Deferral.OPEN),
         (ARGO, "CronWorkflow", {"workflowSpec": {"podSpecPatch": "{}"}}, Deferral.OPEN),
-        (SPARK, "SparkApplication", {"sparkConf": {"spark.kubernetes.driver.memory": "1g", "spark.kube": "a"}}, None),
-        (SPARK, "SparkApplication", {"sparkConf": "all"}, None),
+        (SPARK, "SparkApplication", {"sparkConf": {}, "driver": {"template": {}}}, None),
         (SPARK, "SparkApplication", {"sparkConf": {"spark.kubernetes.node.selector.pool": "a"}}, Deferral.OPEN),
-        (SPARK, "SparkConnect", {"sparkConf": {"spark.kubernetes.driver.node.selector.a/b": "c"}}, Deferral.OPEN),
-        (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {}}}, None),
         (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {"spec": {}}}}, Deferral.OPEN),
         (SPARK, "SparkApplication", {"executor": {"affinity": {"a": {}}, "template": {"spec": {}}}}, Deferral.OPEN),
         (
@@ -315,12 +264,6 @@ def test_runtime_class_with_a_placeholder_is_unknown(name: str, expected: list[s
     assert [code for code, _ in paths(TEKTON, "TaskRun", run, evaluator)] == expected
 
 
-def test_steps_that_inherit_are_bounded() -> None:
-    task = {"stepTemplate": {"computeResources": limits(2)}, "steps": [{}] * 1025}
-    verdict = EVALUATOR.evaluate({"spec": {"taskSpec": task}}, TEKTON, "TaskRun", RequestContext("team-a", groups=()))
-    assert verdict.counts["GPS001", Severity.DENY] == 1024
-
-
 @pytest.mark.parametrize("selector", [{"zone": "$" * 512 * 100}, {"$" * 512 * 100: "a"}])
 def test_texts_that_pods_share_are_bounded(selector: Json) -> None:
     size = 2 + 100  # the mapping, its value, and the further parts of the text
@@ -345,13 +288,12 @@ SHAPES: dict[str, tuple[str, str, Callable[[int], Json]]] = {
             "templates": [{"container": {"resources": limits(2)}}] * min(n, 4096),
         },
     ),
-    "steps with a large template": (
+    "steps": (
         TEKTON,
         "TaskRun",
         lambda n: {
             "taskSpec": {
-                "stepTemplate": {"computeResources": {"limits": {f"nvidia.com/mig-{one}": 1 for one in range(n)}}},
-                "steps": [{}] * n,
+                "steps": [STEP] * n,
             }
         },
     ),
@@ -359,7 +301,7 @@ SHAPES: dict[str, tuple[str, str, Callable[[int], Json]]] = {
         TEKTON,
         "PipelineRun",
         lambda n: {
-            "taskRunSpecs": [{"podTemplate": {"hostUsers": True}, "computeResources": limits()}] * min(n, 4096),
+            "taskRunSpecs": [{"podTemplate": {"hostUsers": True}}] * min(n, 4096),
             "pipelineSpec": {"tasks": [{"taskSpec": {"steps": [STEP]}}]},
         },
     ),
@@ -387,19 +329,3 @@ def test_steering_adds_affinity_only_where_the_object_holds_the_spec() -> None:
     workflow = {"spec": {"nodeSelector": {"zone": "a"}, "templates": [{"script": {"resources": limits(2)}}]}}
     verdict = evaluator.evaluate(workflow, ARGO, "Workflow", RequestContext("team-a"))
     assert (verdict.edits, verdict.findings) == ((), ())
-
-
-def served(resources: Json) -> Json:
-    """The spec of a graph of Dynamo with a service that has these resources."""
-    return {"services": {"serve": {"resources": {"limits": resources}}}}
-
-
-@pytest.mark.parametrize("resources", [{}, {"gpu": ""}, {"gpu": None}, {"gpu": "2", "gpuType": "amd.com/gpu"}])
-def test_bare_amount_of_nothing_or_of_another_vendor_has_no_finding(resources: Json) -> None:
-    assert paths(DYNAMO, "DynamoGraphDeployment", served(resources)) == []
-
-
-def test_resource_of_bare_amount_has_a_name() -> None:
-    spec = served({"gpu": "1", "gpuType": "nvidia.com/gpus"})
-    place = ("spec", "services", "serve", "resources", "limits", "gpuType")
-    assert paths(DYNAMO, "DynamoGraphDeployment", spec) == [("GPS013", place)]

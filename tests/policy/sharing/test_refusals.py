@@ -9,18 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.checks.gps031_without_effect import run
-from webhook.policy.sharing.config import RefusedError, parse, read, refusal, release_of
+from webhook.policy.sharing.config import RefusedError, parse, read, refusal
 from webhook.policy.sharing.objects import SharingConfig
 
 BLOCK = {"resources": [{"name": "gpu", "replicas": 2}]}
-
-
-@pytest.mark.parametrize(
-    ("version", "release"),
-    [("v0.14.5", 15), ("0.15.0", 15), ("v0.17.4", 17), ("v0.20.0-rc.1", 20), ("v0.25.0", 20), ("v1.2.3", 20)],
-)
-def test_version_belongs_to_a_release(version: str, release: int) -> None:
-    assert release_of(version) == release
 
 
 @pytest.mark.parametrize(

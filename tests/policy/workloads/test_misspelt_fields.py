@@ -231,14 +231,6 @@ def test_alias_that_is_read_at_one_place_is_reported_at_another() -> None:
     assert [one.path for one in verdict.findings] == [("spec", "containers", 0, "resource", "limits", GPU)]
 
 
-def test_amount_that_steps_inherit_hides_none() -> None:
-    steps = [{"name": name, "image": "i"} for name in "ab"]
-    template = {"computeResources": {"limits": {GPU: 1}}}
-    spec = {"stepTemplate": template, "steps": steps, "resource": LIMITS}
-    verdict = OfflineEvaluator.of(Settings()).evaluate({"spec": spec}, "tekton.dev", "Task", RequestContext("default"))
-    assert ("spec", "resource", "limits", GPU) in [one.path for one in verdict.findings if one.code == "GPS023"]
-
-
 def test_deep_object_is_searched() -> None:
     manifest: Json = {GPU: 2}
     for _ in range(3_000):

@@ -137,7 +137,6 @@ HELD: dict[str, Json] = {
     "step": {"name": "s", "image": "i", "computeResources": {"limits": {GPU: 2}}},
     "trainer": {"resourcesPerNode": {"limits": {GPU: 2}}},
     "spark": {"gpu": {"name": GPU, "quantity": 2}},
-    "dynamo": {"resources": {"limits": {"gpu": "2"}}},
 }
 
 

@@ -16,7 +16,6 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source, documents
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.nearest import card
 from webhook.policy.placement.node_classes import (
     CAPABLE,
     CARD_COUNT,
@@ -29,7 +28,7 @@ from webhook.policy.placement.node_classes import (
     STRATEGY,
     PluginConfigs,
 )
-from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.pods.gpu_resources import CARD, GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.objects import DefaultRule, as_object
 from webhook.policy.verdict import Severity
@@ -196,10 +195,18 @@ def _labels(node: Node, config: PluginConfig) -> dict[str, str]:
     Sources: NVIDIA/k8s-device-plugin internal/lm/resource.go, `baseLabeler`, and nvml.go, `newSharingLabeler`.
     """
     labels = dict(node.labels)
-    strategy, replicas, has_suffix = card(config)
+    strategy, replicas, has_suffix = _card(config)
     discovered = {STRATEGY: strategy, PRODUCT: labels.get(PRODUCT, "").removesuffix(SHARED) + SHARED * has_suffix}
     if labels.get(REPLICAS) != "0":
         discovered[REPLICAS] = str(replicas)
     if not labels.keys().isdisjoint((STRATEGY, REPLICAS, PRODUCT, CARD_MEMORY, CARD_COUNT)):
         discovered[CAPABLE] = "true" if config.strategy == "mps" else "false"
     return labels | {key: value for key, value in discovered.items() if key in labels}
+
+
+def _card(config: PluginConfig) -> tuple[str, int, bool]:
+    """How a configuration shares cards, into how many replicas, and whether the label of their product says so."""
+    for shared in config.resources:
+        if shared.name in (CARD, CARD + RENAMED):
+            return config.strategy, shared.replicas, shared.name == CARD
+    return "none", 1, False

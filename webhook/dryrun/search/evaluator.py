@@ -150,7 +150,6 @@ _AMOUNTS: Mapping[Form, tuple[PathPattern, ...]] = {
     "step": (("computeResources", "limits"), ("computeResources", "requests")),
     "trainer": (("resourcesPerNode", "limits"), ("resourcesPerNode", "requests")),
     "spark": (("gpu", "quantity"),),
-    "gpus": (("gpu",),),
 }
 """The steps from a container of each form to its amounts."""
 
@@ -333,11 +332,8 @@ class OfflineEvaluator(Evaluator):
         checked = self.check(pods, origin, verdict)
         text = encoded(held.manifest)
         mentions = self._mentions(held.manifest, text, pods, checked)
-        if not pods or kind.has_bare_amounts:
-            # Also those of other vendors, of which no check asks.
-            own = (path for context in checked for one in context.pod.containers for path in one.bare_amounts)
-            known = (one.path for one in mentions)
-            mentions += _bare(held, text, chain(own, known, _left_alone(pods, checked)))
+        if not pods:
+            mentions += _bare(held, text, (one.path for one in mentions))
         verdict.reason = verdict.reason or _open_amounts(held, checked)
         if pods and not mentions:
             return verdict.build()

@@ -15,14 +15,9 @@ def run(context: PodContext) -> Violations:
     if not over:
         return
     manager, of_manager = other_schedulers.of_unnamed_cluster(context), other_schedulers.remedy(context)
-    fewer = replica_limits.fewer_units(context) if any(excess.nowhere for excess in over) else None
-    for request, limit, shared, nowhere in over:
+    for request, limit, shared in over:
         asks = f"asks for {amount(request.billionths)} of {{}}"
         cap = replica_limits.cap(context, [request]) if manager is None else Severity.WARN
-        if nowhere and fewer is not None:
-            asked = f"{asks}; no node takes it, and one that joins may allow only {limit}"
-            yield Violation(request.path, about(request.container, asked, request.resource.name), fewer, cap)
-            continue
         if manager is not None:
             rule = f"the limit is {limit} unless {manager.name} shares it"
         elif replica_limits.is_open(context, [request]):

@@ -15,15 +15,6 @@ def run(context: PodContext) -> Violations:
     if limit is None:
         return
     last, cap = requests[-1], replica_limits.cap(context, requests)
-    if all(replica_limits.is_nowhere(context.placement, "mps", request.resource) for request in requests):
-        fewer = replica_limits.fewer_units(context)
-        if fewer is not None:
-            asked = amount(
-                sum(context.requests.peaks[name] for name in {request.resource.name for request in requests})
-            )
-            rule = f"no node takes it, and one that joins may allow only {limit}"
-            yield Violation(last.path, f"the pod asks for {asked} replicas as a whole; {rule}", fewer, cap)
-            return
     manager = other_schedulers.of_unnamed_cluster(context)
     if manager is not None:
         rule = f"the limit is {limit} unless {manager.name} shares GPUs"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import (
@@ -17,9 +15,6 @@ from webhook.policy.injections.runtime_class import (
 )
 from webhook.policy.messages import message, printable
 from webhook.policy.verdict import Severity, Violation
-
-if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import RuntimeClass
 
 
 def run(context: PodContext) -> Violations:
@@ -38,9 +33,6 @@ def run(context: PodContext) -> Violations:
     elif known is not None and contradicts(context, known):
         problem = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         violations.append(Violation(path, problem, "make the pod's nodeSelector agree with the class"))
-    elif known is not None and _selects_no_node(context, known):
-        problem = message("RuntimeClass {} selects none of the nodes that could take the pod", name)
-        violations.append(Violation(path, problem, "name a class that selects nodes with the resource, or omit it"))
     if context.mps_requests and is_sandbox(context, name):
         problem = message("RuntimeClass {} is a sandbox in which MPS does not work", name)
         violations.append(Violation(path, problem, "name a class without a sandbox"))
@@ -61,12 +53,6 @@ def _configured(context: PodContext) -> Violations:
     if reason is ClassObstacle.MISSING and _is_unneeded(context):
         return ()
     reported = _OBSTACLES.get(reason)
-    is_injected = context.extracted.is_pod and (context.origin.is_final_hook or context.origin.is_update)
-    if reason is None and not is_injected and _selects_no_node(context, context.runtime_class(name)):
-        reported = (
-            "RuntimeClass {} is injected, but selects none of the nodes that could take the pod",
-            "set injections.runtimeClass.name to a class that selects nodes with GPUs, or change the class",
-        )
     if reported is None:
         return ()
     problem, remedy = reported
@@ -85,16 +71,6 @@ def _is_unneeded(context: PodContext) -> bool:
     if facts.device_plugin is not None and facts.device_plugin.runtime_class == "":
         return True
     return not facts.runtime_classes and any(index.offering(name, 1) for name in context.requests.peaks)
-
-
-def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
-    """Whether known nodes could take the pod, and the class's node selector excludes all of them."""
-    placement = context.placement
-    if known is None or not known.node_selector or not placement.cluster.known or not placement.possible:
-        return False
-    if any(name in placement.cluster.dynamic for name in context.requests.peaks):
-        return False  # a DeviceClass serves on nodes that are not known
-    return not placement.possible & placement.cluster.selected_by(known.node_selector)
 
 
 _OBSTACLES: dict[ClassObstacle | None, tuple[str, str]] = {

@@ -29,7 +29,7 @@ def run(context: PodContext) -> Iterator[Violation]:
         if not nodes.index.offers(name) and name not in nodes.dynamic and request.billionths >= NANO:
             if nodes.known:
                 yield _not_offered(context, request.container, request.name_path, name)
-            elif (offering := configs.offering(name)) is not None and not offering:
+            elif configs.lack(name):
                 yield _renamed(request.container, request.name_path, name)
 
 

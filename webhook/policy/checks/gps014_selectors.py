@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
-
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
-from webhook.policy.placement.node_classes import SHARED
 from webhook.policy.placement.selector import alternatives
 from webhook.policy.verdict import Path, Severity, Violation
 
@@ -38,31 +34,10 @@ def run(context: PodContext) -> Violations:
             problem = message("MPS nodes never offer {}, but the selectors require them", name)
             return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
     if not context.placement.cluster.known:
-        return _by_configurations(context) if context.policy.facts.device_plugin is not None else ()
+        return ()
     from webhook.policy.placement.nearest import violations  # most command lines know no nodes
 
     return violations(context.placement, _selector(context), is_deferred=context.deferral is not None)
-
-
-def _by_configurations(context: PodContext) -> Iterator[Violation]:
-    """A warning at most: nodes that nothing describes may have other configurations."""
-    from webhook.policy.placement.nearest import changed  # most command lines know no configuration
-
-    difference = changed(context.placement)
-    if difference is not None:
-        expression, label = difference
-        if label.values:
-            values = " or ".join(sorted(label.values, key=len)[:_SHOWN])
-            why, remedy = f"the device plugin's configuration makes it {values}", f"require {values}"
-        elif label.suffix:
-            why, remedy = f"the label of shared cards ends in {SHARED}", f"add {SHARED} to the value"
-        else:
-            why, remedy = f"no configuration makes this label end in {SHARED}", f"remove {SHARED} from the value"
-        remedy += ", or give some nodes another configuration of the device plugin"
-        yield Violation(expression.path, message(f"no node has {{}}: {why}", str(expression)), remedy, Severity.WARN)
-
-
-_SHOWN: Final = 3
 
 
 def _selector(context: PodContext) -> Path:

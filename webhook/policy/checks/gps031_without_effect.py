@@ -17,25 +17,12 @@ from webhook.policy.verdict import Path, Severity, Violation
 MOST_CLIENTS: Final = 48
 """Clients of one card through MPS, 16 before compute capability 7.5 (cmd/mps-control-daemon/mps/device.go)."""
 
-MPS_ROOT: Final = "/run/nvidia/mps"
-"""The default of the plugin and of the charts."""
-
 
 def run(context: SharingConfig) -> Iterator[Violation]:
     """The parts without effect. A configuration that the plugin refuses has none."""
     if refusal(context.value) is not None:
         return
-    yield from ignored(context.value, context.version)
-    # Patterns that name resources (api/config/v1/config.go, `DisableResourceNamingInConfig`).
-    path, resources = _at(context.value, (), "resources")
-    if any(_at(resources, path, name)[1] for name in ("gpus", "mig")):
-        problem = message("the device plugin does not support patterns of resources yet, and ignores them")
-        yield Violation(path, problem, "remove them")
-    flags_path, flags = _at(context.value, (), "flags")
-    path, root = _at(flags, flags_path, "mpsRoot")
-    if root is not None and root != MPS_ROOT:
-        problem = message("the variable MPS_ROOT, which NVIDIA's charts set, overrides this root")
-        yield Violation(path, problem, "set mps.root in the values of the chart instead")
+    yield from ignored(context.value)
     path, sharing = _at(context.value, (), "sharing")
     sliced_path, sliced = _at(sharing, path, "timeSlicing")
     mps_path, mps = _at(sharing, path, "mps")
@@ -43,7 +30,8 @@ def run(context: SharingConfig) -> Iterator[Violation]:
         problem = message("MPS takes precedence, and the device plugin ignores this block")
         yield Violation(sliced_path, problem, "remove timeSlicing or mps")
     elif sliced:
-        mig = _at(flags, flags_path, "migStrategy")[1]
+        _, flags = _at(context.value, (), "flags")
+        _, mig = _at(flags, (), "migStrategy")
         why_no_mig = "MIG devices have no names of their own" if mig in ("none", "single") else ""
         yield from _of_block(sliced_path, sliced, why_no_mig)
     if mps:
@@ -60,13 +48,8 @@ def _at(struct: object, path: Path, name: str) -> tuple[Path, Any]:
 def _of_block(path: Path, block: dict[str, Any], why_no_mig: str) -> Iterator[Violation]:
     """The violations of resources that a block names. `why_no_mig`: why it shares no MIG device; empty if it may."""
     renames = block.get("renameByDefault") is True
-    names = set()
     for index, resource in enumerate(block.get("resources") or ()):
         here, name = (*path, "resources", index), full_name(resource["name"])
-        if name in names:
-            problem = message("{} is given more than once; the device plugin advertises the largest number", name)
-            yield Violation((*here, "name"), problem, "remove one of them")
-        names.add(name)
         if name.startswith(MIG) and why_no_mig:
             problem = message(f"this entry shares nothing: {why_no_mig}")
             yield Violation((*here, "name"), problem, f"name {CARD}, or remove it")

@@ -12,7 +12,6 @@ from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL
 from webhook.policy.sharing.objects import (
     DISCOVERY,
     PLUGIN_CHART,
-    STRATEGIES,
     TEXTS,
     ConfigNames,
     ConfigSection,
@@ -84,17 +83,13 @@ def _undiscovered(values: Mapping[str, Any], section: ConfigSection) -> Iterator
 
 
 def _without_label(section: ConfigSection, known: Collection[str] | None) -> Iterator[Violation]:
-    """The strategies that do not exist, or else the section if it chooses nothing for nodes without a label."""
+    """The section, if it chooses nothing for nodes without a label."""
     fallbacks = section.value.get("fallbackStrategies", DefaultRule().fallbacks) or ()
     if not isinstance(fallbacks, list | tuple):
         return
-    unknown = [index for index, strategy in enumerate(fallbacks) if strategy not in STRATEGIES]
-    for index in unknown:
-        problem = message("the device plugin knows no fallback strategy {}", fallbacks[index])
-        yield Violation((*section.path, "fallbackStrategies", index), problem, f"use {_one_of(STRATEGIES)}")
     names = section.names or (known if section.value.get("name") else ())
     is_chosen = section.value.get("default") or DefaultRule("", tuple(fallbacks)).choose(names or ()) is not None
-    if names and not unknown and not is_chosen:
+    if names and not is_chosen:
         problem = message("neither default nor fallbackStrategies choose a configuration for nodes without a label")
         yield Violation(section.path, problem, f"set default to {_one_of(sorted(names))}")
 

@@ -40,13 +40,11 @@ def _is_over(context: PodContext) -> bool:
 
 
 def _could_land(after: PodContext) -> bool:
-    """Whether a node could take the steered pod, as far as nodes, or else the plugin's configurations, are known."""
+    """Whether a node could take the steered pod, as far as nodes are known."""
     placement = after.placement
     nodes = placement.cluster
     if not nodes.known:
-        from webhook.policy.placement.nearest import changed  # steering is off by default
-
-        return changed(placement) is None
+        return True
     selector = placement.class_selector
     if runtime_class.why_not(after) is None:  # the pod gets a class, which may select nodes
         known = after.runtime_class(runtime_class.class_name(after))

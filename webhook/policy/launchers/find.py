@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LIMIT = 16 * 1024
 """Characters of arguments that are read of one container."""
 
-_MARKS = ("parallel", "-tp", "-pp", "-dp", "num", "nproc", "nnodes", "mpi")
+_MARKS = ("parallel", "-tp", "-pp", "-dp", "nproc", "nnodes", "mpi")
 """Every launch that counts has one of these in its words."""
 
 _MEMORY_MARKS = ("memory", "mem-fraction", "mem_fraction", "vllm")

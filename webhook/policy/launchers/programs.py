@@ -1,8 +1,8 @@
 """The programs that a container launches on GPUs: which words of a line start one, and what it takes.
 
-Launchers of processes: torchrun, Accelerate, and mpirun of Open MPI, MPICH and Intel MPI. Servers of models, vLLM and
-SGLang, which take a part of a card's memory too: one that starts while others hold the rest of the card fails, or
-leaves nothing to servers that start later. The memory of a variable, a placeholder or a configuration file is unknown.
+Launchers of processes: torchrun, and mpirun of Open MPI, MPICH and Intel MPI. Servers of models, vLLM and SGLang, which
+take a part of a card's memory too: one that starts while others hold the rest of the card fails, or leaves nothing to
+servers that start later. The memory of a variable, a placeholder or a configuration file is unknown.
 """
 
 from __future__ import annotations
@@ -44,36 +44,6 @@ def torchrun(line: CommandLine, start: int) -> Launch | None:
     setting = options.setting(option, each if option == _PER_NODE else nodes)
     across = options.setting(_TORCH_NODES, nodes) if _TORCH_NODES in options else None
     return Launch("torchrun", setting, each, each * nodes, spread, spans, across)
-
-
-_PROCESSES, _MACHINES, _FILE = "--num_processes", "--num_machines", "--config_file"
-_ACCELERATE_ALIASES = {"--num-processes": _PROCESSES, "--num-machines": _MACHINES, "--config-file": _FILE}
-_ACCELERATE_FLAGS = frozenset(
-    """
-    -h --help -q --quiet --cpu --multi-gpu --tpu --use-deepspeed --use-fsdp --use-parallelism-config --use-megatron-lm
-    --enable-cpu-affinity --same-network -m --module --no-python --debug --dynamo-use-fullgraph --dynamo-use-dynamic
-    --use-xpu --ipex --dynamo-use-regional-compilation --tpu-cluster --no-tpu-cluster --tpu-use-sudo
-    """.split()
-)
-
-
-def accelerate(line: CommandLine, start: int) -> Launch | None:
-    """The processes of Accelerate, from the words after `launch`; None if they leave it open.
-
-    `--num_processes` is the number of processes on all machines together; `--num_machines` divides it and is 1 by
-    default. A `--config_file` can set the machines too. `--cpu` trains on the CPU. Dashes and underscores are the same;
-    abbreviations do not exist (huggingface/accelerate src/accelerate/commands/launch.py, utils/launch.py at 16cb6eb).
-    """
-    options = Options(line, start, _ACCELERATE_ALIASES, _ACCELERATE_FLAGS)
-    total = options.number(_PROCESSES)
-    if total is None or is_on_cpu(line, start):
-        return None
-    machines = options.number(_MACHINES)
-    is_unknown = machines is None and (_MACHINES in options or _FILE in options)
-    spans = machines is not None and machines > 1
-    spread = Spread.CLUSTER if spans or is_unknown else Spread.CONTAINER
-    each = 1 if is_unknown else total // (machines or 1) or 1
-    return Launch("accelerate launch", options.setting(_PROCESSES, total), each, total, spread, spans)
 
 
 _RANKS, _EACH, _HOSTS, _MAP = "-np", "--npernode", "--host", "--map-by"
@@ -356,8 +326,6 @@ _TORCHRUN, _MPIRUN = Program(torchrun), Program(mpirun)
 
 _PROGRAMS: Mapping[str, Program] = {
     "torchrun": _TORCHRUN,
-    "accelerate": Program(accelerate, subcommand="launch"),
-    "accelerate-launch": Program(accelerate),
     "mpirun": _MPIRUN,
     "mpiexec": _MPIRUN,
     "mpiexec.hydra": _MPIRUN,
@@ -367,7 +335,6 @@ _PROGRAMS: Mapping[str, Program] = {
 _MODULES: Mapping[str, Program] = {
     "torch.distributed.run": _TORCHRUN,
     "torch.distributed.launch": _TORCHRUN,
-    "accelerate.commands.launch": Program(accelerate),
     "sglang.launch_server": _SGLANG,
     "dynamo.vllm": _VLLM,
     "dynamo.sglang": Program(dynamo_sglang, sglang_memory),

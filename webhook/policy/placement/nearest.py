@@ -4,25 +4,20 @@ A node is nearer the easier the pod, or time, removes what is in the way: only a
 one taint; only one expression about a label or field; and last, several of these, of which one is reported. Of equally
 near nodes the first one counts; where the amount is in the way, the first of those that offer most. The sets of the
 node index decide, so that the work does not multiply with the nodes.
-
-Where no nodes are known, the labels count that GPU feature discovery sets by the configurations of the device plugin.
-It reads the same configurations as the plugin, and its labels follow them (NVIDIA/k8s-device-plugin
-internal/lm/resource.go, `baseLabeler` and `getProductName`, and internal/lm/nvml.go, `newSharingLabeler`; equal from
-v0.15 on). Nodes may also run without it: then these labels are absent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from webhook.policy.messages import message, printable
-from webhook.policy.placement.cluster_objects import Node, PluginConfig, Taint
-from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, RENAMED, REPLICAS, SHARED, STRATEGY, shows_gpus
+from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.node_classes import RENAMED, shows_gpus
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex
 from webhook.policy.placement.reachability import ClusterNodes, Placement
-from webhook.policy.placement.selector import NAME_FIELD, Constraint, Expression, Term, alternatives
+from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives
 from webhook.policy.placement.taints import is_lifecycle
 from webhook.policy.pods.gpu_resources import CARD, names_gpu
 from webhook.policy.pods.quantity import NANO, amount
@@ -111,12 +106,6 @@ def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> It
     return (described(placement, failure, selector),)
 
 
-def fewer_units(placement: Placement) -> str | None:
-    """The remedy where nothing but an amount is in the way at the nearest node; None otherwise."""
-    failure = _failure(placement)
-    return _ask_for_less(placement, failure) if isinstance(failure, Shortfall) else None
-
-
 def _failure(placement: Placement) -> Failure | None:
     cluster, index, nodes = placement.cluster, placement.cluster.index, placement.candidates
     if any(name in cluster.dynamic or not index.offers(name) for name in placement.requests.peaks):
@@ -136,11 +125,6 @@ def offered_instead(cluster: ClusterNodes, resource: str, among: NodeBitset | No
     offered = [name for name in sorted(index.offered) if names_gpu(name, gpus) and index.offering(name, 1) & nodes]
     other_name = resource.removesuffix(RENAMED) if resource.endswith(RENAMED) else resource + RENAMED
     return next((name for name in (other_name, CARD) if name in offered), offered[0] if offered else None)
-
-
-def _ask_for_less(placement: Placement, shortfall: Shortfall) -> str:
-    is_alone = placement.requests.peaks[shortfall.resource] == _largest(placement, shortfall.resource).billionths
-    return f"ask for at most {shortfall.offered}" + ("" if is_alone else " in all containers together")
 
 
 def _largest(placement: Placement, resource: str) -> ResourceRequest:
@@ -165,7 +149,8 @@ def described(placement: Placement, failure: Failure, selector: Path) -> Violati
                 resource,
                 node.name,
             )
-            return Violation(request.path, problem, _ask_for_less(placement, failure))
+            together = "" if peak == request.billionths else " in all containers together"
+            return Violation(request.path, problem, f"ask for at most {offered}{together}")
         case Untolerated(node, taint, alone):
             value = f'value: "{printable(taint.value)}", ' if taint.value else ""
             toleration = f'{{key: "{printable(taint.key)}", {value}effect: {taint.effect}}}'
@@ -317,50 +302,3 @@ def _failing(index: NodeIndex, expression: Expression) -> NodeBitset:
 def _first(nodes: NodeBitset) -> NodeBitset:
     """The first node of a set, as a set of its own."""
     return nodes & -nodes
-
-
-def changed(placement: Placement) -> tuple[Expression, Constraint] | None:
-    """The first expression of the pod that no node meets which a configuration describes, and the label that it has.
-
-    Each configuration with which nodes offer the resource of the pod gives the label another value. MIG devices have
-    labels of their own.
-    """
-    required, cluster = placement.requirement, placement.cluster
-    if required is None or required.is_partial or placement.possible or cluster.refused:
-        return None
-    if placement.requests.has_mig or len(placement.requests.peaks) != 1:
-        return None
-    (resource,) = placement.requests.peaks
-    offering = cluster.classes.configs.offering(resource)
-    labels = _labels(offering) if offering else {}
-    if required.satisfiable(labels):
-        return None
-    for expression in chain.from_iterable(alternatives(placement.pod) or ()):
-        constraint = labels.get(expression.key)
-        if constraint is not None and not expression.constraint.agrees_with(constraint):
-            return expression, constraint
-    return None
-
-
-def _labels(configs: Sequence[PluginConfig]) -> Term:
-    """What the labels of nodes with any of these configurations have in common."""
-    cards = {card(config) for config in configs}
-    replicas = {str(count) for _, count, _ in cards}
-    suffixed = {has_suffix for _, _, has_suffix in cards}
-    product = Constraint()
-    if len(suffixed) == 1:
-        product = Constraint(suffix=SHARED) if suffixed.pop() else Constraint(but_suffix=SHARED)
-    return {
-        STRATEGY: Constraint({strategy for strategy, _, _ in cards}),
-        REPLICAS: Constraint(replicas | {"0"} if "1" in replicas else replicas),
-        CAPABLE: Constraint({"true" if config.strategy == "mps" else "false" for config in configs}),
-        PRODUCT: product,
-    }
-
-
-def card(config: PluginConfig) -> tuple[str, int, bool]:
-    """How a configuration shares cards, into how many replicas, and whether the label of their product says so."""
-    for shared in config.resources:
-        if shared.name in (CARD, CARD + RENAMED):
-            return config.strategy, shared.replicas, shared.name == CARD
-    return "none", 1, False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from webhook.policy.placement.facts import may_have
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
@@ -32,8 +33,9 @@ class PluginConfigs:
         configs = () if plugin is None else plugin.configs or ()
         self._by_name = {config.name: config for config in reversed(configs)}
         self._default = None if plugin is None else plugin.default_config
-        self._offering: dict[str, Sequence[PluginConfig]] = {}
-        """By the resources that a configuration renames, and by their new names; all configurations by ""."""
+        named = ({shared.name for shared in config.resources} for config in self._by_name.values())
+        self._naming = Counter(chain.from_iterable(named))
+        """How many configurations share a resource under this name."""
         self.have_names = plugin is not None and plugin.configs is not None
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
 
@@ -57,7 +59,7 @@ class PluginConfigs:
         The plugin ignores a label that names no configuration, and keeps the one that it had. An empty label counts as
         none (`updateConfigName` in cmd/config-manager/main.go).
         """
-        if self.plugin is None or may_have(node, CONFIG_LABEL):
+        if self.plugin is None:
             return None
         name = node.labels.get(CONFIG_LABEL) or self._default
         if name == "":
@@ -89,27 +91,17 @@ class PluginConfigs:
         accepting = [self.accept_several(config) for config in self._by_name.values() if config.strategy == strategy]
         return all(accepting) if accepting else None
 
-    def offering(self, resource: str) -> Sequence[PluginConfig] | None:
-        """The configurations with which nodes may offer a resource of NVIDIA's plugin; None without any that is known.
+    def lack(self, resource: str) -> bool:
+        """Whether no known configuration lets nodes offer a resource of NVIDIA's plugin.
 
         A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere. Nodes
         without a label may have no configuration, unless there is a default.
         """
         if not self._by_name or not resource.startswith(_DOMAIN):
-            return None
-        if not self._offering:
-            from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
-
-            configs = [*self._by_name.values(), *(() if self._default else (NO_CONFIG,))]
-            renaming: dict[str, list[PluginConfig]] = {}
-            for config in configs:
-                for name in {shared.name for shared in config.resources if shared.name.endswith(RENAMED)}:
-                    renaming.setdefault(name, []).append(config)
-            self._offering = {"": configs, **renaming}
-            for name, some in renaming.items():
-                names = {config.name for config in some}
-                self._offering[name.removesuffix(RENAMED)] = [config for config in configs if config.name not in names]
-        return self._offering.get(resource, () if resource.endswith(RENAMED) else self._offering[""])
+            return False
+        if resource.endswith(RENAMED):
+            return resource not in self._naming
+        return bool(self._default) and self._naming[resource + RENAMED] == len(self._by_name)
 
 
 _DOMAIN: Final = "nvidia.com/"
@@ -211,15 +203,12 @@ _Word: TypeAlias = Literal[
     "time-slicing",
     "none",
     "any",
-    "undecided",
     "undiscovered",
     "unlabelled",
     "shares",
     "accepting",
-    "replicas",
     "unready",
     "incomplete",
-    "certain",
 ]
 Trait: TypeAlias = "tuple[_Word, *tuple[object, ...]]"
 """A word, and names, that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
@@ -278,8 +267,6 @@ class NodeClasses:
     def traits(self, node: Node) -> Iterator[Trait]:
         """The traits by which a node shares cards."""
         config, marked = self.configs.of(node), self.marked(node)
-        if any(may_have(node, key) for key in self.telling) or may_have(node, CONFIG_LABEL):
-            yield ("undecided",)
         if marked is not None:
             yield (marked,)
         if config is None or config.strategy == "none":
@@ -299,7 +286,6 @@ class NodeClasses:
             for shared in config.resources:
                 yield "shares", config.strategy, shared.name
                 yield "accepting", config.strategy, shared.name, several
-                yield "replicas", shared.name, shared.replicas
         gpus = [name for name in node.resources if name in self.gpus]
         if not any(node.resources[name] for name in gpus):
             for name in gpus:

@@ -221,8 +221,8 @@ class Placement:
     def _of_class(self) -> NodeBitset:
         """The possible nodes that the pod's RuntimeClass selects.
 
-        The API server adds this selector to the pods of a template. Where the class selects none of the nodes, GPS011
-        reports that, and the class proves nothing.
+        The API server adds this selector to the pods of a template. A class that selects none of the nodes proves
+        nothing.
         """
         possible = self.possible
         selected = possible & self.cluster.selected_by(self.class_selector) if self.class_selector else 0

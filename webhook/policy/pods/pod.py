@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from itertools import islice
 from posixpath import normpath
 from typing import Any, Final, NamedTuple
 
-from webhook.policy.pods.gpu_resources import CARD
 from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, members, text
 from webhook.policy.verdict import Path
 
@@ -89,9 +87,6 @@ class Container:
     def name_path(self, field: str, name: str) -> Path:
         """The path to where the name of a resource stands: to its amount, whose key it is."""
         return self.amount_path(field, name)
-
-    bare_amounts: tuple[Path, ...] = ()
-    """The paths to its amounts below the bare name `gpu`."""
 
     @property
     def name(self) -> str:
@@ -342,19 +337,16 @@ class Amount(NamedTuple):
 class FieldContainer(Container):
     """A container in a field of a custom kind. `given` is the name that the controller gives it; empty for its own."""
 
-    __slots__ = ("_given", "_stated", "bare_amounts")
+    __slots__ = ("_given", "_stated")
 
     def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
         super().__init__(raw, list_path, place, kind)
         self._given = given
         self._stated: dict[tuple[str, str], Amount] = {}
-        self.bare_amounts = ()
 
     def state(self, amounts: Iterable[Amount]) -> None:
         """Give it these amounts instead of its own. A later one replaces an earlier one of the same resource."""
-        given = tuple(amounts)
-        self.bare_amounts = tuple(amount.path for amount in given if amount.path[-1] == "gpu" != amount.name)
-        stated = self._stated = {(amount.field, amount.name): amount for amount in given}
+        stated = self._stated = {(amount.field, amount.name): amount for amount in amounts}
         self.limits, self.requests = (
             {name: amount.value for (own, name), amount in stated.items() if own == field} for field in _FIELDS
         )
@@ -387,21 +379,6 @@ def amounts_below(raw: Members, path: Path, field: str) -> Iterator[Amount]:
     return resource_amounts(members(raw, where, path), (*path, where))
 
 
-_MOST_INHERITED = 8
-"""Resources that each step inherits. No author writes as many, and every step pays for each."""
-
-
-def inherited_amounts(template: Members, path: Path) -> list[Amount]:
-    """What Tekton's steps inherit from their template: a few of its extended resources, whose names have a domain."""
-    inherited: list[Amount] = []
-    for field in _FIELDS:
-        amounts = amounts_below(template, path, "computeResources")
-        inherited += islice(
-            (amount for amount in amounts if amount.field == field and "/" in amount.name), _MOST_INHERITED
-        )
-    return inherited
-
-
 def spark_amounts(role: Members, path: Path) -> Iterator[Amount]:
     """The GPU of a role of Spark, which the operator sets as a limit (kubeflow/spark-operator, `GPUSpec` and `addGPU`).
 
@@ -411,27 +388,6 @@ def spark_amounts(role: Members, path: Path) -> Iterator[Amount]:
     name = text(gpu, "name", where)
     if name and "quantity" in gpu:
         yield Amount("limits", name, gpu["quantity"], (*where, "quantity"), (*where, "name"))
-
-
-def dynamo_amounts(service: Members, path: Path) -> Iterator[Amount]:
-    """The amounts of the main container of a service of Dynamo, in its form of v1alpha1.
-
-    The operator merges `extraPodSpec.mainContainer` over the service's own `resources`, whose `gpu` counts, as NVIDIA's
-    GPUs unless `gpuType` names another resource (ai-dynamo/dynamo at 0d531a9,
-    `deploy/operator/api/v1alpha1/shared_spec_conversion.go`). The variables in the service's `envs` are not read. With
-    `gpuMemoryService`, a claim takes the place of its GPUs, which are not read.
-    """
-    if members(service, "gpuMemoryService", path).get("enabled") is True:
-        return
-    resources, where = members(service, "resources", path), (*path, "resources")
-    for field in _FIELDS:
-        stated, place = members(resources, field, where), (*where, field)
-        named = text(stated, "gpuType", place)
-        if stated.get("gpu") not in (None, ""):
-            name_path = (*place, "gpuType" if named else "gpu")
-            yield Amount(field, named or CARD, stated["gpu"], (*place, "gpu"), name_path)
-    extra, where = members(service, "extraPodSpec", path), (*path, "extraPodSpec")
-    yield from amounts_below(members(extra, "mainContainer", where), (*where, "mainContainer"), "resources")
 
 
 SPEC_FIELDS = tuple(

@@ -32,18 +32,6 @@ if TYPE_CHECKING:
 MOST_RESOURCES: Final = 64
 """Resources that one configuration may share. Every node that uses the configuration is indexed by each of them."""
 
-FIRST: Final = 15
-"""The first release with MPS, v0.15: releases are known by their minor number. Earlier ones count as this one."""
-
-NEWEST: Final = 20
-"""The newest release whose code the rules follow, v0.20. Later ones count as this one."""
-
-
-def release_of(version: str) -> int:
-    """The release that a version such as v0.17.4 belongs to."""
-    major, minor, *_ = version.lstrip("v").split(".")
-    return min(max(int(minor), FIRST), NEWEST) if int(major) == 0 else NEWEST
-
 
 class RefusedError(Exception):
     """The device plugin refuses a value. The message says why, `path` leads to it, `remedy` says what to write."""
@@ -147,7 +135,6 @@ class Field(NamedTuple):
 
     check: Callable[[Any, Path], None] | None = None
     struct: Struct | None = None
-    since: int = FIRST
 
 
 def folded(name: str) -> str:
@@ -257,9 +244,9 @@ def _resource_name(value: Any, path: Path, remedy: str) -> None:
         raise RefusedError(path, f'not a resource\'s name: "{printable(name, 80)}"', remedy)
 
 
-def _fields(names: str, since: int = FIRST) -> dict[str, Field]:
-    """Fields that are known by name alone."""
-    return {name: Field(since=since) for name in names.split()}
+def _fields(names: str) -> dict[str, Field]:
+    """Fields that are known by name alone, in the newest release."""
+    return dict.fromkeys(names.split(), Field())
 
 
 _RESOURCE: Final = Struct(_fields("name rename devices replicas"), is_exact=True)
@@ -269,14 +256,13 @@ _BLOCK: Final = Struct(
 SHARING: Final = Struct({"timeSlicing": Field(_block, _BLOCK), "mps": Field(_optional_block, _BLOCK)})
 PLUGIN: Final = Struct(
     _fields("passDeviceSpecs deviceIDStrategy cdiAnnotationPrefix nvidiaCTKPath containerDriverRoot")
-    | _fields("sharedDevicesAllocationPolicy", since=20)
+    | _fields("sharedDevicesAllocationPolicy")
     | {"deviceListStrategy": Field(_strategies)}
 )
 GFD: Final = Struct(_fields("oneshot noTimestamp sleepInterval outputFile machineTypeFile"))
 FLAGS: Final = Struct(
     _fields("mpsRoot nvidiaDriverRoot failOnInitError gdsEnabled mofedEnabled useNodeFeatureAPI")
-    | _fields("nvidiaDevRoot deviceDiscoveryStrategy", since=16)
-    | _fields("gdrcopyEnabled", since=18)
+    | _fields("nvidiaDevRoot deviceDiscoveryStrategy gdrcopyEnabled")
     | {"migStrategy": Field(_only_text), "plugin": Field(struct=PLUGIN), "gfd": Field(struct=GFD)}
 )
 _PATTERN: Final = Struct(_fields("pattern name"), is_exact=True)
@@ -286,7 +272,7 @@ ROOT: Final = Struct(
         "flags": Field(struct=FLAGS),
         "resources": Field(struct=Struct(dict.fromkeys(("gpus", "mig"), Field(struct=_PATTERN)))),
         "sharing": Field(struct=SHARING),
-        "imex": Field(struct=Struct(_fields("channelIDs required", since=17)), since=17),
+        "imex": Field(struct=Struct(_fields("channelIDs required"))),
     }
 )
 _JUDGED: Final = (FLAGS, PLUGIN, SHARING)

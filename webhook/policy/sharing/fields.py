@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final, TypeGuard
 
 from webhook.policy.messages import is_one_edit_away, message
-from webhook.policy.sharing.config import FLAGS, GFD, NEWEST, PLUGIN, ROOT, SHARING, Struct, folded, release_of
+from webhook.policy.sharing.config import FLAGS, GFD, PLUGIN, ROOT, SHARING, Struct, folded
 from webhook.policy.verdict import Path, Violation
 
 _HOME: Final[Mapping[str, str]] = {
@@ -21,9 +21,8 @@ _HOME: Final[Mapping[str, str]] = {
 """Where fields belong that users often put elsewhere."""
 
 
-def ignored(value: object, version: str | None = None) -> Iterator[Violation]:
-    """A violation for each field that the plugin ignores, level by level: all releases, or a known version."""
-    release = NEWEST if version is None else release_of(version)
+def ignored(value: object) -> Iterator[Violation]:
+    """A violation for each field that every release of the plugin ignores, level by level."""
     pending: list[tuple[Path, Any, Struct]] = [((), value, ROOT)]
     for path, fields, struct in pending:
         if isinstance(fields, list):
@@ -31,14 +30,11 @@ def ignored(value: object, version: str | None = None) -> Iterator[Violation]:
             continue
         for key, inner in fields.items() if isinstance(fields, dict) else ():
             name, here = struct.name_of(key), (*path, key)
-            field = None if name is None else struct.fields[name]
-            if field is not None and field.since <= release:
-                if field.struct is not None:
-                    pending.append((here, inner, field.struct))
-                continue
-            problem = message("the device plugin has no field {} here, and ignores it", key)
-            newer = f"run v0.{field.since} or newer, or remove it" if field is not None else _remedy(key, struct)
-            yield Violation(here, problem, newer)
+            if name is None:
+                problem = message("the device plugin has no field {} here, and ignores it", key)
+                yield Violation(here, problem, _remedy(key, struct))
+            elif (held := struct.fields[name].struct) is not None:
+                pending.append((here, inner, held))
 
 
 _LONGEST: Final = 40

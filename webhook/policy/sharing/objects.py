@@ -164,9 +164,6 @@ def values_with(kept: Iterable[ConfigSection], of: Mapping[str, Any]) -> dict[st
 NO_CONFIG: Final = ""
 """Stands for the empty configuration: the node shares nothing."""
 
-STRATEGIES: Final = ("named", "single", "empty")
-"""The fallback strategies of the config-manager, which ends with an error where it reaches another one."""
-
 
 class DefaultRule(NamedTuple):
     """How the plugin's config-manager chooses the configuration of a node without a label.

@@ -22,13 +22,11 @@ from webhook.policy.pods.pod import (
     FieldContainer,
     Pod,
     amounts_below,
-    dynamo_amounts,
-    inherited_amounts,
     resource_amounts,
     spark_amounts,
 )
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, is_placeholder, mapping, members
+from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, is_placeholder, mapping
 from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.paths import (
@@ -237,11 +235,10 @@ _AMOUNTS: Mapping[Form, Callable[[Members, Path], Iterable[Amount]]] = {
     "step": partial(amounts_below, field="computeResources"),
     "trainer": partial(amounts_below, field="resourcesPerNode"),
     "spark": spark_amounts,
-    "dynamo": dynamo_amounts,
 }
 """How the amounts of containers are read that are not in the API's own form.
 
-`computeResources` are those of a step, a sidecar or a step template of Tekton v1; those of v1beta1 have `resources`.
+`computeResources` are those of a step or a sidecar of Tekton v1; those of v1beta1 have `resources`.
 `resourcesPerNode` are those of each node of a TrainJob (kubeflow/trainer, `Trainer`), beside which image, command,
 arguments and variables replace those of the runtime's container named `node`.
 """
@@ -255,9 +252,7 @@ def assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -
 
 
 def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Container]:
-    """The containers of a part, each with the amounts that it inherits."""
-    templates = walk(raw, steps(part.template), path) if part.template else ()
-    inherited = next((inherited_amounts(template, where) for where, template in templates), [])
+    """The containers of a part."""
     read = _AMOUNTS.get(part.form)
     pattern = steps(part.path)
     found: Iterator[tuple[Path, int | None, Members]]
@@ -270,20 +265,13 @@ def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Conta
         )
     else:
         found = ((where, None, fields) for where, fields in walk(raw, pattern, path))
-    for number, (list_path, index, fields) in enumerate(found):
-        own, where = NOTHING if part.form == "resources" else fields, list_path
-        for step in ("extraPodSpec", "mainContainer") if part.form == "dynamo" else ():
-            own, where = members(own, step, where), (*where, step)
+    for list_path, index, fields in found:
+        own = NOTHING if part.form == "resources" else fields
         kind = SIDECAR if part.kind is INIT and fields.get("restartPolicy") == "Always" else part.kind
-        container = FieldContainer(own, where, index, kind, part.name)
+        container = FieldContainer(own, list_path, index, kind, part.name)
         if read is not None:
-            amounts = read(fields, list_path if part.form == "dynamo" else container.path)
-            container.state((*(inherited if number < _MOST_INHERITING else ()), *amounts))
+            container.state(read(fields, container.path))
         yield container
-
-
-_MOST_INHERITING = 1024
-"""Steps of a pod that inherit from a template: more than a node can run. An empty step has two bytes."""
 
 
 def fields_around(path: Path, holds: Whole | Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
@@ -321,12 +309,6 @@ class Kind:
     def resource(self) -> str:
         """Its name in the API's paths; `tests/crds` compares it with the published definitions."""
         return f"{self.kind.lower()}s"
-
-    @property
-    def has_bare_amounts(self) -> bool:
-        """Whether some of its amounts stand below a bare name, such as `gpu`."""
-        assemblies = [path.holds for path in self.paths if isinstance(path.holds, Assembly)]
-        return any(form == "gpus" for assembly in assemblies for _, form in assembly.requests)
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""

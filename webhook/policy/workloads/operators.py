@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from webhook.policy.pods.reading import Members
@@ -18,13 +17,11 @@ from webhook.policy.workloads.paths import (
     PodPath,
     at,
     counted,
-    never,
     number,
     of_job,
     one,
     product,
     sets,
-    steps,
     unknown,
 )
 
@@ -47,11 +44,11 @@ def _workers_of_leader(manifest: Members, path: Path) -> int | None:
     return max(size - 1, 0)
 
 
-def leader_and_workers(path: str, *, apart: bool = False) -> tuple[PodPath, ...]:
+def leader_and_workers(path: str) -> tuple[PodPath, ...]:
     """The paths of a LeaderWorkerTemplate."""
     return (
-        PodPath(f"{path}.leaderTemplate", group="group", apart=apart),
-        PodPath(f"{path}.workerTemplate", group="group", apart=apart, count=_workers_of_leader),
+        PodPath(f"{path}.leaderTemplate", group="group"),
+        PodPath(f"{path}.workerTemplate", group="group", count=_workers_of_leader),
     )
 
 
@@ -100,22 +97,6 @@ def replicas_of_mpi(manifest: Members, path: Path) -> int | None:
     return number(at(manifest, path[:-1]), "replicas", 0 if path[-2] == "Worker" else 1)
 
 
-def nodes_of_runtime(manifest: Members, path: Path) -> int | None:
-    """The pods of a job of a runtime: `mlPolicy.numNodes`, 1 by default, or those of a replicated job.
-
-    `mlPolicy.numNodes` (1 by default) counts the pods of the job with the label of the trainer. With `mlPolicy.mpi`,
-    launchers and nodes share them in a way that only a TrainJob settles (Kubeflow Trainer v2.3,
-    `pkg/runtime/core/trainingruntime.go` and `pkg/runtime/framework/plugins/mpi/mpi.go`).
-    """
-    policy = at(manifest, ("spec", "mlPolicy"))
-    if at(policy, ("mpi",)) is not None:
-        return None
-    labels = at(manifest, (*path[:-2], "metadata", "labels"))
-    if policy is not None and at(labels, ("trainer.kubeflow.org/trainjob-ancestor-step",)) == "trainer":
-        return number(policy, "numNodes", 1)
-    return of_replicated_job(manifest, path)
-
-
 def spark_roles(spec: str) -> Iterator[PodPath]:
     """The paths of the driver and the executors, whose fields replace those of the template and of the application.
 
@@ -136,31 +117,15 @@ def spark_executors(spec: str, up: int = 1) -> PodCount:
     return counted("instances", 1, up=up, unless=f"{spec}.dynamicAllocation.enabled")
 
 
-def has_spark_selectors(spec: str) -> Condition:
-    """Whether fields that are not read with a pod choose its nodes: options of Spark, or those beside a template.
+def may_select_by_spark(spec: str) -> Condition:
+    """Whether options of Spark, or selectors that may stand beside a template, choose nodes of pods.
 
     Spark adds node selectors to those of a template (apache/spark, `BasicExecutorFeatureStep.scala`).
     """
-
-    def condition(manifest: Members, _path: Path) -> bool:
-        application = at(manifest, steps(spec))
-        conf = at(application, ("sparkConf",))
-        if isinstance(conf, dict) and any(_CHOOSES_NODES.match(key) for key in conf):
-            return True
-        return any(
-            at(application, (role, "template")) and (_selects(application) or _selects(at(application, (role,))))
-            for role in ("driver", "executor")
-        )
-
-    return condition
-
-
-def _selects(holder: object) -> bool:
-    return bool(at(holder, ("nodeSelector",)) or at(holder, ("affinity",)))
-
-
-_CHOOSES_NODES = re.compile(r"spark\.kubernetes\.(?:(?:driver|executor)\.)?(?:node\.selector\.|podTemplateFile\Z)")
-"""The options of Spark that choose nodes (apache/spark, `docs/running-on-kubernetes.md`)."""
+    selectors = (
+        f"{holder}{field}" for holder in ("", "driver.", "executor.") for field in ("nodeSelector", "affinity")
+    )
+    return sets(f"{spec}.sparkConf", *(f"{spec}.{selector}" for selector in selectors))
 
 
 _PREDICTORS = "model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost"
@@ -180,27 +145,11 @@ def kserve_predictor(path: str, group: str, *, apart: bool = False) -> tuple[Pod
     )
 
 
-def _workers_of_llm(manifest: Members, path: Path) -> int | None:
-    """The workers of an LLM: `parallelism.data` by `dataLocal`, or `parallelism.pipeline`, without the leader.
-
-    Source: kserve/kserve, `ParallelismSpec.GetSize`. Without a template of a leader, a base config may have it.
-    """
-    workload = at(manifest, path[:-1])
-    if at(workload, ("template",)) is None:
-        return None
-    parallelism = at(workload, ("parallelism",))
-    data, local = number(parallelism, "data"), number(parallelism, "dataLocal")
-    if data and local:
-        return max(data // local, 1) - 1
-    pipeline = number(parallelism, "pipeline")
-    return pipeline - 1 if pipeline and not {"data", "dataLocal"} & parallelism.keys() else None
-
-
 def kserve_llm(path: str, group: str) -> tuple[PodPath, ...]:
-    """The leader and the workers of an LLM."""
+    """The leader and the workers of an LLM, whose number also depends on a base config (`ParallelismSpec.GetSize`)."""
     return (
         PodPath(f"{path}.template", "podSpec", group=group),
-        PodPath(f"{path}.worker", "podSpec", group=group, count=_workers_of_llm),
+        PodPath(f"{path}.worker", "podSpec", group=group, count=unknown),
     )
 
 
@@ -233,15 +182,7 @@ def may_patch(path: str) -> Condition:
     return sets(*(f"{path}{holder}.podSpecPatch" for holder in ("", ".templateDefaults", ".templates[*]")))
 
 
-_STEPS = (Containers("steps[*]", "step", template="stepTemplate"), Containers("sidecars[*]", "step"))
-_OF_RUN = (
-    Containers("computeResources", "resources", name="each step"),  # the limits become those of every step
-    Containers("stepSpecs[*]", "step"),
-    Containers("sidecarSpecs[*]", "step"),
-    Containers("stepOverrides[*]"),  # v1beta1
-    Containers("sidecarOverrides[*]"),  # v1beta1
-)
-"""The amounts that a Tekton run sets for the steps of its task, whatever the steps ask for."""
+_STEPS = (Containers("steps[*]", "step"), Containers("sidecars[*]", "step"))
 
 
 def tekton_task(path: str, *around: str) -> PodPath:
@@ -257,35 +198,11 @@ def tekton_tasks(path: str, *around: str) -> tuple[PodPath, ...]:
     return tuple(tekton_task(f"{path}.{field}[*].taskSpec", *around) for field in ("tasks", "finally"))
 
 
-def tekton_run(path: str, *around: str) -> PodPath:
-    """What a run sets for the steps of its task."""
-    return PodPath(path, Assembly(_OF_RUN, around), renders=True)
-
-
-def nim_service(path: str, is_unused: Condition = never) -> tuple[PodPath, ...]:
+def nim_service(path: str) -> tuple[PodPath, ...]:
     """The container whose fields stand in the spec, beside those of its pod. The operator names it after the object."""
     nodes = counted("multiNode.parallelism.pipeline", 1, up=0, alone=True)
     service = Assembly((Containers("", name="nim"),), (path,))
-    return (PodPath(path, service, group="service", apart=True, count=nodes, is_unused=is_unused),)
-
-
-def is_not_enabled(manifest: Members, path: Path) -> bool:
-    """Whether the NIM operator skips a service of a pipeline: unless `enabled` is true, it makes none.
-
-    Source: NVIDIA/k8s-nim-operator at f63f74d, internal/controller/nimpipeline_controller.go.
-    """
-    return at(manifest, (*path[:-1], "enabled")) is not True
-
-
-DYNAMO_SERVICE = Assembly(
-    (
-        Containers("extraPodSpec.initContainers[*]", kind=INIT_CONTAINERS.kind),
-        Containers("", "dynamo", name="main"),
-        Containers("extraPodSpec.containers[*]"),
-    ),
-    ("spec.services.*.extraPodSpec",),
-)
-"""A service of v1alpha1. Source: ai-dynamo/dynamo at 0d531a9, `deploy/operator/api/v1alpha1`."""
+    return (PodPath(path, service, group="service", count=nodes),)
 
 
 _KAITO = "KAITO asks for the GPUs of the instance type or of the nodes"
@@ -321,7 +238,6 @@ _MERGED = frozenset(
         ("serving.kserve.io", "ServingRuntime"),
         ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
         ("sparkoperator.k8s.io", "SparkApplication"),
-        ("sparkoperator.k8s.io", "SparkConnect"),
         ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
         ("trainer.kubeflow.org", "TrainingRuntime"),
     }

@@ -25,10 +25,9 @@ PathPattern = tuple[str, ...]
 Whole = Literal["template", "podSpec", "container", "resources"]
 """The end of a path of a setting: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
 
-Form = Literal["container", "resources", "step", "trainer", "spark", "gpus", "dynamo"]
+Form = Literal["container", "resources", "step", "trainer", "spark"]
 """The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the
-trainer of a TrainJob (its `resourcesPerNode` count), a role of Spark (its `gpu.quantity` counts), resources of an
-operator's own form (their `gpu` counts), or a service of Dynamo (its main container, and resources of that form)."""
+trainer of a TrainJob (its `resourcesPerNode` count), or a role of Spark (its `gpu.quantity` counts)."""
 
 PodCount = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
@@ -60,14 +59,12 @@ class Containers(NamedTuple):
     """Containers of an assembled pod: the path to them from its place, their form, and APP or INIT.
 
     Only the last step can be EVERY. `name` is the one that the controller gives a container, whatever the object says.
-    `template` leads to a step template whose amounts they inherit.
     """
 
     path: str
     form: Form = "container"
     kind: str = APP
     name: str = ""
-    template: str = ""
 
 
 INIT_CONTAINERS = Containers("initContainers[*]", kind=INIT)
@@ -89,18 +86,7 @@ class Assembly(NamedTuple):
     @property
     def requests(self) -> Iterator[tuple[str, Form]]:
         """The paths from the place of the pod to all that may ask for resources, each with its form."""
-        yield from ((part.path, part.form) for part in self.parts if part.form != "dynamo")
-        for part in self.parts:
-            yield from _OF_DYNAMO if part.form == "dynamo" else ()
-            yield from ((part.template, part.form),) if part.template else ()
-
-
-_OF_DYNAMO: tuple[tuple[str, Form], ...] = (
-    ("extraPodSpec.mainContainer", "container"),
-    ("resources.limits", "gpus"),
-    ("resources.requests", "gpus"),
-)
-"""What may ask for the resources of a service of Dynamo."""
+        return ((part.path, part.form) for part in self.parts)
 
 
 def one(_manifest: Members, _path: Path) -> int | None:
@@ -133,8 +119,7 @@ class PodPath:
     controller mounts a volume at `/dev/shm` into the first container. `renders`: the controller replaces placeholders
     in texts of the template before it makes pods. It reads no placeholder in an amount of a resource
     (argoproj/argo-workflows#6939, tektoncd/pipeline#4080). `ranks`: every pod that asks for a GPU is a rank, or
-    several, of one job that communicates through NCCL. `is_unused`: the controller makes no pods of this place,
-    whatever it holds.
+    several, of one job that communicates through NCCL.
     """
 
     path: str
@@ -146,7 +131,6 @@ class PodPath:
     hides_shared_memory: Condition = never
     renders: bool = False
     ranks: bool = False
-    is_unused: Condition = never
 
     @property
     def steps(self) -> PathPattern:

@@ -19,27 +19,7 @@ _SUSPEND = ("spec.suspend",)
 _RUN_POLICY = ("spec.runPolicy.suspend",)
 
 
-_STORM = PodPath("spec.template.spec.roles[*].template", group="role", apart=True, count=counted("podGroupSize"))
-
-_AIBRIX = (
-    _Unqueued("orchestration.aibrix.ai", "StormService", (_STORM,), _V1ALPHA1),
-    _Unqueued("orchestration.aibrix.ai", "RayClusterFleet", operators.ray_cluster("spec.template.spec"), _V1ALPHA1),
-)
-"""AIBrix: services of roles, and fleets of Ray clusters (vllm-project/aibrix, `api/orchestration/v1alpha1`).
-
-The controllers of both make objects of other kinds, whose pods are checked when they are created. Without
-`podGroupSize`, a role may spread a model over replicas.
-"""
-
-
-_METRIC = (PodPath("spec.metrics[*].provider.job.spec.template", renders=True),)
-
-_ARGO_ROLLOUTS = (
-    _Unqueued("argoproj.io", "Rollout", (PodPath("spec.template"),), _V1ALPHA1),
-    _Unqueued("argoproj.io", "Experiment", (PodPath("spec.templates[*].template"),), _V1ALPHA1),
-    _Unqueued("argoproj.io", "AnalysisTemplate", _METRIC, _V1ALPHA1),
-    _Unqueued("argoproj.io", "ClusterAnalysisTemplate", _METRIC, _V1ALPHA1, namespaced=False),
-)
+_ARGO_ROLLOUTS = (_Unqueued("argoproj.io", "Rollout", (PodPath("spec.template"),), _V1ALPHA1),)
 """Argo Rollouts (argoproj/argo-rollouts)."""
 
 
@@ -72,49 +52,17 @@ Kueue does not see them.
 """
 
 
-_NODES_OF_DYNAMO = counted("multinode.nodeCount", 2, alone=True)
-_COMPONENTS = PodPath("spec.components[*].podTemplate", group="component", apart=True, count=_NODES_OF_DYNAMO)
-_SERVICES = PodPath(
-    "spec.services.*",
-    operators.DYNAMO_SERVICE,
-    group="service",
+_COMPONENTS = PodPath(
+    "spec.components[*].podTemplate",
+    group="component",
     apart=True,
-    count=counted("multinode.nodeCount", 2, up=0, alone=True),
+    count=counted("multinode.nodeCount", 2, alone=True),
 )
-_COMPONENT = replace(_COMPONENTS, path="spec.podTemplate")
 
-_DYNAMO = (
-    Kind("nvidia.com", "DynamoGraphDeployment", (_COMPONENTS, _SERVICES), ("v1beta1", "v1alpha1"), suspended=()),
-    _Unqueued("nvidia.com", "DynamoComponentDeployment", (_COMPONENT,), ("v1beta1",)),
-)
+_DYNAMO = (Kind("nvidia.com", "DynamoGraphDeployment", (_COMPONENTS,), ("v1beta1",), suspended=()),)
 """NVIDIA Dynamo (ai-dynamo/dynamo at 006b6e1, `deploy/operator/api/v1beta1`).
 
-An operator makes the DynamoComponentDeployments of v1alpha1 from a graph, whose services are checked; their own form is
-not read.
-"""
-
-
-_CLIQUES = PodPath("spec.template.cliques[*].spec.podSpec", "podSpec", group="set", count=unknown)
-
-_GROVE = (Kind("grove.io", "PodCliqueSet", (_CLIQUES,), _V1ALPHA1, suspended=()),)
-"""Grove (ai-dynamo/grove at fcc3b3b, `operator/api/core/v1alpha1`).
-
-`podCliqueScalingGroups` says which cliques work together, and its replicas multiply theirs: the count is left unknown.
-"""
-
-
-_SPECS = PodPath(
-    "spec.replicaSpecs[*].template",
-    group="job",
-    count=counted("replicas", 0, unless="spec.elasticPolicy"),
-    ranks=True,
-)
-
-_HYPERPOD = (Kind("sagemaker.amazonaws.com", "HyperPodPyTorchJob", (_SPECS,), suspended=_RUN_POLICY),)
-"""SageMaker HyperPod's training operator, whose jobs are like those of Kubeflow.
-
-Typed from the project's client, since no source of the operator is public: aws/sagemaker-hyperpod-cli at 011ca92,
-`src/sagemaker/hyperpod/training/config/hyperpod_pytorch_job_unified_config.py`.
+The API server converts a graph of v1alpha1 for the webhook; the form of its services is not read.
 """
 
 
@@ -122,20 +70,6 @@ _JOBS = PodPath("spec.replicatedJobs[*].template.spec.template", group="jobs", c
 
 _JOBSET = (Kind("jobset.x-k8s.io", "JobSet", (_JOBS,), ("v1alpha2",), suspended=_SUSPEND),)
 """JobSet (kubernetes-sigs/jobset, `api/jobset/v1alpha2`)."""
-
-
-_INFERENCE = PodPath("inference.template", count=unknown)
-_WORKSPACE = Kind("kaito.sh", "Workspace", (_INFERENCE,), ("v1beta1", "v1alpha1"), suspended=(), has_open_nodes=always)
-
-_KAITO = (
-    _WORKSPACE,
-    replace(_WORKSPACE, kind="InferenceSet", paths=(replace(_INFERENCE, path="spec.template.inference.template"),)),
-)
-"""KAITO (kaito-project/kaito at 056b828, `api/v1beta1`).
-
-The definitions leave the template open. Its nodes are those of the instance type, or of a selector. Without a template,
-KAITO asks for the GPUs that these nodes have.
-"""
 
 
 _REVISION = (PodPath("spec.template"),)
@@ -184,20 +118,9 @@ _KUBERAY = (
         paths=operators.ray_cluster("spec.rayClusterConfig"),
         suspended=("spec.rayClusterConfig.suspend",),
     ),
-    # The `suspend` of a RayCronJob itself only stops its schedule, and its jobs do not get its labels.
-    replace(
-        _RAY,
-        kind="RayCronJob",
-        paths=operators.ray_job("spec.jobTemplate"),
-        versions=("v1",),
-        suspended=("spec.jobTemplate.suspend",),
-        labels=None,
-    ),
 )
-"""KubeRay (ray-project/kuberay, `ray-operator/apis/ray/v1`). RayCronJob exists since v1.6."""
+"""KubeRay (ray-project/kuberay, `ray-operator/apis/ray/v1`)."""
 
-
-_ROLES = operators.leader_and_workers("spec.roles[*].spec.leaderWorkerTemplate", apart=True)
 
 _LEADERWORKERSET = (
     Kind(
@@ -206,44 +129,11 @@ _LEADERWORKERSET = (
         operators.leader_and_workers("spec.leaderWorkerTemplate"),
         suspended=(),
     ),
-    _Unqueued("disaggregatedset.x-k8s.io", "DisaggregatedSet", _ROLES),
 )
-"""LeaderWorkerSet and DisaggregatedSet (kubernetes-sigs/lws, `api`). Kueue gates the pods of the first one
-(kubernetes-sigs/kueue v0.19).
-"""
+"""LeaderWorkerSet (kubernetes-sigs/lws, `api`), whose pods Kueue gates (kubernetes-sigs/kueue v0.19)."""
 
 
-_SHARED = partial(_Unqueued, versions=_V1ALPHA1, namespaced=False, is_used_elsewhere=always)
-_SERVER = partial(Kind, versions=_V1ALPHA1, suspended=(), has_open_nodes=always)
-_FLAVORS = PodPath(
-    "spec.inferenceConfig.flavors[*]", Assembly((Containers("", "resources", name="model-runner"),)), count=unknown
-)
-_RECOMMENDED = replace(_FLAVORS, path="spec.recommendedConfigs[*].resources")
-_PLAYGROUND = replace(_FLAVORS, path="spec.backendRuntimeConfig.resources")
-
-_LLMAZ = (
-    _SHARED("llmaz.io", "OpenModel", (_FLAVORS,)),
-    _SERVER("inference.llmaz.io", "Playground", (_PLAYGROUND,)),
-    _SHARED("inference.llmaz.io", "BackendRuntime", (_RECOMMENDED,)),
-    _SERVER("inference.llmaz.io", "Service", operators.leader_and_workers("spec.workloadTemplate")),
-)
-"""llmaz (InftyAI/llmaz at 3c13ff3, `config/crd/bases`).
-
-The limits of a flavor of a model, and those of a playground, become the limits of a model server's container. The
-flavor also selects its nodes.
-"""
-
-
-_NIM = (
-    Kind("apps.nvidia.com", "NIMService", operators.nim_service("spec"), _V1ALPHA1, suspended=()),
-    _Unqueued(
-        "apps.nvidia.com",
-        "NIMPipeline",
-        operators.nim_service("spec.services[*].spec", is_unused=operators.is_not_enabled),
-        _V1ALPHA1,
-    ),
-    _Unqueued("apps.nvidia.com", "NIMBuild", operators.nim_service("spec"), _V1ALPHA1),
-)
+_NIM = (Kind("apps.nvidia.com", "NIMService", operators.nim_service("spec"), _V1ALPHA1, suspended=()),)
 """NVIDIA NIM Operator (NVIDIA/k8s-nim-operator at f63f74d, `config/crd/bases`).
 
 Without an amount in `resources`, the operator asks for the GPUs of the model's profile. A NIMCache asks for none.
@@ -268,13 +158,8 @@ _APPLICATION = Kind(
     tuple(operators.spark_roles("spec")),
     ("v1beta2",),
     suspended=_SUSPEND,
-    has_open_nodes=operators.has_spark_selectors("spec"),
+    has_open_nodes=operators.may_select_by_spark("spec"),
 )
-_CONNECT = (
-    PodPath("spec.server.template"),
-    PodPath("spec.executor.template", count=operators.spark_executors("spec")),
-)
-
 _SPARK = (
     _APPLICATION,
     replace(
@@ -282,11 +167,10 @@ _SPARK = (
         kind="ScheduledSparkApplication",
         paths=tuple(operators.spark_roles("spec.template")),
         suspended=("spec.template.suspend",),  # its own `suspend` only stops its schedule
-        has_open_nodes=operators.has_spark_selectors("spec.template"),
+        has_open_nodes=operators.may_select_by_spark("spec.template"),
     ),
-    replace(_APPLICATION, kind="SparkConnect", paths=_CONNECT, versions=_V1ALPHA1, suspended=()),
 )
-"""Spark Operator (kubeflow/spark-operator, `api/v1beta2` and `api/v1alpha1`)."""
+"""Spark Operator (kubeflow/spark-operator, `api/v1beta2`)."""
 
 
 _TASK = Kind(
@@ -302,15 +186,10 @@ _OF_TASK = ("spec.taskRunSpecs[*].taskPodTemplate", "spec.taskRunSpecs[*].podTem
 
 _TEKTON = (
     _TASK,
-    # Deprecated since v0.41, gone from current releases.
-    replace(_TASK, kind="ClusterTask", versions=("v1beta1",), namespaced=False),
     replace(
         _TASK,
         kind="TaskRun",
-        paths=(
-            operators.tekton_task("spec.taskSpec", "spec.podTemplate"),
-            operators.tekton_run("spec", "spec.podTemplate"),
-        ),
+        paths=(operators.tekton_task("spec.taskSpec", "spec.podTemplate"),),
         is_used_elsewhere=never,
     ),
     replace(_TASK, kind="Pipeline", paths=operators.tekton_tasks("spec")),
@@ -318,10 +197,7 @@ _TEKTON = (
     replace(
         _TASK,
         kind="PipelineRun",
-        paths=(
-            *operators.tekton_tasks("spec.pipelineSpec", *_POD_TEMPLATES),
-            operators.tekton_run("spec.taskRunSpecs[*]", *_POD_TEMPLATES, *_OF_TASK),
-        ),
+        paths=operators.tekton_tasks("spec.pipelineSpec", *_POD_TEMPLATES),
         is_used_elsewhere=sets(*_OF_TASK),
     ),
 )
@@ -334,11 +210,7 @@ _TRAIN_JOB = PodPath(
     group="job",
     count=counted("numNodes", up=0),
 )
-_JOBS_OF_RUNTIME = (
-    PodPath(
-        "spec.template.spec.replicatedJobs[*].template.spec.template", group="job", count=operators.nodes_of_runtime
-    ),
-)
+_JOBS_OF_RUNTIME = (PodPath("spec.template.spec.replicatedJobs[*].template.spec.template", group="job", count=unknown),)
 
 _TRAINER = (
     Kind(
@@ -391,19 +263,12 @@ TFJob has parameter servers and strategies without NCCL, and MPI need not use GP
 
 
 _TASKS = PodPath("spec.tasks[*].template", group="job", count=counted("replicas", 0))
-_TASKS_OF_CRON_JOB = replace(_TASKS, path="spec.jobTemplate.spec.tasks[*].template")
-_TASKS_OF_FLOW = replace(_TASKS, path="spec.flows[*].patch.jobSpec.tasks[*].template", apart=True, count=unknown)
 
-_VOLCANO = (
-    _Unqueued("batch.volcano.sh", "Job", (_TASKS,), _V1ALPHA1),
-    _Unqueued("batch.volcano.sh", "CronJob", (_TASKS_OF_CRON_JOB,), _V1ALPHA1),
-    _Unqueued("flow.volcano.sh", "JobTemplate", (_TASKS,), _V1ALPHA1),
-    _Unqueued("flow.volcano.sh", "JobFlow", (_TASKS_OF_FLOW,), _V1ALPHA1),
-)
-"""Volcano: its own Job and CronJob, and flows of such jobs (volcano-sh/apis, `pkg/apis/{batch,flow}/v1alpha1`).
+_VOLCANO = (_Unqueued("batch.volcano.sh", "Job", (_TASKS,), _V1ALPHA1),)
+"""Volcano's own Job (volcano-sh/apis, `pkg/apis/batch/v1alpha1`).
 
-`minAvailable` only says how many pods start together (v1.15). Each flow patches a JobTemplate, which has the counts.
-Volcano suspends a job by a command, not by a field, and Kueue does not queue these kinds.
+`minAvailable` only says how many pods start together (v1.15). Volcano suspends a job by a command, not by a field, and
+Kueue does not queue the kind.
 """
 
 
@@ -416,19 +281,14 @@ class Preset(NamedTuple):
 
 
 PRESETS: tuple[Preset, ...] = (
-    Preset("aibrix", "AIBrix", _AIBRIX),
     Preset("argo-rollouts", "Argo Rollouts", _ARGO_ROLLOUTS),
     Preset("argo-workflows", "Argo Workflows", _ARGO_WORKFLOWS),
     Preset("dynamo", "NVIDIA Dynamo", _DYNAMO),
-    Preset("grove", "Grove", _GROVE),
-    Preset("hyperpod", "SageMaker HyperPod", _HYPERPOD),
     Preset("jobset", "JobSet", _JOBSET),
-    Preset("kaito", "KAITO", _KAITO),
     Preset("knative", "Knative Serving", _KNATIVE),
     Preset("kserve", "KServe", _KSERVE),
     Preset("kuberay", "KubeRay", _KUBERAY),
     Preset("leaderworkerset", "LeaderWorkerSet", _LEADERWORKERSET),
-    Preset("llmaz", "llmaz", _LLMAZ),
     Preset("nim", "NVIDIA NIM Operator", _NIM),
     Preset("notebooks", "Kubeflow Notebooks", _NOTEBOOKS),
     Preset("spark", "Kubeflow Spark Operator", _SPARK),
