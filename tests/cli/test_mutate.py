@@ -107,7 +107,7 @@ def test_denied_object_prints_no_data(data: Path, output: str) -> None:
     ]
 
 
-SETTINGS = "1 settings, facts, a baseline or a report of gpushare-webhook"
+SETTINGS = "1 settings, facts or a report of gpushare-webhook"
 
 
 def test_summary_counts_objects(data: Path) -> None:

@@ -52,11 +52,10 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
         Reason.OURS,
         "settings of gpushare-webhook; pass them with --c",
     ),
-    "our baseline": ("apiVersion: gpushare-webhook/v1\nkind: Baseline\n", Reason.OURS, "with --baseline"),
     "our settings with a header": ("apiVersion: gpushare-webhook/v1\nkind: Settings\n", Reason.OURS, "with --config"),
     "our facts": ("nodes: []\nruntimeClasses: []\n", Reason.OURS, "facts of gpushare-webhook; pass them with --facts"),
     "our facts with a header": ('{"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}', Reason.OURS, "with --facts"),
-    "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "of gpushare-webhook"),
+    "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "with --baseline"),
     "template": (
         "kind: {{ .Values.kind }}\n",
         Reason.TEMPLATE,

@@ -29,7 +29,7 @@ class Reason(StrEnum):
     KUSTOMIZATION = "a kustomization that is not built"
     PART = "part of a kustomization"
     TEMPLATE = "an unrendered template"
-    OURS = "settings, facts, a baseline or a report of gpushare-webhook"
+    OURS = "settings, facts or a report of gpushare-webhook"
     REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
 
@@ -143,7 +143,7 @@ def _without_header(file: str, value: dict[str, object]) -> Stranger:
 _OURS = {
     "Settings": "settings of gpushare-webhook; pass them with --config",
     "Facts": "facts of gpushare-webhook; pass them with --facts",
-    "Baseline": "a baseline of gpushare-webhook; pass it with --baseline",
+    "CheckReport": "a report of gpushare-webhook; pass it with --baseline",
 }
 
 

@@ -97,7 +97,7 @@ class Suppression:
 _NOTHING: Mapping[str, Any] = {}
 
 
-class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long to create and to unpickle
+class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long to create
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
