@@ -246,10 +246,6 @@ def no_manifests() -> None:
     text(".gitignore", "*.o")
 
 
-def review() -> None:
-    text("review.yaml", "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nresponse: {uid: a, allowed: true}\n")
-
-
 def empty_folders() -> None:
     Path("a/b/c").mkdir(parents=True)
 
@@ -277,7 +273,7 @@ def test_object_without_pods_fails_only_a_run_that_fails_on_skipped(checkout: Pa
     assert run("check", ".", "--fail-on", "skipped").code == 1
 
 
-@pytest.mark.parametrize("prepare", [settings_and_facts, no_manifests, review, empty_folders])
+@pytest.mark.parametrize("prepare", [settings_and_facts, no_manifests, empty_folders])
 def test_what_hides_nothing_does_not_count(checkout: Path, prepare: Callable[[], None]) -> None:
     prepare()
     ended = run("check", ".", "--fail-on", "skipped")
@@ -315,12 +311,6 @@ def test_each_format_with_a_summary_names_what_is_unread(checkout: Path) -> None
     assert run("check", ".", "-q").out == ""
     assert run("check", ".").out.splitlines() == ended["text"].out.splitlines()[3:]
     assert run("mutate", ".").err.splitlines()[-1].endswith("; 1 file and 1 folder not read (2 part of a Helm chart)")
-
-
-def test_processes_count_what_is_unread_alike(checkout: Path) -> None:
-    chart()
-    one, two = (run("check", ".", "--fail-on", "skipped", "-j", jobs) for jobs in "12")
-    assert one == two
 
 
 def test_named_files_that_are_skipped_as_in_a_folder_count(checkout: Path) -> None:

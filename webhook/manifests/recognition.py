@@ -30,7 +30,6 @@ class Reason(StrEnum):
     PART = "part of a kustomization"
     TEMPLATE = "an unrendered template"
     OURS = "settings, facts or a report of gpushare-webhook"
-    REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
 
     def skips(self, file: str, instead: str = "") -> Unread:
@@ -110,14 +109,6 @@ def recognized(file: str, value: object) -> Stranger | None:
     if kind is None and "name" in value and basename(file) == CHART_FILE:
         return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
     return None
-
-
-def is_review(value: object) -> bool:
-    """Return whether a document is an AdmissionReview (admission.k8s.io), and no list (see `recognized`)."""
-    if not isinstance(value, dict) or value.get("kind") != "AdmissionReview" or "items" in value:
-        return False
-    version = value.get("apiVersion")
-    return isinstance(version, str) and version.startswith("admission.k8s.io/")
 
 
 def _without_header(file: str, value: dict[str, object]) -> Stranger:
