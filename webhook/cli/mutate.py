@@ -163,7 +163,6 @@ class Edits:
         self._is_quiet = is_quiet
         self.files: set[str] = set()
         self._pending: list[Mutation] = []
-        self._cut: set[str] = set()
         self._reported: set[Diagnostic] = set()
         self._listing = Listing()
         self.unread = LeftUnread()
@@ -173,22 +172,17 @@ class Edits:
     def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
         if isinstance(checked, Diagnostic):
-            if checked.errors:
-                self._cut.add(checked.file)
             self._refuse(checked)
         elif isinstance(checked, Unread):
-            self._cut.add(checked.file)
             self.unread.add(checked)
         else:
             self.files.add(checked.manifest.file)
             self.only_reported = self.only_reported or bool(checked.verdict.reported)
             if checked.is_denied:
                 self.denied += 1
-                self._cut.add(checked.manifest.file)
                 _tell_denial(checked)
             elif checked.has_too_many_edits:
                 message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
-                self._cut.add(checked.manifest.file)
                 self._refuse(checked.manifest.diagnostic((), message))
             else:
                 self.adds_runtime_class = self.adds_runtime_class or "runtimeClass" in checked.verdict.injected
@@ -229,7 +223,7 @@ class Edits:
         """Write the objects of a file together."""
         pending, self._pending = self._pending, []
         for writer, write in self._parts if pending else ():
-            self._take(writer.file(EditedFile(pending, pending[0].manifest.file not in self._cut)), write)
+            self._take(writer.file(EditedFile(pending)), write)
 
     def _take(self, pieces: Iterator[str | Diagnostic], write: Write) -> None:
         for piece in pieces:
@@ -283,11 +277,11 @@ class InPlace(MutationWriter):
         place = os.path.realpath(edited.name)
         if place in self._written:
             return
-        rewritten = rewrite(edited.data, edited.mutations)
-        problems = [failure.diagnostic("not edited") for failure in rewritten.failures]
-        if rewritten.splices:
+        rewritten = list(rewrite(edited.data, edited.mutations))
+        problems = [problem for one in rewritten for problem in one.failures("not edited")]
+        if splices := [splice for one in rewritten for splice in one.splices]:
             try:
-                replace_content(edited.name, with_splices(edited.data, rewritten.splices))
+                replace_content(edited.name, with_splices(edited.data, splices))
                 self._written.add(place)
             except InputError as error:
                 problems += error.diagnostics
