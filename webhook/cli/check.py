@@ -15,7 +15,6 @@ from webhook.cli.options import (
     ManifestCommand,
     Output,
     file_option,
-    instead_of,
     manifest_options,
     option_group,
     outputs_option,
@@ -51,8 +50,8 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
             raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
         given += parts
     if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _TITLES]:
-        problems = (f'there is no check "{printable(code)}"; {instead_of(code, _TITLES)}' for code in unknown)
-        raise click.BadParameter("; ".join(problems))
+        names = ", ".join(f'"{printable(code)}"' for code in unknown)
+        raise click.BadParameter(f"there is no check {names}; `gpushare-webhook explain` lists them")
     return frozenset(code.upper() for code in given)
 
 

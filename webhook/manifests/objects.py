@@ -109,7 +109,7 @@ def _found(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unr
 
 
 def _about(file: str, document: Document, stranger: Stranger) -> Diagnostic:
-    return Diagnostic(file, *document.locate(stranger.path), stranger.message)
+    return Diagnostic(file, *document.locate(()), stranger.message)
 
 
 _HEADER = ("kind", "apiVersion")

@@ -13,7 +13,6 @@ from webhook.manifests.files import NOT_REGULAR, shown
 from webhook.manifests.text import SourceText
 from webhook.policy.commands import Command
 from webhook.policy.pods.reading import type_of
-from webhook.policy.verdict import Path
 
 
 class Reason(StrEnum):
@@ -47,14 +46,10 @@ _MAY_HIDE = frozenset(
 
 
 class Stranger(NamedTuple):
-    """A document that is no Kubernetes object: why it is skipped in a folder, and the message where it is named.
-
-    `path` leads to the value that the message is about.
-    """
+    """A document that is no Kubernetes object: why it is skipped in a folder, and the message where it is named."""
 
     reason: Reason
     message: str
-    path: Path = ()
 
 
 CHART_FILE = "Chart.yaml"
@@ -72,16 +67,6 @@ OUR_FILE = ".gpushare.yaml"
 """The settings file of a repository."""
 
 OUR_GROUP = "gpushare-webhook/"
-OUR_SETTINGS = frozenset(
-    "profile mode resources limits denyInMutate severities namespaces sharing exempt suppress injections requests "
-    "users podSecurity placement facts workloads guard messageSuffix explainURL server tls log".split()
-)
-OUR_FACTS = frozenset("nodes namespaces runtimeClasses deviceClasses devicePlugin defaultQueues".split())
-_DISTINCTIVE = frozenset(
-    "mode denyInMutate severities injections podSecurity exempt placement workloads "
-    "runtimeClasses deviceClasses devicePlugin defaultQueues".split()
-)
-"""Of these keys, those that files of other tools hardly have."""
 
 
 def is_values_file(name: str) -> bool:
@@ -117,15 +102,8 @@ def _without_header(file: str, value: dict[str, object]) -> Stranger:
         return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `{_build(folder)}` and name -")
     if basename(file) == OUR_FILE:
         return _ours("Settings")
-    config = value.get("config")
-    if isinstance(config, dict) and config.keys() & OUR_SETTINGS:
-        return Stranger(Reason.CHART, "the chart's values: pass their `config:` part with --config", ("config",))
     if is_values_file(basename(file)):
         return Stranger(Reason.CHART, "the values of a Helm chart; pipe `helm template` and name -")
-    if value.keys() & _DISTINCTIVE:
-        for keys, kind in ((OUR_SETTINGS, "Settings"), (OUR_FACTS, "Facts")):
-            if value.keys() <= keys:
-                return _ours(kind)
     if isinstance(value.get("services"), dict):
         return Stranger(Reason.OTHER, "no `kind`: not a Kubernetes object; it looks like a file of Docker Compose")
     return Stranger(Reason.OTHER, "no `kind` and no `apiVersion`: not a Kubernetes object")
