@@ -130,7 +130,7 @@ LIMITS_OF_ALL = "spec.containers[*].resources.limits"
         (
             "kubeflow.org/v1 PyTorchJob",
             {"spec": {"pytorchReplicaSpec": {"Worker": {"template": {"spec": POD}}}}},
-            f"move it to spec.pytorchReplicaSpecs.*.template.{LIMITS_OF_ALL} or add {{group: kubeflow.org, ",
+            "add {group: kubeflow.org, kind: PyTorchJob, path: ",
         ),
         (
             "sparkoperator.k8s.io/v1beta2 SparkApplication",
@@ -159,7 +159,7 @@ def test_place_of_a_setting_is_named() -> None:
     evaluator = OfflineEvaluator.of(Settings(workloads=Workloads(paths=(path,))))
     manifest = {"spec": {"pools": [{"resource": LIMITS}]}}
     (found,) = evaluator.evaluate(manifest, "example.com", "Fleet", RequestContext("default")).findings
-    assert found.remedy.startswith("move it to spec.pools[*].resources.limits or add {group: example.com")
+    assert found.remedy.startswith("add {group: example.com, kind: Fleet, path: ")
 
 
 def test_kind_that_is_meant_is_named_for_field_and_amount() -> None:

@@ -32,7 +32,7 @@ from webhook.policy.snapshot import Snapshot
 from webhook.policy.verdict import Path, Severity, Verdict, VerdictBuilder, Violation, skipped
 from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
 from webhook.policy.workloads.operators import who_assigns_gpus
-from webhook.policy.workloads.paths import Assembly, PathPattern, PodPath, Whole, steps, written
+from webhook.policy.workloads.paths import Assembly, PodPath, Whole, steps, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
@@ -108,13 +108,8 @@ def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     return f'{{{of_group}kind: {kind}, path: "{steps}"{what}}}'
 
 
-_LIMITS: Mapping[Whole, PathPattern] = {
-    "template": steps("spec.containers[*].resources.limits"),
-    "podSpec": steps("containers[*].resources.limits"),
-    "container": steps("resources.limits"),
-    "resources": steps("limits"),
-}
-"""The steps from the end of a path to the limits of a container."""
+_LIMITS = steps("spec.containers[*].resources.limits")
+"""The steps from a pod template to the limits of its containers. Each built-in kind holds a template."""
 
 
 class ManifestObject(NamedTuple):
@@ -173,13 +168,10 @@ def _remedy(held: ManifestObject, known: Kind | Unknown, mention: Mention) -> st
         return _RENDER
     if isinstance(known, Unknown) and known.remedy:
         return known.remedy
-    remedies = []
-    if isinstance(known, Kind) and not isinstance(known.paths[0].holds, Assembly):
-        remedies.append(f"move it to {written((*known.paths[0].steps, *_LIMITS[known.paths[0].holds]))}")
-    if (held.group, held.kind) not in BUILT_IN and mention.resources:
-        added = entry(held.group, held.kind, mention.resources, "resources")
-        remedies += [f"add {added} to workloads.paths"] if added else []
-    return " or ".join(remedies) or "check the pods that its controller makes of it"
+    if (held.group, held.kind) in BUILT_IN and isinstance(known, Kind):
+        return f"move it to {written((*known.paths[0].steps, *_LIMITS))}"
+    added = mention.resources and entry(held.group, held.kind, mention.resources, "resources")
+    return f"add {added} to workloads.paths" if added else "check the pods that its controller makes of it"
 
 
 def _why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:
