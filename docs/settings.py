@@ -30,7 +30,7 @@ kind: {KIND}
 One unknown key or wrong value rejects the whole file. Durations are text such as `5s`, `1h30m` or `500ms`, sizes text
 such as `7Mi` or a number of bytes.
 
-`gpushare-webhook config view` prints the effective settings, `config validate` checks a file, and
+`gpushare-webhook config view` prints the effective settings and their origins, `config validate` checks a file, and
 `config schema` prints a JSON Schema for editors.
 """
 

@@ -189,6 +189,7 @@ OBJECTS: dict[str, Shape] = {
     "objects without a pod": repeated("---\n{apiVersion: v1, kind: A}\n"),
     "pods without a specification": repeated("---\n{apiVersion: v1, kind: Pod}\n"),
     "malformed metadata": repeated("---\nmetadata: 1\napiVersion: v1\nkind: A\n"),
+    "empty reviews": repeated("---\n{apiVersion: admission.k8s.io/v1, kind: AdmissionReview}\n"),
     "settings": repeated("---\napiVersion: gpushare-webhook/v1\n", OBJECT),
     "list of empty mappings": repeated("- {}\n", _LIST),
     "list of empty mappings in brackets": repeated("{},", "{apiVersion: v1, kind: List, items: [", "{}]}\n"),

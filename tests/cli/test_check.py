@@ -259,14 +259,22 @@ def test_misspelt_kind_is_named_once_in_text(here: Path) -> None:
     assert "did you mean" in run("check", "a.yaml", "-o", "json").json()["results"][0]["reason"]
 
 
-def test_mapping_is_shown_without_a_line(here: Path) -> None:
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("spec:\n  # first\n  containers:\n  - {}", ["a.yaml:4:1: warn GPS009 ", "   4 | spec:", "    Pod p at /spec"]),
+        ("spec: {containers: [{}]}", ["a.yaml:4:7: warn GPS009 ", "   4 | spec: {", "     |       ^"]),
+    ],
+    ids=["block", "flow"],
+)
+def test_missing_field_is_shown_at_key(here: Path, spec: str, shown: list[str]) -> None:
     container = "{name: c, resources: {limits: {nvidia.com/gpu: 1}}}"
-    (here / "a.yaml").write_text(
-        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers:\n  - {container}\n"
-    )
-    place, about, *_ = run("check", "a.yaml", "--profile", "gke").out.splitlines()
-    assert place.startswith("a.yaml:5:3: warn GPS009 ")
-    assert about == "    Pod p at /spec"
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\n{spec.replace('{}', container)}\n"
+    (here / "a.yaml").write_text(text)
+    lines = run("check", "a.yaml", "--profile", "gke").out.splitlines()
+    assert [line[: len(start)] for line, start in zip(lines, shown, strict=False)] == shown
+    ((finding),) = findings(run("check", "a.yaml", "--profile", "gke", "-o", "json").json())
+    assert (finding["line"], finding["column"]) == ((6, 3) if "first" in spec else (4, 7))
 
 
 HAMI = (

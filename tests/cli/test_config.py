@@ -46,6 +46,62 @@ def test_view_output_is_an_equivalent_settings_file(settings: Path) -> None:
     assert again.json() == view("--config", settings)
 
 
+ORIGINS = """\
+profile: kai
+severities: {GPS001: warn}
+limits:
+  perContainer: 2
+exempt:
+  namespaces:
+  - team-a
+facts: {devicePlugin: plugin/config}
+placement:
+  mpsLabels: {example.com/mps: "yes"}
+"""
+
+
+def commented(*options: object) -> list[str]:
+    return [line.strip() for line in run("config", "view", *options).out.splitlines() if "  # " in line]
+
+
+def test_view_names_origin_of_each_value(here: Path) -> None:
+    (here / "settings.yaml").write_text(ORIGINS)
+    assert commented("--config", "settings.yaml") == [
+        "profile: kai  # settings.yaml:1",
+        "resources:  # profile kai",
+        "perContainer: 2  # settings.yaml:4",
+        "GPS005: 'off'  # profile kai",
+        "GPS001: warn  # settings.yaml:2",
+        "namespaces:  # settings.yaml:7",
+        "enabled: false  # profile kai",
+        "containerRoot: /tmp/nvidia-mps  # profile kai",
+        "perResource: false  # profile kai",
+        "mpsRoot: /tmp/nvidia-mps  # profile kai",
+        "type: DirectoryOrCreate  # profile kai",
+        "annotations:  # profile kai",
+        "example.com/mps: 'yes'  # settings.yaml:10",
+        "configMaps:  # settings.yaml:8",
+        "daemonSet: null  # settings.yaml:8",
+        "version: null  # settings.yaml:8",
+    ]
+
+
+def test_view_of_defaults_has_no_origins() -> None:
+    assert commented() == []
+    assert run("config", "view").out.startswith("# Values without a comment are the defaults.\napiVersion:")
+
+
+def test_view_names_line_in_json_file(here: Path) -> None:
+    (here / "settings.json").write_text('{\n  "limits": {\n    "perPod": null\n  }\n}\n')
+    assert commented("--config", "settings.json") == ["perPod: null  # settings.json:3"]
+
+
+def test_view_comment_with_hostile_file_name(here: Path) -> None:
+    (here / "a\n::error::b").write_text("mode: warn\n")
+    out = run("config", "view", "--config", "a\n::error::b").out
+    assert "mode: warn  # a?::error::b:1\n" in out
+
+
 def test_validate_accepts_valid_file(settings: Path) -> None:
     ended = run("config", "validate", "--config", settings)
     assert (ended.code, ended.out, ended.err) == (0, f"{settings}: valid\n", "")

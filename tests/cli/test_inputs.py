@@ -119,6 +119,16 @@ def test_only_skipped_files_are_an_error(here: Path, command: str) -> None:
     assert ended.err.startswith(".: every file here is skipped (2 excluded by --exclude)\n")
 
 
+def test_review_has_namespace_of_its_request(here: Path) -> None:
+    (here / "review.json").write_bytes(recorded.body("create-pod-two-replicas"))
+    (result,) = run("check", "review.json", "-n", "other", "-o", "json").json()["results"]
+    assert result["object"]["namespace"] == "team-a"
+    assert result["decision"] == "denied"
+    finding = result["findings"][0]
+    line = (here / "review.json").read_text().splitlines()[finding["line"] - 1]
+    assert line[finding["column"] - 1 :].startswith('"2"')
+
+
 @pytest.mark.parametrize("name", [name for name in recorded.names() if name.startswith("create-")])
 def test_recorded_review_gets_codes_of_the_webhook(here: Path, name: str) -> None:
     (here / "review.json").write_bytes(recorded.body(name))

@@ -51,6 +51,11 @@ def application(**source: Any) -> dict[str, Any]:
 CONFIG_MAP = made("v1", "ConfigMap", data={"one": ONE, "notes": "we share GPUs by mps"})
 HOLDERS = {
     "ConfigMap": CONFIG_MAP,
+    "review": {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {"operation": "CREATE", "object": CONFIG_MAP},
+    },
     "list": {"apiVersion": "v1", "kind": "List", "items": [made("v1", "Secret"), CONFIG_MAP]},
     "HelmRelease": release(MAP),
     "HelmRelease of a chart of charts": release({"nvidia-device-plugin": MAP}),

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.terminal import in_terminal, without_styles
 from tests.report.golden import INPUTS
 from webhook.cli import output
+from webhook.report.lines import columns
 
 pytestmark = pytest.mark.slow
 
@@ -32,10 +33,18 @@ def test_report_fits_terminal(folder: Path, width: int, environment: dict[str, s
     files = ["denied.yaml", "warned.yaml", "wide.yaml", "skipped.yaml", "rendered.yaml"]
     lines = in_terminal("check", *files, width=width, folder=folder, environment=environment)
     shown = [without_styles(line) for line in lines]
-    assert [line for line in shown if len(line) > width] == []
+    assert [line for line in shown if columns(line) > width] == []
     assert (lines != shown) == (environment is COLOURED)
+    marked = [(shown[index - 1], line) for index, line in enumerate(shown) if line.lstrip(" |").startswith("^")]
+    assert [value_above(*pair) for pair in marked] == ["2", '"3"', "true", "2", "4"]
     assert [line for line in shown if line.endswith("repository)")], "the end of the summary"
     assert shown[-1].endswith(".gpushare.yaml"), "the end of the assumption"
+
+
+def value_above(source: str, carets: str) -> str:
+    """Return what the carets mark in the line above them, by columns."""
+    cells = "".join(character + "\0" * (columns(character) - 1) for character in source)
+    return cells[carets.index("^") : len(carets)].replace("\0", "")
 
 
 @pytest.mark.parametrize(

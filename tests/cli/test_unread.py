@@ -246,6 +246,10 @@ def no_manifests() -> None:
     text(".gitignore", "*.o")
 
 
+def review() -> None:
+    text("review.yaml", "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nresponse: {uid: a, allowed: true}\n")
+
+
 def empty_folders() -> None:
     Path("a/b/c").mkdir(parents=True)
 
@@ -273,7 +277,7 @@ def test_object_without_pods_fails_only_a_run_that_fails_on_skipped(checkout: Pa
     assert run("check", ".", "--fail-on", "skipped").code == 1
 
 
-@pytest.mark.parametrize("prepare", [settings_and_facts, no_manifests, empty_folders])
+@pytest.mark.parametrize("prepare", [settings_and_facts, no_manifests, review, empty_folders])
 def test_what_hides_nothing_does_not_count(checkout: Path, prepare: Callable[[], None]) -> None:
     prepare()
     ended = run("check", ".", "--fail-on", "skipped")

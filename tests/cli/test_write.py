@@ -20,7 +20,9 @@ import pytest
 from tests.cli.run import run
 from tests.cli.test_mutate_text import DENIED, LIST, MAP, edited
 from tests.report.test_rewrite import POD
+from webhook.cli.mutate import replace_content
 from webhook.cli.output import exit_on_signals
+from webhook.diagnostics import InputError
 from webhook.report.exit_codes import ExitCode
 
 OTHER_USER = 65534
@@ -126,15 +128,18 @@ def test_write_refuses_streams(here: Path, name: str) -> None:
     assert (here / "a.yaml").read_text() == POD
 
 
-def test_write_follows_links_within_the_working_directory(here: Path) -> None:
+def test_write_refuses_links(here: Path) -> None:
     (here / "real").mkdir()
     file = here / "real" / "a.yaml"
+    file.write_text(POD)
     (here / "link.yaml").symlink_to(file)
     (here / "folder").symlink_to(here / "real")
     for name in ("link.yaml", "folder/a.yaml"):
-        file.write_text(POD)
-        assert run("mutate", name, "--write").code == 0
-        assert file.read_text() == edited(POD)
+        ended = run("mutate", name, "--write")
+        assert ended.code == 2
+        assert f"{name}: cannot be written: its path has a link, which is not followed" in ended.err
+        assert last_lines(ended.err)[1] == "0 files written, 0 unchanged, 1 not written"
+    assert file.read_text() == POD
     assert (here / "link.yaml").is_symlink()
 
 
@@ -162,6 +167,14 @@ def link_to_another_repository(top: Path) -> Path:
     return link_in_repository(top)
 
 
+def link_to_the_working_directory(top: Path) -> Path:
+    (top / "repo" / ".git").write_text("gitdir: elsewhere")
+    (top / "repo" / "sub").symlink_to(top / "work")
+    (top / "out" / "a.yaml").rename(top / "work" / "a.yaml")
+    (top / "out" / "a.yaml").hardlink_to(top / "work" / "a.yaml")
+    return top / "repo" / "sub" / "a.yaml"
+
+
 def link_outside_any_repository(top: Path) -> Path:
     (top / "repo" / "sub").symlink_to("../out")
     return top / "repo" / "sub" / "a.yaml"
@@ -184,6 +197,7 @@ def link_to_file(top: Path) -> Path:
     [
         link_in_repository,
         link_to_another_repository,
+        link_to_the_working_directory,
         link_outside_any_repository,
         link_and_back,
         link_to_file,
@@ -197,11 +211,30 @@ def test_links_elsewhere_are_not_followed(elsewhere: Path, prepare: Callable[[Pa
     assert (elsewhere / "out" / "a.yaml").read_text() == POD
 
 
+def test_repository_may_be_reached_by_links(elsewhere: Path) -> None:
+    (elsewhere / "repo" / "sub").mkdir()
+    (elsewhere / "repo" / ".git").mkdir()
+    (elsewhere / "first").symlink_to(elsewhere)
+    (elsewhere / "second").symlink_to("first/repo")
+    for name in ("first/repo/sub/a.yaml", "second/sub/a.yaml"):
+        (elsewhere / "repo" / "sub" / "a.yaml").write_text(POD)
+        assert run("mutate", elsewhere / name, "--write").code == 0
+        assert (elsewhere / "repo" / "sub" / "a.yaml").read_text() == edited(POD)
+
+
 def test_working_directory_may_be_reached_by_links(elsewhere: Path) -> None:
     (elsewhere / "work" / "a.yaml").write_text(POD)
     (elsewhere / "link").symlink_to("work")
     assert run("mutate", elsewhere / "link" / "a.yaml", "--write").code == 0
     assert (elsewhere / "work" / "a.yaml").read_text() == edited(POD)
+
+
+def test_links_of_the_system_are_followed(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = elsewhere.parents[-2]  # directly below the root, as /tmp on macOS
+    is_symlink = Path.is_symlink
+    monkeypatch.setattr(Path, "is_symlink", lambda one: one == link or is_symlink(one))
+    assert run("mutate", elsewhere / "out" / "a.yaml", "--write").code == 0
+    assert (elsewhere / "out" / "a.yaml").read_text() == edited(POD)
 
 
 def test_link_beside_its_file_is_no_error(here: Path) -> None:
@@ -364,3 +397,10 @@ def test_signal_leaves_whole_files(here: Path, signal_number: signal.Signals) ->
     assert process.returncode in (128 + signal_number, -signal_number)
     assert [(here / name).read_text() for name in names] == [edited(POD)] * 3 + [POD] * 6
     assert sorted(one.name for one in here.iterdir()) == names
+
+
+def test_file_that_has_changed_is_kept(here: Path) -> None:
+    (here / "a.yaml").write_text("of another program")
+    with pytest.raises(InputError, match="it has changed since it was read; run the command again"):
+        replace_content("a.yaml", b"as it was read", b"new")
+    assert (here / "a.yaml").read_text() == "of another program"

@@ -298,6 +298,7 @@ def fake(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
         ("head -c 7000000 /dev/zero >&2; echo 'fatal: late' >&2; exit 128", "?"),
         ("echo ::error::x >&2; exit 3", "?:error::x"),
         ("echo 'warning: x' >&2; echo 'fatal: y' >&2; exit 128", "(y)"),
+        ("exit 1", "it ends with 1"),
         ("exit 129", "it ends with 129"),
         ("kill -9 $$", "signal 9 ends it"),
         ("exec >&- 2>&-; sleep 60", "it takes longer than 0.5 s"),

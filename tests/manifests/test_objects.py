@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests import recorded
 from webhook.diagnostics import MOST_LISTED, Diagnostic, Unread
 from webhook.manifests import Manifest, Reason, Source, objects
 
@@ -46,6 +47,7 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
         "Helm template; pipe `helm template` and name -",
     ),
     "template without Helm": ("kind: {{ kind }}\n", Reason.TEMPLATE, "an unrendered template; render it first"),
+    "answer": ('{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', Reason.REVIEW, "without a request"),
 }
 
 
@@ -178,6 +180,47 @@ def test_strangers_beside_objects_are_counted() -> None:
     errors = [one for one in objects(Source("data.jsonl", data, named=False)) if isinstance(one, Diagnostic)]
     assert len(errors) == MOST_LISTED + 1
     assert sum(one.errors for one in errors) == 1000
+
+
+@pytest.mark.parametrize("name", recorded.names())
+@pytest.mark.parametrize("named", [True, False])
+def test_recorded_review(name: str, named: bool) -> None:
+    body = recorded.body(name)
+    request = json.loads(body)["request"]
+    (manifest,) = objects(Source("review.json", body, named))
+    assert isinstance(manifest, Manifest)
+    assert manifest.value == request["object"]
+    assert manifest.namespace == request["namespace"]
+    position = manifest.locate(("metadata", "uid"))
+    assert (
+        json.dumps(manifest.value["metadata"]["uid"])
+        in body.decode().splitlines()[position.line - 1][position.column - 1 :]
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"operation": "DELETE", "oldObject": {}}, "1:91: a review of DELETE: there is no object to check"),
+        ({"operation": "CONNECT", "object": {}}, "1:91: a review of CONNECT: there is no object to check"),
+        ({"operation": "CREATE", "object": None}, "1:111: a review without an object: there is nothing to check"),
+        ({"operation": "CREATE"}, "1:77: a review without an object: there is nothing to check"),
+        ({"operation": "CREATE", "object": []}, "1:111: a review whose object is a list: there is nothing to check"),
+        ({}, "1:77: a review of null: there is no object to check"),
+        (None, "1:1: a review without a request: there is no object to check"),
+    ],
+)
+def test_review_without_an_object(request_: object, message: str) -> None:
+    text = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request_})
+    assert found(text) == [Reason.REVIEW]
+    assert found(text, named=True) == [f"a.yaml:{message}"]
+
+
+def test_reviews_in_json_lines() -> None:
+    head = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}
+    create = {**head, "request": {"operation": "CREATE", "object": {"apiVersion": "v1", "kind": "Pod"}}}
+    delete = {**head, "request": {"operation": "DELETE"}}
+    assert found("\n".join(map(json.dumps, (create, delete, create)))) == ["Pod", "Pod", Reason.REVIEW]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_rules_describe_every_check() -> None:
 
 
 def test_result_has_level_place_and_fingerprint() -> None:
-    located = replace(DENIAL, column=6)
+    located = replace(DENIAL, column=6, length=2)
     checked = result("denied", located)
     (found,) = log_of(checked)["results"]
     assert (found["ruleId"], found["ruleIndex"], found["level"]) == ("GPS001", 0, "error")
@@ -101,7 +101,7 @@ def test_result_has_level_place_and_fingerprint() -> None:
     (location,) = found["locations"]
     assert location["physicalLocation"] == {
         "artifactLocation": {"uri": "a.yaml", "uriBaseId": "%SRCROOT%"},
-        "region": {"startLine": 7, "startColumn": 6},
+        "region": {"startLine": 7, "startColumn": 6, "endColumn": 8},
     }
     assert location["logicalLocations"][0]["fullyQualifiedName"] == "v1/Pod/team-a/train#/spec"
     assert found["partialFingerprints"] == {"gpushareWebhook/v1": next(Fingerprints().of(checked))}

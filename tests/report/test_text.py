@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
+from tests.cases import every_case
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, text_of, written
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.text import Excerpt
 from webhook.report.check.text import QuietWriter
-from webhook.report.lines import hanging
-from webhook.report.model import Entry, Result
+from webhook.report.lines import columns, wrapped
+from webhook.report.model import Entry, LocatedFinding, Result
 from webhook.report.tally import FailOn
 from webhook.report.writer import PLAIN, Page
 
@@ -119,32 +122,59 @@ def test_source_of_renderer_is_named() -> None:
     assert text_of(rendered).splitlines()[1] == "    Pod team-a/train from chart/templates/?pod.yaml at /spec"
 
 
-def shown_line(excerpt: str, most: int | None = None) -> str:
-    """Return the line that shows the source of a finding."""
-    lines = text_of(result("denied", replace(DENIAL, excerpt=excerpt)), page=Page(width=most)).splitlines()
-    return next(line for line in lines if line.startswith("   7 | "))
+def located(text: str, column: int, length: int = 1, first: int = 1) -> LocatedFinding:
+    """Return a finding about a value in a line, or in the part of it that begins at a column."""
+    return replace(DENIAL, column=column, excerpt=Excerpt(text, first), length=length)
+
+
+def pointed_at(text: str, column: int, length: int = 1, first: int = 1, most: int | None = None) -> list[str]:
+    """Return the two lines that show a value in its line."""
+    shown = text_of(result("denied", located(text, column, length, first)), page=Page(width=most)).splitlines()
+    start = next(index for index, line in enumerate(shown) if line.startswith("   7 | "))
+    return shown[start : start + 2]
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "column", "length", "lines"),
     [
-        ("gpu: 22", "gpu: 22"),
-        ("gpu: 2\r", "gpu: 2"),
-        ("a:\t2", "a:    2"),
-        ("a: [训练, 2]", "a: [训练, 2]"),
-        ("a: \x1b[31m2", "a: ?[31m2"),
-        ("a: ##[error]2", "a: #?[error]2"),
-        ("::error::x", "?:error::x"),
+        ("gpu: 22", 6, 2, ["   7 | gpu: 22", "     |      ^^"]),
+        ("gpu: 2\r", 6, 1, ["   7 | gpu: 2", "     |      ^"]),
+        ("a:\t2", 4, 1, ["   7 | a:    2", "     |       ^"]),
+        ("a: [训练, 2]", 9, 1, ["   7 | a: [训练, 2]", "     |           ^"]),
+        ("a: 训练", 4, 2, ["   7 | a: 训练", "     |    ^^^^"]),
+        ("e\u0301: 2", 5, 1, ["   7 | e\u0301: 2", "     |    ^"]),
+        ("a: \x1b[31m2", 9, 1, ["   7 | a: ?[31m2", "     |         ^"]),
+        ("a: ##[error]2", 13, 1, ["   7 | a: #?[error]2", "     |             ^"]),
+        ("::error::x", 1, 0, ["   7 | ::error::x", "     | ^"]),
+        ("a:", 3, 0, ["   7 | a:", "     |   ^"]),
     ],
 )
-def test_source_line_is_sanitised(text: str, shown: str) -> None:
-    assert shown_line(text) == f"   7 | {shown}"
+def test_carets_align_with_value(text: str, column: int, length: int, lines: list[str]) -> None:
+    assert pointed_at(text, column, length) == lines
 
 
-@pytest.mark.parametrize(("most", "length"), [(20, 20), (5, 20), (80, 80), (None, 160)])
-def test_long_source_line_is_cut(most: int | None, length: int) -> None:
-    shown = shown_line("x" * 300, most)
-    assert (len(shown), shown[-2:]) == (length, "x…")
+@every_case(product([20, 40, 80, 200], ["x", "训", "\t", "e\u0301"], [0, 1, 10, 39, 150, 400], [0, 1, 30, 400]))
+def test_long_line_is_cut_around_value(case: tuple[int, str, int, int]) -> None:
+    width, filler, before, after = case
+    text = f"{filler * before}VALUE{filler * after}"
+    source, carets = pointed_at(text, len(filler) * before + 1, 5, most=width)
+    assert columns(source) <= max(width, 20)
+    assert columns(carets) <= max(width, 20)
+    at = carets.index("^")
+    ahead = source[: source.index("VALUE"[:1])]
+    assert columns(ahead) == at
+    assert carets[at:] in ("^^^^^", "^^^^^"[: len(carets) - at])
+    assert "VALUE".startswith(source[len(ahead) : len(ahead) + len(carets) - at])
+
+
+def test_value_at_end_of_long_line_is_not_cut() -> None:
+    source, carets = pointed_at("x" * 100 + "VALUE", 101, 5, most=40)
+    assert source == "   7 | …" + "x" * 25 + "VALUE"
+    assert carets == "     | " + " " * 26 + "^^^^^"
+
+
+def test_part_of_line_begins_with_ellipsis() -> None:
+    assert pointed_at("gpu: 2", 106, 1, first=101) == ["   7 | …gpu: 2", "     |       ^"]
 
 
 MESSAGE = "the container asks for 2 of a resource that is shared on all nodes of " + "x" * 60 + " and 训练" * 9
@@ -152,21 +182,21 @@ MESSAGE = "the container asks for 2 of a resource that is shared on all nodes of
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_lines_fit_the_width(width: int) -> None:
-    wide = replace(DENIAL, message=MESSAGE, remedy=MESSAGE, excerpt="a: " * 60)
+    wide = replace(DENIAL, message=MESSAGE, remedy=MESSAGE, excerpt=Excerpt("a: " * 100, 1))
     entries: list[Entry] = [
         result("denied", wide)._replace(reason=MESSAGE, omitted={"GPS001": 3}, source="chart/" * 20),
         result("skipped")._replace(reason=MESSAGE),
         Unread("x", MESSAGE),
     ]
     lines = text_of(*entries, page=Page(width=width)).splitlines()
-    assert [line for line in lines if len(line) > width] == []
+    assert [line for line in lines if columns(line) > width] == []
     words = "".join("".join(lines).split())
     assert "".join(MESSAGE.split()) in words
 
 
 def test_word_too_wide_beside_head_begins_on_next_line() -> None:
-    assert hanging("a: fourteen...", "remedies follow", 20, "  ") == ["a: fourteen...", "  remedies follow"]
-    assert hanging("a: eleven", "remedies follow", 20, "  ") == ["a: eleven remedies", "  follow"]
+    assert list(wrapped("remedies follow", 20, "  ", taken=15)) == ["", "  remedies follow"]
+    assert list(wrapped("remedies follow", 20, "  ", taken=12)) == ["remedies", "  follow"]
 
 
 def test_width_does_not_break_lines_of_a_file() -> None:

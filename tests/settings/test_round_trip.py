@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from webhook.cli.config import commented_yaml
 from webhook.diagnostics import InputError
 from webhook.dryrun.files import parse
 from webhook.policy.placement.facts import Facts
@@ -19,7 +20,7 @@ from webhook.policy.settings.settings import Settings
 from webhook.report.data import json_text, yaml_text
 from webhook.settings.configuration import Configuration, view
 from webhook.settings.facts_file import portable, spelled_out
-from webhook.settings.load import load, load_facts
+from webhook.settings.load import load, load_facts, load_with_origins
 from webhook.settings.members import bare, form_of, is_section, members, words, write
 from webhook.settings.schema import facts_schema, schema
 
@@ -81,7 +82,9 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
     again = load(spelled, lambda _: (1, 1), "file.yaml")
     assert again == loaded
     assert view(again) == spelled
-    assert parse("view.yaml", yaml_text(spelled).encode(), load) == loaded
+    held, origins = load_with_origins(file, lambda _: (1, 1), "file.yaml")
+    assert held == loaded
+    assert parse("view.yaml", commented_yaml(spelled, origins).encode(), load) == loaded
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any, assert_never
+
 import click
 
 from webhook.cli.options import complete_files, config_option, format_option
 from webhook.cli.output import show
 from webhook.diagnostics import LINE
-from webhook.dryrun.files import FILE, configuration, settings_file
+from webhook.dryrun.files import FILE, configuration, content, parse, settings_file
 from webhook.manifests import STDIN
 from webhook.policy.messages import printable
-from webhook.report.data import DataFormat, json_text
+from webhook.policy.verdict import Path
+from webhook.report.data import DataFormat, json_text, yaml_text
 
 
 @click.group(name="config")
@@ -22,22 +26,28 @@ def command() -> None:
 @config_option
 @format_option(DataFormat.YAML, "The format of the settings.")
 def view(config: str | None, output: DataFormat) -> None:
-    """Show the effective settings.
+    """Show the effective settings and their origins.
 
-    Keys of the file override those of its profile, which override the defaults.
+    Keys of the file override those of its profile, which override the defaults. A comment names the line of the file or
+    the profile that sets a value; a value without a comment is the default. JSON has no comments.
     """
     from webhook.guard.objects import why_absent
     from webhook.settings.configuration import view as effective
+    from webhook.settings.load import load_with_origins
 
     file = settings_file(config)
-    configured = configuration(None if file is None else file.file)
-    shown = effective(configured)
-    if output is DataFormat.YAML:
-        if file is not None and file.found:
-            show(printable(f"# The settings file is {file}.", LINE) + "\n")
-        if reason := why_absent(shown, asked=configured.settings.guard.enabled):
-            show(printable(f"# These settings allow no guard in the API server: {reason}.", LINE) + "\n")
-    show(output.to_format()(shown))
+    configured, origins = parse(*("", b"") if file is None else content(file.file), load_with_origins)
+    match output:
+        case DataFormat.YAML:
+            head = "" if file is None or not file.found else printable(f"# The settings file is {file}.", LINE) + "\n"
+            head += "# Values without a comment are the defaults.\n"
+            if reason := why_absent(effective(configured), asked=configured.settings.guard.enabled):
+                head += printable(f"# These settings allow no guard in the API server: {reason}.", LINE) + "\n"
+            show(head + commented_yaml(effective(configured), origins))
+        case DataFormat.JSON:
+            show(json_text(effective(configured)))
+        case _:
+            assert_never(output)
 
 
 @command.command(name="validate")
@@ -72,3 +82,25 @@ def schema(file: str) -> None:
     from webhook.settings import schema as schemas
 
     show(json_text(schemas.facts_schema() if file == "facts" else schemas.schema()))
+
+
+def commented_yaml(value: Mapping[str, Any], comments: Mapping[Path, str]) -> str:
+    """Return the value as `yaml_text` does, with comments on the lines of keys.
+
+    The path of a comment leads through mappings to another value.
+    """
+
+    def lines(value: Mapping[str, Any], above: Path) -> Iterator[str]:
+        for key, one in value.items():
+            path = (*above, key)
+            if isinstance(one, Mapping) and one:
+                yield yaml_text({key: None}).removesuffix(" null\n")
+                yield from (f"  {line}" for line in lines(one, path))
+                continue
+            written = yaml_text({key: one}).splitlines()
+            if path in comments:
+                # A comment within a text of several lines would be a part of it.
+                written[-1 if isinstance(one, str) else 0] += f"  # {printable(comments[path], LINE)}"
+            yield from written
+
+    return "".join(f"{line}\n" for line in lines(value, ()))

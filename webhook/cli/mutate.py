@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,14 +21,14 @@ from webhook.cli.options import (
     outputs_option,
     read_standard_input_once,
 )
-from webhook.cli.output import LINKED, STDOUT, Write, destinations, notify, paint, show, tell, write_files
+from webhook.cli.output import LINKED, STDOUT, Write, destinations, exit_on_signals, notify, paint, show, tell
 from webhook.cli.source import SettingsSource, chosen, source_options
 from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, applied
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import STDIN, Manifest, is_pipe
-from webhook.manifests.files import UNKNOWN
+from webhook.manifests.files import UNKNOWN, reason_of
 from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
@@ -270,24 +272,38 @@ class InPlace(MutationWriter):
     """Writes the edits of each file into the file. A file that has several names is written once."""
 
     def __init__(self) -> None:
+        self._links: dict[str, tuple[Diagnostic, ...]] = {}
         self._written: set[str] = set()
         self._failed: set[str] = set()
 
     def file(self, edited: EditedFile) -> Iterator[str | Diagnostic]:
-        place = os.path.realpath(edited.name)
+        file, data = edited.name, edited.data
+        place = os.path.realpath(file)
         if place in self._written:
             return
-        rewritten = list(rewrite(edited.data, edited.mutations))
-        problems = [problem for one in rewritten for problem in one.failures("not edited")]
-        if splices := [splice for one in rewritten for splice in one.splices]:
-            try:
-                replace_content(edited.name, with_splices(edited.data, splices))
-                self._written.add(place)
-            except InputError as error:
-                problems += error.diagnostics
-        if problems:
+        rewritten = list(rewrite(data, edited.mutations))
+        for failure in (failure for one in rewritten for failure in one.failures("not edited")):
             self._failed.add(place)
-            yield from problems
+            yield failure
+        splices = [splice for one in rewritten for splice in one.splices]
+        if not splices:
+            return
+        try:
+            replace_content(file, data, with_splices(data, splices))
+            self._written.add(place)
+        except InputError as error:
+            if Path(file).is_symlink():
+                self._links.setdefault(place, error.diagnostics)
+                return
+            self._failed.add(place)
+            yield from error.diagnostics
+
+    def end(self) -> Iterator[str | Diagnostic]:
+        """Report the links whose file the run has not written under its own name."""
+        for place, diagnostics in self._links.items():
+            if place not in self._written:
+                self._failed.add(place)
+                yield from diagnostics
 
     def summary(self, files: set[str]) -> str:
         """Return how many of the files with objects were written, and how many keep their text."""
@@ -298,16 +314,72 @@ class InPlace(MutationWriter):
         return f"{counted(len(self._written), 'file')} written, {unchanged} unchanged{left}"
 
 
-def replace_content(name: str, new: bytes) -> None:
-    """Replace the content of a file. Another hard link of the file keeps the old content. Raises InputError.
+def replace_content(name: str, old: bytes, new: bytes) -> None:
+    """Replace the content of a file that holds `old`, and keep its mode and, where possible, its owner.
 
-    A repository may hold a link that leads out of the files that the user means to edit: it is followed within the
-    working directory only.
+    The new content goes to a file beside it, which is renamed: no error, interrupt, SIGTERM, SIGHUP or full disk leaves
+    half a file. Another hard link of the file keeps the old content. Raises InputError.
     """
     if UNKNOWN in name:
         why = "its path has U+FFFD, which stands for bytes that are not UTF-8; rename the file or folder"
-        raise InputError.of(name, f"cannot be written: {why}")
-    place, here = Path(name).resolve(), Path.cwd()
-    if place != here / os.path.normpath(name) and not place.is_relative_to(here):
-        raise InputError.of(name, f"cannot be written: {LINKED}")
-    write_files({name: new.decode(errors="surrogateescape")})
+        raise InputError([Diagnostic(name, 0, 0, f"cannot be written: {why}")])
+    try:
+        _refuse_links(name)
+        with ExitStack() as leftovers:
+            _replace(Path(name), old, new, leftovers)
+    except (OSError, ValueError) as error:
+        raise InputError([Diagnostic(name, 0, 0, f"cannot be written: {reason_of(error)}")]) from None
+
+
+def _refuse_links(name: str) -> None:
+    """Raise ValueError for a link on a path, which may lead out of the files that the user means to edit.
+
+    A repository may hold such a link, and a pattern of the shell reaches what is behind it. Links count below the
+    highest folder of the path that is the working directory or holds `.git`: that folder may be a link, and so may
+    those above it, which its content cannot change. Without such a folder, links count everywhere but in `/`, where
+    the system has its own, such as `/tmp` on macOS.
+    """
+    path = Path.cwd() / name
+    steps = [*reversed(path.parents), path]
+    here = Path().stat()
+    tops = (
+        index
+        for index, folder in enumerate(steps[:-1])
+        if os.path.samestat(folder.stat(), here) or os.path.lexists(folder / ".git")
+    )
+    if any(step.is_symlink() for step in steps[next(tops, 1) + 1 :]):
+        raise ValueError(LINKED)
+
+
+def _replace(place: Path, old: bytes, new: bytes, leftovers: ExitStack) -> None:
+    from secrets import token_hex  # only for a file that changes: it imports hashlib
+
+    before = place.lstat()
+    if not stat.S_ISREG(before.st_mode):
+        raise ValueError("not a regular file")
+    if place.read_bytes() != old:
+        raise ValueError(_CHANGED)
+    exit_on_signals(leftovers)
+    beside = place.with_name(f".{token_hex(8)}.tmp")
+    leftovers.callback(beside.unlink, missing_ok=True)
+    # No other user may read the content before the file has its mode.
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
+    with os.fdopen(descriptor, "wb") as stream:
+        own = os.fstat(descriptor)
+        if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid):
+            try:
+                os.fchown(descriptor, before.st_uid, before.st_gid)
+            except OSError:  # the user may at least keep the group
+                with suppress(OSError):
+                    os.fchown(descriptor, -1, before.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+        stream.write(new)
+        stream.flush()
+        os.fsync(descriptor)
+    after = place.lstat()
+    if (after.st_dev, after.st_ino, after.st_mtime_ns) != (before.st_dev, before.st_ino, before.st_mtime_ns):
+        raise ValueError(_CHANGED)
+    beside.replace(place)
+
+
+_CHANGED = "it has changed since it was read; run the command again"

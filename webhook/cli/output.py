@@ -160,7 +160,7 @@ def _opened(name: str, leftovers: ExitStack) -> _Destination:
             stream = named.open("w", encoding="utf-8")
             leftovers.callback(_close, stream)
             return _Destination(_reported(name)(stream.write), _reported(name)(stream.flush), lambda: None)
-        return _beside(name, leftovers)
+        return _beside(name, mode, leftovers)
 
 
 def _standard_output(leftovers: ExitStack) -> _Destination:
@@ -178,7 +178,7 @@ def _standard_output(leftovers: ExitStack) -> _Destination:
     return _Destination(_reported(name)(spool.write), _reported(name)(lambda: spool.seek(0)), complete)
 
 
-def _beside(name: str, leftovers: ExitStack) -> _Destination:
+def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     # Only output to files needs it, and it imports hashlib.
     from secrets import token_hex
 
@@ -186,13 +186,10 @@ def _beside(name: str, leftovers: ExitStack) -> _Destination:
     place = Path(name).resolve()
     new = place.with_name(f".{token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
-    stream = new.open("x", encoding="utf-8", errors="surrogateescape")
+    stream = new.open("x", encoding="utf-8")
     leftovers.callback(_close, stream)
-    if place.exists():
-        before = place.stat()
-        with suppress(OSError):  # of a user who may not give files away
-            os.chown(new, before.st_uid, before.st_gid)
-        new.chmod(stat.S_IMODE(before.st_mode))
+    if mode is not None:
+        new.chmod(stat.S_IMODE(mode))
 
     def settle() -> None:
         stream.flush()

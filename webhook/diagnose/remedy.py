@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, Union
 
 from webhook.policy.commands import Command, Word
 from webhook.policy.messages import printable
-from webhook.report.lines import hanging, wrapped
+from webhook.report.lines import columns, hanging, wrapped
 
 _LONGEST: Final = 512
 """Characters of a piece of prose, which may quote a remedy of a check. A command is bounded by its names."""
@@ -43,7 +43,7 @@ class Remedy:
     def lines(self, head: str, width: int | None, indent: str) -> Iterator[str]:
         """Yield the lines of text after a head. A command continues after a backslash, so a shell runs all of it."""
         whole = str(self)
-        if width is None or len(head) + 1 + len(whole) <= width:
+        if width is None or columns(head) + 1 + columns(whole) <= width:
             yield f"{head} {whole}"
             return
         for is_command, parts in groupby(self.parts, lambda one: isinstance(one, Command)):
@@ -71,7 +71,7 @@ def _continued(line: str, words: list[str], width: int, indent: str) -> Iterator
     """The lines of a command, after what the first one begins with. No word is broken."""
     has_words = False
     for word in map(shlex.quote, words):
-        if has_words and len(line) + len(word) + len(" \\") > width:
+        if has_words and columns(line) + columns(word) + len(" \\") > width:
             yield f"{line}\\"
             line = indent
         line, has_words = f"{line}{word} ", True

@@ -86,7 +86,7 @@ class Evaluated(NamedTuple):
 
     def located(self, finding: Finding) -> LocatedFinding:
         """A finding with its place in the text of the manifest."""
-        (line, column), excerpt = self.manifest.in_text(finding.path)
+        (line, column), excerpt, length = self.manifest.in_text(finding.path)
         return LocatedFinding(
             finding.code,
             finding.severity,
@@ -96,7 +96,9 @@ class Evaluated(NamedTuple):
             line=line,
             column=column,
             excerpt=excerpt,
+            length=length,
             value=value_of(self.manifest.at(finding.path)),
+            key=self.manifest.key_above(finding.path),
         )
 
     def _users(self) -> Iterator[LocatedFinding]:
@@ -116,7 +118,7 @@ def evaluate(
     """
     try:
         value = mapping(manifest.value, ())
-        subject, within = _placed(_subject(value, namespace), evaluator.kinds)
+        subject, within = _placed(_subject(value, manifest.namespace or namespace), evaluator.kinds)
         verdict = evaluator.evaluate(value, group_of(subject.api_version), subject.kind, origin(within))
         return Evaluated(manifest, subject, within, verdict, _severity_of_users(evaluator, within, verdict))
     except MalformedError as error:

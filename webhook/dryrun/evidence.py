@@ -20,10 +20,11 @@ from webhook.cluster.namespaces import selecting
 from webhook.cluster.nodes import parser
 from webhook.cluster.plugin_config import PluginConfigError, parse
 from webhook.cluster.stack import program
-from webhook.dryrun.configurations import Values, at, values_of
+from webhook.dryrun.configurations import Values, at, claim, values_of
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
 from webhook.dryrun.first_pass import MOST_BYTES, FirstPass
-from webhook.manifests import Document, Manifest, Source, is_pipe, objects
+from webhook.manifests import Document, Manifest, Source, documents, is_pipe
+from webhook.manifests.objects import MOST_ERRORS, items_of
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Namespace, Node, RuntimeClass
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
@@ -139,8 +140,8 @@ class PluginEvidence:
             self._choices[choice] = place()
 
     def _add(self, source: _Source) -> None:
-        if any(one[:-1] == source[:-1] for one in self._sources):
-            return  # such as that of a file that is named twice
+        if source in self._sources:
+            return  # of a file that is named twice
         if len(self._sources) < MOST_SOURCES:
             self._sources.append(source)
         else:
@@ -295,19 +296,29 @@ class ClusterEvidence:
 
     def read(self, source: Source) -> None:
         """Read the objects of an input. What cannot be read is reported when it is checked."""
-        for one in objects(source, self._claim):
-            if isinstance(one, Manifest) and isinstance(one.value["apiVersion"], str):
-                self._add(one)
+        errors = 0
+        for document in documents(source.file, source.data, source.first_line, source.number):
+            if isinstance(document, Document):
+                self._read_document(source, document)
+            elif (errors := errors + 1) == MOST_ERRORS:
+                return
 
-    def _claim(self, file: str, document: Document) -> tuple[()]:
-        """Read a document that is no object: a configuration, or values of a chart."""
-        if isinstance(document.value, dict):
-            manifest = Manifest(file, document, (), document.value)
-            if is_configuration(document.value):
-                self._plugin.add_file(document.raw, lambda: _place(manifest))
-            else:
-                self._plugin.add_sections(Values("", manifest), lambda: _place(manifest))
-        return ()
+    def _read_document(self, source: Source, document: Document) -> None:
+        value, file = document.value, source.file
+        if not isinstance(value, dict):
+            return
+        if "items" in value:
+            for item in items_of(file, document):
+                if isinstance(item, Manifest) and _is_object(item.value):
+                    self._add(item)
+            return
+        manifest = Manifest(file, document, (), value)
+        if _is_object(value):
+            self._add(manifest)
+        elif is_configuration(value):
+            self._plugin.add_file(document.raw, lambda: _place(manifest))
+        elif not source.named or claim(file, document):  # other values that are named are an error
+            self._plugin.add_sections(Values("", manifest), lambda: _place(manifest))
 
     def _add(self, manifest: Manifest) -> None:
         value = manifest.value
@@ -390,6 +401,10 @@ def _evidence(said: Iterable[Read | Refused | None], proposals: Sequence[Proposa
     return Evidence(read, refused, tuple(proposals))
 
 
+def _is_object(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
+
+
 def _place(manifest: Manifest) -> Place:
     return Place(manifest.file, manifest.line)
 
@@ -400,10 +415,12 @@ Decoder: TypeAlias = Callable[[Raw], tuple[str, Any]]
 
 def decoded(value: object, decoder: Decoder) -> tuple[str, Any] | None:
     """Return what a decoder reads in an object of a manifest; None for one that the API server would reject."""
-    try:
-        return decoder(Raw(msgspec.json.encode(_accepted(value))))
-    except (msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError):
-        return None
+    for as_written in (True, False):
+        try:
+            return decoder(Raw(msgspec.json.encode(value if as_written else _accepted(value))))
+        except (msgspec.MsgspecError, OverflowError, RecursionError, TypeError, ValueError):
+            continue
+    return None
 
 
 _QUANTITIES = ("capacity", "allocatable")

@@ -306,7 +306,7 @@ def _place(outer: _Place | None, path: str, trees: WorkTrees, names: Collection[
     else:
         name = basename(path)
         below, parts = f"{outer.below}{name}/", outer.parts
-        ignored = trees.of(path) if ".git" in names else outer.ignored.below(name)
+        ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
     found = _parts_of(path, below, names)
     return _Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
 

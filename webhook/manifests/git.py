@@ -10,13 +10,16 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from posixpath import dirname
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.files import problem
 from webhook.policy.messages import printable
+
+Answer = TypeVar("Answer")
 
 _MOST = 20
 """Work trees for which git may fail. An archive may hold any number of folders called `.git`."""
@@ -25,15 +28,26 @@ _MOST = 20
 class Ignored(NamedTuple):
     """What git ignores in a folder: `paths` begin at the root of its work tree, `inside` leads from there to it.
 
-    The paths of folders end with a slash, and so does `inside` unless it is empty.
+    The paths are in order. Those of folders end with a slash, and so does `inside` unless it is empty.
     """
 
-    paths: frozenset[str] = frozenset()
+    paths: Sequence[str] = ()
     inside: str = ""
 
     def has(self, name: str, *, is_folder: bool) -> bool:
         """Return whether git ignores a file or folder in this folder."""
-        return f"{self.inside}{name}{'/' if is_folder else ''}" in self.paths
+        path = f"{self.inside}{name}{'/' if is_folder else ''}"
+        return self._next(path) == path
+
+    def concerns(self) -> bool:
+        """Return whether git ignores something in this folder, or a folder that holds it."""
+        above = (self.inside[: end + 1] for end, character in enumerate(self.inside) if character == "/")
+        return self._next(self.inside).startswith(self.inside) or any(self._next(one) == one for one in above)
+
+    def _next(self, path: str) -> str:
+        """Return the first ignored path that is not before a path in their order; an empty one after the last."""
+        place = bisect_left(self.paths, path)
+        return self.paths[place] if place < len(self.paths) else ""
 
     def below(self, name: str) -> Ignored:
         return self._replace(inside=f"{self.inside}{name}/")
@@ -45,11 +59,11 @@ class WorkTrees:
     def __init__(self, tell: Callable[[Diagnostic], object]) -> None:
         self._left = SECONDS
         self._tell = tell
-        self._paths: dict[str, frozenset[str]] = {}
+        self._paths: dict[str, Sequence[str]] = {}
         self._failures = 0
 
     def of(self, folder: str) -> Ignored:
-        """Return what git ignores in a folder by the rules of its repository: nothing if it ignores the folder itself.
+        """Return what git ignores in a folder that is named: nothing if it ignores the folder as a whole.
 
         A user who names an ignored folder, such as that of a renderer's output, wants to read it.
         """
@@ -57,35 +71,56 @@ class WorkTrees:
         root = _root(place)
         if root is None:
             return Ignored()
-        if root not in self._paths:
-            # A folder that is ignored as a whole stands for its content. A tracked file is never ignored, and a folder
-            # with one is not ignored as a whole.
-            listed = self._git(folder, root, *_LIST) or b""
-            found = set(os.fsdecode(listed).split("\0")) - {""}
-            # A folder whose files are all ignored one by one is listed beside them.
-            self._paths[root] = frozenset(found - {f"{dirname(path.removesuffix('/'))}/" for path in found})
-        paths = self._paths[root]
-        if place == root or not paths:
-            return Ignored(paths)
-        # A change may add a file to an ignored folder, so that git lists the others one by one.
-        is_ignored = self._git(folder, root, *_IS_IGNORED, place) is not None
-        return Ignored() if is_ignored else Ignored(paths, f"{os.path.relpath(place, root)}/")
+        ignored = Ignored(self._below(root, folder), "" if place == root else f"{os.path.relpath(place, root)}/")
+        if ignored.inside and ignored.concerns():
+            return Ignored() if self._asked(folder, lambda: self._ignores(root, place), True) else ignored
+        return ignored
 
-    def _git(self, folder: str, root: str, *arguments: str) -> bytes | None:
-        """Return what git answers for a folder; None for no, and without an answer."""
+    def within(self, folder: str) -> Ignored:
+        """Return what git ignores in a repository inside another one, where it applies the rules of this one only."""
+        return Ignored(self._below(os.path.realpath(folder), folder))
+
+    def _below(self, root: str, folder: str) -> Sequence[str]:
+        if root not in self._paths:
+            self._paths[root] = self._asked(folder, lambda: self._ignored(root), [])
+        return self._paths[root]
+
+    def _asked(self, folder: str, ask: Callable[[], Answer], otherwise: Answer) -> Answer:
+        """Return an answer of git, or what holds without one."""
         if self._failures == _MOST:
-            return None
+            return otherwise
         try:
-            return self._run(root, *arguments)
+            return ask()
         except GitError as error:
             self._failures += 1
             further = "" if self._failures < _MOST else "; git is not asked again in this run"
             message = f"git could not say what it ignores ({error}): nothing is ignored{further}"
             self._tell(problem(folder, message))
-            return None
+            return otherwise
 
-    def _run(self, root: str, *arguments: str) -> bytes | None:
-        """Return the output, None for the exit status 1. Raises GitError."""
+    def _ignored(self, root: str) -> list[str]:
+        """Return the paths in a work tree that are ignored, from its root and in order; a folder's ends with a slash.
+
+        A folder that is ignored as a whole stands for its content. A tracked file is never ignored, and a folder with
+        one is not ignored as a whole. Raises GitError.
+        """
+        # git lists what it ignores rather than the rest: what it does not know, such as a folder without files or a
+        # name that its index spells in another case, is then read.
+        options = ("--others", "--ignored", "--exclude-standard", "--directory", "-z")
+        status, listed = self._run(root, "ls-files", *options)
+        if status:
+            raise GitError(f"it ends with {status}")
+        paths = set(os.fsdecode(listed).split("\0")) - {""}
+        # A folder whose files are all ignored one by one is listed beside them.
+        return sorted(paths - {f"{dirname(path.removesuffix('/'))}/" for path in paths})
+
+    def _ignores(self, root: str, folder: str) -> bool:
+        """Return whether a folder of a work tree is ignored, itself or with one above it. Raises GitError."""
+        status, _ = self._run(root, "check-ignore", "--quiet", "--no-index", "--", folder)
+        return status == 0
+
+    def _run(self, root: str, *arguments: str) -> tuple[int, bytes]:
+        """Return the exit status, 0 or 1, and the output. Raises GitError."""
         # A relative folder of PATH could be one of the checkout.
         path = os.pathsep.join(folder for folder in os.get_exec_path() if folder.startswith("/"))
         program = shutil.which("git", path=path)
@@ -110,7 +145,7 @@ class WorkTrees:
             self._left -= time.monotonic() - start
         if git.returncode not in (0, 1):
             raise GitError(_reason(git.returncode, git.stderr.decode("utf-8", "replace")))
-        return None if git.returncode else git.stdout
+        return git.returncode, git.stdout
 
 
 def _root(folder: str) -> str | None:
@@ -124,11 +159,6 @@ def _root(folder: str) -> str | None:
 
 SECONDS = 15.0
 """The time that git gets in a run, for all work trees together: it waits forever for a `.gitignore` that is a pipe."""
-
-_IS_IGNORED = ("check-ignore", "--quiet", "--no-index", "--")
-_LIST = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-"""git lists what it ignores rather than the rest: what it does not know, such as a folder without files or a name that
-its index spells in another case, is then read."""
 
 _OPTIONS = (
     # Programs that the settings of a repository may name, and settings that lie in a folder of a change.

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from yaml import CBaseLoader, events
+
 from webhook.diagnostics import KEY, Diagnostic
-from webhook.manifests.text import Mark, Marks, Position, SourceText
+from webhook.manifests.text import BELOW, Excerpt, Mark, Marks, Position, SourceText
 from webhook.policy.verdict import Path
 
 _MARKER = "gpushare-webhook:"
@@ -35,13 +39,13 @@ class Comment(NamedTuple):
 
 
 def find_comments(text: SourceText) -> tuple[Comment, ...]:
-    """Return the comments of a document in order. Text that looks like one inside a value counts as well."""
+    """Return the comments of a document in order. Text that looks like one inside a value is none."""
     found = list(_COMMENT.finditer(text.content)) if _MARKER in text.content else []
     if not found:
         return ()
     targets = _targets(text.content)
     comments = []
-    for one in found:
+    for one in _outside_values(text.content, found):
         line, column = text.position(one.start())
         target = targets[line - text.first_line]
         comments.append(Comment(line, column, target + text.first_line if target >= 0 else 0, one[1].strip()))
@@ -61,6 +65,32 @@ def _targets(content: str) -> list[int]:
             below = index
         targets[index] = below
     return targets
+
+
+def _outside_values(content: str, found: list[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """Yield the matches that are not inside a scalar. Matches and scalars are in the order of the text."""
+    spans = _scalar_spans(content)
+    start, end = next(spans, _END)
+    for one in found:
+        while end <= one.start():
+            start, end = next(spans, _END)
+        if one.start() < start:
+            yield one
+
+
+_END = (sys.maxsize, sys.maxsize)
+
+
+def _scalar_spans(content: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each scalar, keys included. A comment may follow `|`, before the text."""
+    next_event: Any = CBaseLoader(content).get_event
+    for event in iter(next_event, None):
+        kind = event.__class__
+        if kind is events.DocumentEndEvent:
+            return
+        if kind is events.ScalarEvent:
+            start, end = event.start_mark.index, event.end_mark.index
+            yield content.find("\n", start, end) if event.style in BELOW else start, end
 
 
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
@@ -98,9 +128,13 @@ class Document:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor; with KEY at the end, of the key."""
         if path[-1:] == (KEY,):
-            key = self.marks.key(self.path_in_text(path[:-1]))
+            key = self.key_start(path[:-1])
             return self.locate(path[:-1]) if key is None else self.text.position(key)
         return self.text.position(self.offset(path))
+
+    def key_start(self, path: Path) -> int | None:
+        """Return the offset of the last key of a path; None where the text has none."""
+        return self.marks.key(self.path_in_text(path))
 
     def offset(self, path: Path) -> int:
         return self.mark(path).start if path else self.start
@@ -126,16 +160,18 @@ class Document:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Manifest:
-    """One object of a file: a document, or an item of a list document.
+    """One object of a file: a document, an item of a list document, or the object of an AdmissionReview.
 
     `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. Treat it as read-only: where the file
     has aliases, the same dict or list may occur in it more than once. `path` leads to it in its document, `within`.
+    `namespace` is that of the review; empty without.
     """
 
     file: str
     within: Document
     path: Path
     value: dict[str, Any]
+    namespace: str = ""
 
     @property
     def document(self) -> int:
@@ -193,13 +229,25 @@ class Manifest:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self.within.locate(self.path + path)
 
-    def in_text(self, path: Path) -> tuple[Position, str]:
-        """Return the position of the value at a path in the object, or of the nearest ancestor, and its line.
+    def in_text(self, path: Path) -> tuple[Position, Excerpt, int]:
+        """Return the position of the value at a path in the object, or of the nearest ancestor, its line, its length.
 
-        A mapping or list has no line: the first one is about another field than the finding, which may miss one.
+        The length, in characters, is 0 for a value that is not a scalar of one line.
         """
-        text, offset = self.within.text, self.within.mark(self.path + path).start
-        return text.position(offset), "" if isinstance(self.at(path), dict | list) else text.excerpt(offset)
+        within, value = self.within, self.at(path)
+        mark = within.mark(self.path + path)
+        length = 0 if isinstance(value, dict | list) else within.marks.length(mark, value)
+        return within.text.position(mark.start), within.text.excerpt(mark.start), length
+
+    def key_above(self, path: Path) -> tuple[Position, Excerpt] | None:
+        """Return the position and the line of the key above a mapping or list with lines of its own; None without."""
+        whole = self.path + path
+        if not isinstance(self.at(path), dict | list) or not whole or isinstance(whole[-1], int):
+            return None
+        key, text = self.within.key_start(whole), self.within.text
+        if key is None or text.position(key).line == self.locate(path).line:
+            return None
+        return text.position(key), text.excerpt(key)
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""

@@ -19,6 +19,7 @@ from webhook.manifests.recognition import (
     Reason,
     Stranger,
     UnrenderedTemplate,
+    is_review,
     recognized,
     unbuilt,
 )
@@ -96,20 +97,21 @@ def _found(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unr
                 yield from claimed
                 continue
             reasons[content.reason] = None
-            beside += listing.refuse(file, partial(_about, file, document, content))
+            if content.reason is not Reason.REVIEW:
+                beside += listing.refuse(file, partial(_about, file, document, content))
         else:
             holds_objects = True
             yield from content
     if holds_objects:
         # Such a document is a mistake: kubectl rejects the file.
         yield from (*beside, *listing.end())
-    unread = [reason for reason in reasons if not holds_objects or reason is Reason.TEMPLATE]
+    unread = [reason for reason in reasons if not holds_objects or reason in (Reason.TEMPLATE, Reason.REVIEW)]
     if unread:
         yield unread[0].skips(file)
 
 
 def _about(file: str, document: Document, stranger: Stranger) -> Diagnostic:
-    return Diagnostic(file, *document.locate(()), stranger.message)
+    return Diagnostic(file, *document.locate(stranger.path), stranger.message)
 
 
 _HEADER = ("kind", "apiVersion")
@@ -137,11 +139,16 @@ def _of_no_objects(file: str, data: bytes, claim: Claim) -> Iterable[Manifest | 
 def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Diagnostic]:
     """Return the objects of a document, or what it is if it is none."""
     value = document.value
-    if (stranger := recognized(file, value)) is not None:
+    if is_review(value):
+        found = reviewed(file, document)
+        if isinstance(found, Stranger):
+            return found
+    elif (stranger := recognized(file, value)) is not None:
         return stranger
-    if not isinstance(value, dict) or "items" in value:
+    elif isinstance(value, dict) and "items" not in value:
+        found = Manifest(file, document, (), value)
+    else:
         return _complete(items_of(file, document))
-    found = Manifest(file, document, (), value)
     return (found if _is_complete(found) else _incomplete(found),)
 
 
@@ -236,3 +243,24 @@ def fragment(file: str, document: Document) -> Manifest:
         return Manifest(file, document, (), {**value, **header})
     held = {**header, "operations": value}
     return Manifest(file, replace(document, value=held, key="operations"), (), held)
+
+
+_OPERATIONS = ("CREATE", "UPDATE")
+"""Operations with an object to check."""
+
+
+def reviewed(file: str, document: Document) -> Manifest | Stranger:
+    """Return the object of a review, in the namespace of its request; a stranger for a review without an object."""
+    review = document.value
+    request = review.get("request") if isinstance(review, dict) else None
+    if not isinstance(request, dict):
+        return Stranger(Reason.REVIEW, "a review without a request: there is no object to check")
+    operation, namespace, value = request.get("operation"), request.get("namespace"), request.get("object")
+    if operation not in _OPERATIONS:
+        what = printable(operation) if isinstance(operation, str) else type_of(operation)
+        return Stranger(Reason.REVIEW, f"a review of {what}: there is no object to check", ("request", "operation"))
+    if not isinstance(value, dict):
+        what = "a review without an object" if value is None else f"a review whose object is {type_of(value)}"
+        return Stranger(Reason.REVIEW, f"{what}: there is nothing to check", ("request", "object"))
+    within = namespace if isinstance(namespace, str) else ""
+    return Manifest(file, document, ("request", "object"), value, within)

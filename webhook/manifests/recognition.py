@@ -13,6 +13,7 @@ from webhook.manifests.files import NOT_REGULAR, shown
 from webhook.manifests.text import SourceText
 from webhook.policy.commands import Command
 from webhook.policy.pods.reading import type_of
+from webhook.policy.verdict import Path
 
 
 class Reason(StrEnum):
@@ -29,6 +30,7 @@ class Reason(StrEnum):
     PART = "part of a kustomization"
     TEMPLATE = "an unrendered template"
     OURS = "settings, facts or a report of gpushare-webhook"
+    REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
 
     def skips(self, file: str, instead: str = "") -> Unread:
@@ -46,10 +48,14 @@ _MAY_HIDE = frozenset(
 
 
 class Stranger(NamedTuple):
-    """A document that is no Kubernetes object: why it is skipped in a folder, and the message where it is named."""
+    """A document that is no Kubernetes object: why it is skipped in a folder, and the message where it is named.
+
+    `path` leads to the value that the message is about.
+    """
 
     reason: Reason
     message: str
+    path: Path = ()
 
 
 CHART_FILE = "Chart.yaml"
@@ -94,6 +100,14 @@ def recognized(file: str, value: object) -> Stranger | None:
     if kind is None and "name" in value and basename(file) == CHART_FILE:
         return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
     return None
+
+
+def is_review(value: object) -> bool:
+    """Return whether a document is an AdmissionReview (admission.k8s.io), and no list (see `recognized`)."""
+    if not isinstance(value, dict) or value.get("kind") != "AdmissionReview" or "items" in value:
+        return False
+    version = value.get("apiVersion")
+    return isinstance(version, str) and version.startswith("admission.k8s.io/")
 
 
 def _without_header(file: str, value: dict[str, object]) -> Stranger:

@@ -10,15 +10,21 @@ from webhook.policy.verdict import Path
 _BLOCK = 1024
 """Characters between the places of which the line is kept: an index of all lines takes many times their memory."""
 
-_BEFORE = 60
 EXCERPT = 200
-"""Characters of a line that an excerpt shows before a value, and from it on."""
+"""Characters of a line that an excerpt shows before and after a value."""
 
 
 class Position(NamedTuple):
     """A position in a file. Line and column count from 1, the column in characters."""
 
     line: int
+    column: int
+
+
+class Excerpt(NamedTuple):
+    """A line of a file, or the part of a long line around a value. `column` is that of its first character, from 1."""
+
+    text: str
     column: int
 
 
@@ -49,13 +55,12 @@ class SourceText:
         last = self.content.rfind("\n", begin, offset)
         return (lines, start) if last < 0 else (lines + self.content.count("\n", begin, last + 1), last + 1)
 
-    def excerpt(self, offset: int) -> str:
+    def excerpt(self, offset: int) -> Excerpt:
         """Return the line of a character offset, or the part of a long line around it."""
-        first = max(0, offset - _BEFORE)
-        start = self.content.rfind("\n", first, offset) + 1
+        first = max(0, offset - EXCERPT)
+        start = self.content.rfind("\n", first, offset) + 1 or first
         end = self.content.find("\n", offset, offset + EXCERPT)
-        shown = self.content[start or first : end if end >= 0 else offset + EXCERPT]
-        return shown if start or not first else f"…{shown}"
+        return Excerpt(self.content[start : end if end >= 0 else offset + EXCERPT], self.position(start).column)
 
 
 DEEPEST = 256
@@ -173,6 +178,14 @@ class Marks:
         held = holder.held if isinstance(holder, AliasMark) else holder
         return held.keys.get(path[-1]) if path and isinstance(held, CollectionMark) else None
 
+    def length(self, mark: Mark, value: object) -> int:
+        """Return the characters of a scalar that stands on one line as it is; 0 for any other value, and a long one."""
+        if not isinstance(mark, ScalarMark) or mark.end - mark.start > EXCERPT:
+            return 0
+        text = self.content[mark.start : mark.end]
+        is_other = not mark.style and isinstance(value, str) and text != value
+        return 0 if is_other or "\n" in text or text.startswith(_NOT_PLAIN) else len(text)
+
     def end_of(self, mark: Any) -> int:
         """Return the offset after the last character of a value, without blank lines that do not belong to it."""
         while isinstance(mark, CollectionMark) and not mark.is_flow:
@@ -184,3 +197,6 @@ class Marks:
                 while self.content.endswith(("\n\n", "\n\r\n"), mark.start, end):
                     end -= 1 if self.content[end - 2] == "\n" else 2
         return end
+
+
+_NOT_PLAIN = ("&", "!", *BELOW)

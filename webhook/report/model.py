@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.manifests.manifest import Comment
+from webhook.manifests.text import Excerpt, Position
 from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
@@ -43,17 +44,25 @@ class Subject(NamedTuple):
         return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
 
 
+NO_EXCERPT = Excerpt("", 1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedFinding(Finding):
-    """A finding with its position in the file, counted from 1, and the line of a value that is no mapping or list.
+    """A finding with its position in the file, counted from 1, and the line that holds the value.
 
+    `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
+    `key` is the position and the line of the key above a mapping or list that begins on a line of its own: the first
+    line of the value is about another field than the finding, which may miss one. None for other values.
     """
 
     line: int
     column: int
-    excerpt: str = ""
+    excerpt: Excerpt = NO_EXCERPT
+    length: int = 0
     value: str = ""
+    key: tuple[Position, Excerpt] | None = None
 
     @property
     def pointer(self) -> str:

@@ -17,7 +17,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive, bounded
 from webhook.policy.settings.formats import did_you_mean, must_be, shown
 from webhook.policy.verdict import Path
-from webhook.settings.configuration import KIND, Configuration
+from webhook.settings.configuration import KIND, Configuration, view
 from webhook.settings.facts_file import FACTS_KIND
 from webhook.settings.members import at, described, form_of, is_section, members, words
 from webhook.settings.options import Option, overridden
@@ -66,6 +66,43 @@ def _body(value: object, locate: Locate, file: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise refuse([Problem((), f"must be a mapping, not {shown(value)}")], locate, file)
     return value
+
+
+def load_with_origins(value: object, locate: Locate, file: str) -> tuple[Configuration, dict[Path, str]]:
+    """The configuration of a settings file, and the origins of its values that are no defaults.
+
+    The origins are by path in the view of the configuration; a list has one as a whole. Raises InputError.
+    """
+    configuration = load(value, locate, file)
+    profile = f"profile {configuration.profile}"
+    origins = {}
+    for path in _leaves(view(configuration), ()):
+        if _sets(value, path):
+            origins[path] = f"{file}:{locate(path)[0]}"
+        elif _sets(PROFILES[configuration.profile], path):
+            origins[path] = profile
+    return configuration, origins
+
+
+def _leaves(value: Mapping[str, Any], above: Path) -> Iterator[Path]:
+    """The paths of everything that is not a mapping with keys."""
+    for key, member in value.items():
+        path = (*above, key)
+        if isinstance(member, Mapping) and member:
+            yield from _leaves(member, path)
+        else:
+            yield path
+
+
+def _sets(value: object, path: Path) -> bool:
+    """Whether a file or profile sets the value at a path: by its key, or by a shorthand for the section around it."""
+    for step in path:
+        if not isinstance(value, Mapping):
+            return value is not None
+        if step not in value:
+            return False
+        value = value[step]
+    return True
 
 
 def refuse(

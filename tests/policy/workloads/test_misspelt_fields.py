@@ -118,29 +118,62 @@ def test_no_misspelt_field_hides_an_amount() -> None:
 LIMITS = {"limits": {GPU: 2}}
 TRAIN = {"name": "train", "resources": LIMITS}
 POD = {"containers": [TRAIN]}
-LIMITS_OF_ALL = "spec.containers[*].resources.limits"
+LIMITS_OF_FIRST = "spec.containers[0].resources.limits"
+
+
+@pytest.mark.parametrize(
+    ("kind", "manifest", "place"),
+    [
+        ("v1 Pod", {"spec": {"container": TRAIN}}, "spec.containers[*].resources.limits"),
+        ("v1 Pod", {"spec": {"initContainer": [TRAIN]}}, "spec.initContainers[0].resources.limits"),
+        ("v1 Pod", {"containers": [TRAIN]}, LIMITS_OF_FIRST),
+        ("v1 Pod", {"metadata": {"labels": {"spec": POD}}}, LIMITS_OF_FIRST),
+        (
+            "v1 Pod",
+            {"spec": {"containers": [TRAIN, {"resource": LIMITS}]}},
+            "spec.containers[1].resources.limits",
+        ),
+        ("v1 Pod", {"spec": {"containers": [{"limits": {GPU: 2}}]}}, LIMITS_OF_FIRST),
+        (
+            "v1 Pod",
+            {"spec": {"containers": [{"resources": {"request": {GPU: 2}}}]}},
+            "spec.containers[0].resources.requests",
+        ),
+        ("v1 Pod", {"spec": {"containers": [{"securityContext": {"resources": LIMITS}}]}}, LIMITS_OF_FIRST),
+        ("apps/v1 Deployment", {"spec": {"temlate": {"spec": POD}}}, f"spec.template.{LIMITS_OF_FIRST}"),
+        ("apps/v1 Deployment", {"template": {"spec": POD}}, f"spec.template.{LIMITS_OF_FIRST}"),
+        (
+            "batch/v1 CronJob",
+            {"spec": {"jobTemplate": {"spec": POD}}},
+            f"spec.jobTemplate.spec.template.{LIMITS_OF_FIRST}",
+        ),
+        (
+            "kubeflow.org/v1 PyTorchJob",
+            {"spec": {"pytorchReplicaSpec": {"Worker": {"template": {"spec": POD}}}}},
+            f"spec.pytorchReplicaSpecs.*.template.{LIMITS_OF_FIRST}",
+        ),
+        (
+            "sparkoperator.k8s.io/v1beta2 SparkApplication",
+            {"spec": {"gpu": {"name": GPU, "quantity": 1}}},
+            "spec.driver.gpu.quantity",
+        ),
+    ],
+)
+def test_place_that_is_meant_is_named(kind: str, manifest: Json, place: str) -> None:
+    found = reported(kind, manifest)
+    assert found.message.startswith(f'this amount of "{GPU}" cannot be checked here; did you mean "spec.')
+    assert found.remedy == f"move it to {place}"
 
 
 @pytest.mark.parametrize(
     ("kind", "manifest", "remedy"),
     [
-        ("v1 Pod", {"spec": {"container": TRAIN}}, f"move it to {LIMITS_OF_ALL}"),
-        ("v1 Pod", {"spec": {"x" * 257: [TRAIN]}}, f"move it to {LIMITS_OF_ALL}"),
-        ("apps/v1 Deployment", {"spec": {"temlate": {"spec": POD}}}, f"move it to spec.template.{LIMITS_OF_ALL}"),
-        (
-            "kubeflow.org/v1 PyTorchJob",
-            {"spec": {"pytorchReplicaSpec": {"Worker": {"template": {"spec": POD}}}}},
-            "add {group: kubeflow.org, kind: PyTorchJob, path: ",
-        ),
-        (
-            "sparkoperator.k8s.io/v1beta2 SparkApplication",
-            {"spec": {"gpu": {"name": GPU, "quantity": 1}}},
-            "check the pods that its controller makes of it",
-        ),
-        ("sparkoperator.k8s.io/v1beta2 SparkApplication", {"spec": {"drive": LIMITS}}, "add {group: sparkoperator"),
+        ("v1 Pod", {"spec": {GPU: 2}}, "move it to spec.containers[*].resources.limits"),
+        ("v1 Pod", {"spec": {"x" * 257: [TRAIN]}}, "move it to spec.containers[*].resources.limits"),
+        ("ray.io/v1 RayCluster", {"spec": {"resources": LIMITS}}, "add {group: ray.io, kind: RayCluster, "),
     ],
 )
-def test_place_of_the_kind_is_named(kind: str, manifest: Json, remedy: str) -> None:
+def test_no_place_is_named_that_is_far(kind: str, manifest: Json, remedy: str) -> None:
     found = reported(kind, manifest)
     assert "cannot be checked: no path of kind" in found.message
     assert found.remedy.startswith(remedy)
@@ -159,7 +192,7 @@ def test_place_of_a_setting_is_named() -> None:
     evaluator = OfflineEvaluator.of(Settings(workloads=Workloads(paths=(path,))))
     manifest = {"spec": {"pools": [{"resource": LIMITS}]}}
     (found,) = evaluator.evaluate(manifest, "example.com", "Fleet", RequestContext("default")).findings
-    assert found.remedy.startswith("add {group: example.com, kind: Fleet, path: ")
+    assert found.remedy == "move it to spec.pools[0].resources.limits"
 
 
 def test_kind_that_is_meant_is_named_for_field_and_amount() -> None:
@@ -170,11 +203,14 @@ def test_kind_that_is_meant_is_named_for_field_and_amount() -> None:
     assert [one.remedy for one in findings] == ["use apps/v1 Deployment"] * 2
 
 
-def test_many_amounts_are_counted() -> None:
+def test_many_amounts_keep_their_remedies_within_the_findings_that_are_kept() -> None:
     manifest = {"spec": {"containers": [{"name": f"c{number}", "resource": LIMITS} for number in range(100)]}}
     verdict = OfflineEvaluator.of(Settings()).evaluate(manifest, "", "Pod", RequestContext("default"))
     assert verdict.counts == {("GPS023", Severity.WARN): 100}
     assert verdict.omitted_by_severity() == {("GPS023", Severity.WARN): 80}
+    assert [one.remedy for one in verdict.findings] == [
+        f"move it to spec.containers[{number}].resources.limits" for number in range(20)
+    ]
 
 
 def test_exempt_pod_is_left_alone_as_a_whole() -> None:

@@ -91,7 +91,7 @@ class Doctor:
         if self.assumed:
             yield from hanging("assumed:", printable(self.assumed), width, "  ")
         if self.sound:
-            yield from wrapped(f"checked, and found well: {', '.join(self.sound)}", width)
+            yield from wrapped(f"checked, and found well: {', '.join(self.sound)}", width, "", 1)
         for what, why in self.unchecked:
             yield from hanging(f"not checked: {what}:", printable(why), width, "  ")
 

@@ -68,7 +68,7 @@ class Fitter:
         value = manifest.value
         metadata = members(value, "metadata", ())
         own, name, stem = (text(metadata, key, ("metadata",)) for key in ("namespace", "name", "generateName"))
-        namespace = own or self._namespace or DEFAULT_NAMESPACE
+        namespace = own or manifest.namespace or self._namespace or DEFAULT_NAMESPACE
         version, kind = text(value, "apiVersion", ()), text(value, "kind", ())
         group, evaluator = group_of(version), self._evaluator
         origin = RequestContext(namespace, is_final_hook=not is_pod(group, kind), groups=())

@@ -29,10 +29,10 @@ from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.sharing import objects as sharing
 from webhook.policy.sharing.objects import NAMING, VALUES, ConfigNames
 from webhook.policy.snapshot import Snapshot
-from webhook.policy.verdict import Path, Severity, Verdict, VerdictBuilder, Violation, skipped
+from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
 from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
 from webhook.policy.workloads.operators import who_assigns_gpus
-from webhook.policy.workloads.paths import Assembly, PodPath, Whole, steps, written
+from webhook.policy.workloads.paths import Assembly, Form, PathPattern, PodPath, Whole, steps, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
@@ -108,8 +108,51 @@ def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     return f'{{{of_group}kind: {kind}, path: "{steps}"{what}}}'
 
 
-_LIMITS = steps("spec.containers[*].resources.limits")
-"""The steps from a pod template to the limits of its containers. Each built-in kind holds a template."""
+_LONGEST_PATH = 256
+"""Characters of a path that is compared with the places of a kind: more than any of them has, by far."""
+
+_ALIKE = 0.7
+"""How much of a path and a place are the same, at least, where the place is meant."""
+
+
+def _intended(kind: Kind, path: Path) -> str | None:
+    """The place of a kind that is most like a path without the name of its resource; None if no place is."""
+    text = written(path)
+    if len(text) > _LONGEST_PATH:
+        return None
+    from difflib import get_close_matches  # few amounts are in a wrong place
+
+    indices = re.findall(r"\[\d+\]", text)
+    alike = get_close_matches(re.sub(r"\[\d+\]", "[*]", text), map(written, places(kind)), 1, _ALIKE)
+    if alike and alike[0].count("[*]") <= len(indices):
+        return re.sub(r"\[\*\]", lambda _: indices.pop(0), alike[0])
+    return alike[0] if alike else None
+
+
+def places(kind: Kind) -> Iterator[PathPattern]:
+    """The steps to all places of a kind where an amount is read: to `limits` and `requests`, or to the amount."""
+    for path in kind.paths:
+        for below, form in path.holds.requests if isinstance(path.holds, Assembly) else _REQUESTS[path.holds]:
+            yield from ((*path.steps, *steps(below), *amount) for amount in _AMOUNTS[form])
+
+
+_REQUESTS: Mapping[Whole, tuple[tuple[str, Form], ...]] = {
+    "template": (("spec.containers[*]", "container"), ("spec.initContainers[*]", "container")),
+    "podSpec": (("containers[*]", "container"), ("initContainers[*]", "container")),
+    "container": (("", "container"),),
+    "resources": (("", "resources"),),
+}
+"""The paths from the end of a path to all that may ask for resources, each with its form."""
+
+_AMOUNTS: Mapping[Form, tuple[PathPattern, ...]] = {
+    "container": (("resources", "limits"), ("resources", "requests")),
+    "resources": (("limits",), ("requests",)),
+    "step": (("computeResources", "limits"), ("computeResources", "requests")),
+    "trainer": (("resourcesPerNode", "limits"), ("resourcesPerNode", "requests")),
+    "spark": (("gpu", "quantity"),),
+    "gpus": (("gpu",),),
+}
+"""The steps from a container of each form to its amounts."""
 
 
 class ManifestObject(NamedTuple):
@@ -142,11 +185,18 @@ def _unchecked(
         elif known.meant:
             problem = "there is no kind {} in {}; did you mean {}?"
             yield Violation(("kind",), message(problem, held.kind, held.group or "v1", known.meant), known.remedy)
-    for mention in mentions:
-        names = [mention.name]
+    for number, mention in enumerate(mentions):
+        names, intended = [mention.name], None
         remedy = f"check the output of {held.rendered_by}" if held.rendered_by else _remedy(held, known, mention)
+        # A verdict keeps no more findings, so that their number does not multiply the time to compare paths.
+        if number < KEPT_PER_CODE and isinstance(known, Kind) and not mention.is_text:
+            is_key = mention.path[-1] == mention.name
+            intended = _intended(known, mention.path[:-1] if is_key else mention.path)
         if mention.is_text:
             problem = "this text names an amount of {}, which cannot be checked"
+        elif intended is not None:
+            problem, remedy = "this amount of {} cannot be checked here; did you mean {}?", f"move it to {intended}"
+            names.append(intended)
         elif is_placeholder(mention.value):
             problem = "this amount of {} is a template placeholder"
         elif (held.group, held.kind) == FRAGMENT:
@@ -169,7 +219,7 @@ def _remedy(held: ManifestObject, known: Kind | Unknown, mention: Mention) -> st
     if isinstance(known, Unknown) and known.remedy:
         return known.remedy
     if (held.group, held.kind) in BUILT_IN and isinstance(known, Kind):
-        return f"move it to {written((*known.paths[0].steps, *_LIMITS))}"
+        return f"move it to {written(next(places(known)))}"
     added = mention.resources and entry(held.group, held.kind, mention.resources, "resources")
     return f"add {added} to workloads.paths" if added else "check the pods that its controller makes of it"
 

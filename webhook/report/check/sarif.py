@@ -97,6 +97,8 @@ def _head() -> str:
 def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTree) -> dict[str, Any]:
     rule = {"ruleIndex": _INDEX[finding.code]} if finding.code in _INDEX else {}
     region = {"startLine": max(finding.line, 1), "startColumn": max(finding.column, 1)}
+    if finding.length:
+        region["endColumn"] = finding.column + finding.length
     return {
         "ruleId": finding.code,
         **rule,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import accumulate
 
 from webhook.diagnostics import LINE, Unread
-from webhook.policy.messages import printable
+from webhook.policy.messages import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Finding, Severity
-from webhook.report.lines import NARROWEST, counted, cut_to, hanging, wrapped
+from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, LocatedFinding, Result, Suppressor
 from webhook.report.tally import Tally, assumption, further, is_of_another_kind, summary
 from webhook.report.writer import PLAIN, Page
@@ -104,8 +106,8 @@ class QuietWriter:
         return ""
 
 
-def _hanging(head: str, text: object, page: Page) -> list[str]:
-    """Return the lines of a text after a head that is never broken. Both are sanitised."""
+def _hanging(head: str, text: object, page: Page) -> Iterator[str]:
+    """Yield the lines of a text after a head that is never broken. Both are sanitised."""
     return hanging(printable(head, LINE), printable(text, LINE), page.width, _INDENT)
 
 
@@ -120,8 +122,18 @@ def _unread(entry: Unread, page: Page) -> Iterator[str]:
 
 
 def _by_place(findings: Iterable[LocatedFinding]) -> list[LocatedFinding]:
-    """Return findings in the order of the file, as compilers report them; those of one place stay in that of codes."""
-    return sorted(findings, key=lambda located: (located.line, located.column))
+    """Return findings in the order of the file, as compilers report them; those of one place stay in that of codes.
+
+    Those about a mapping or list with lines of its own are reported at its key.
+    """
+    return sorted(map(_at_key, findings), key=lambda located: (located.line, located.column))
+
+
+def _at_key(located: LocatedFinding) -> LocatedFinding:
+    if located.key is None:
+        return located
+    (line, column), excerpt = located.key
+    return replace(located, line=line, column=column, excerpt=excerpt)
 
 
 def _result(result: Result, page: Page) -> Iterator[str]:
@@ -138,12 +150,12 @@ def _result(result: Result, page: Page) -> Iterator[str]:
 def _finding(result: Result, located: LocatedFinding, page: Page) -> Iterator[str]:
     """Yield the lines of a finding. Only the position, which programs parse, may be wider than the page."""
     severity = located.severity
-    place, label = located.at(result.file), severity.label
+    place, label, colour = located.at(result.file), severity.label, _COLOURS[severity]
     head = f"{place}: {label}"
     first, *more = hanging(head, str(located), page.width, _INDENT)
-    yield f"{page.paint(place, 'bold')}: {page.paint(label, _COLOURS[severity])}{first.removeprefix(head)}"
+    yield f"{page.paint(place, 'bold')}: {page.paint(label, colour)}{first.removeprefix(head)}"
     yield from more
-    yield from _source_line(located, page)
+    yield from _pointed(located, page, colour)
     origin = f" from {printable(result.source)}" if result.source else ""
     about = f"{result.subject}{origin} at {located.pointer or '/'}"
     yield from (page.paint(line, "dim") for line in wrapped(printable(about, LINE), page.width, _INDENT))
@@ -152,17 +164,48 @@ def _finding(result: Result, located: LocatedFinding, page: Page) -> Iterator[st
 _WIDEST = 160
 """Columns of a source line where the output is not wrapped."""
 
-
-def _source_line(located: LocatedFinding, page: Page) -> Iterator[str]:
-    """Yield the source line of a finding; nothing for a mapping or list, which has several."""
-    if text := located.excerpt:
-        number = f"{located.line:>4} | "
-        shown = printable(text.removesuffix("\r").replace("\t", "    "), LINE)
-        room = max(_WIDEST if page.width is None else page.width, NARROWEST) - len(number)
-        yield page.paint(number, "dim") + cut_to(shown, room)
+_TAB = "    "
+_ELLIPSIS = "…"
 
 
-def _about(result: Result, text: str, page: Page) -> list[str]:
+def _pointed(located: LocatedFinding, page: Page, colour: str) -> Iterator[str]:
+    """Yield the source line of a finding and carets under the value, if it is one; nothing if the line is unknown.
+
+    Of a line that does not fit, the part around the value is shown. A character that is not printable becomes `?`, and
+    a tab becomes spaces.
+    """
+    text = located.excerpt.text.rstrip("\r")
+    if not text:
+        return
+    shown = [_TAB if one == "\t" else one if one.isprintable() else "?" for one in COMMAND_ANYWHERE.sub("#?", text)]
+    at = min(max(0, located.column - located.excerpt.column), len(shown))
+    number = f"{located.line:>4} | "
+    room = max(_WIDEST if page.width is None else page.width, NARROWEST) - len(number)
+    start, end = _window([columns(one) for one in shown], at, room, is_whole=located.excerpt.column == 1)
+    before = _ELLIPSIS if start or located.excerpt.column > 1 else ""
+    after = _ELLIPSIS if end < len(shown) else ""
+    left = columns(before) + sum(map(columns, shown[start:at]))
+    under = "".join(shown[at : min(end, at + max(located.length, 1))])
+    yield f"{page.paint(number, 'dim')}{before}{''.join(shown[start:end])}{after}"
+    if located.key is not None:
+        return  # a mark would point at the key, which is right
+    space = f"{'| ':>{len(number)}}{' ' * left}"
+    yield page.paint(space, "dim") + page.paint("^" * max(1, columns(under)), colour)
+
+
+def _window(widths: list[int], at: int, room: int, *, is_whole: bool) -> tuple[int, int]:
+    """Return the range of the characters that fit: all of them, or a third of the room before the value."""
+    if is_whole and sum(widths) + (at == len(widths)) <= room:
+        return 0, len(widths)
+    room -= 2 * len(_ELLIPSIS)
+    behind = min(sum(widths[at:]) + 1, room - room // 3)
+    before = accumulate(reversed(widths[:at]))
+    start = at - sum(used <= room - behind for used in before)
+    after = accumulate(widths[at:], initial=sum(widths[start:at]))
+    return start, at + sum(used <= room for used in after) - 1
+
+
+def _about(result: Result, text: str, page: Page) -> Iterator[str]:
     return _hanging(f"{result.file}:{result.line}:", f"{result.subject}: {text}", page)
 
 
