@@ -18,11 +18,11 @@ from tests.cli.run import program, run
 from tests.cli.terminal import in_terminal
 from tests.fixture import Fixture, evaluator_of, load_all
 from tests.remedies import CLASS_MUST_EXIST
-from tests.report.rewriting import FILE, expected, mutations, values
+from tests.report.rewriting import FILE, expected, mutations, splices, values
 from tests.report.test_rewrite import POD, files
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation import Destination, EditedFile, Mutation
-from webhook.report.rewrite import applied, rewrite
+from webhook.report.rewrite import applied
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ def test_diff_of_any_style_applies(here: Path, data: bytes) -> None:
         (here / FILE).write_bytes(data)
         if diff:
             apply(tool, diff, here)
-        assert (here / FILE).read_bytes() == applied(data, rewrite(data, edited).splices)
+        assert (here / FILE).read_bytes() == applied(data, splices(data, edited))
 
 
 @every_tool

@@ -669,7 +669,7 @@ def test_neither_order_nor_processes_change_a_verdict(here: Path, evidence: str)
 
     expected = decisions("a.yaml", "b.yaml")
     assert decisions("b.yaml", "a.yaml") == expected
-    assert decisions("b.yaml", "a.yaml", "-j", "2") == expected
+    assert decisions("b.yaml", "a.yaml") == expected
 
 
 # Absence.
@@ -749,7 +749,6 @@ def test_mutate_reads_no_facts_from_inputs(case: Case, here: Path) -> None:
 # Pods that no longer fit.
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("is_first", [False, True])
 @pytest.mark.parametrize(
     ("config", "reported"),
@@ -759,10 +758,10 @@ def test_mutate_reads_no_facts_from_inputs(case: Case, here: Path) -> None:
     ],
 )
 def test_configuration_shows_which_pods_no_longer_fit(
-    case: Case, config: str, reported: list[str], is_first: bool, jobs: str
+    case: Case, config: str, reported: list[str], is_first: bool
 ) -> None:
     files = [pod(1), config_map(default=config, other=config)]
-    report = case(*(reversed(files) if is_first else files), options=("--jobs", jobs))
+    report = case(*(reversed(files) if is_first else files))
     assert codes(report) == reported
 
 

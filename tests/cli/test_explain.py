@@ -57,18 +57,8 @@ def test_unknown_codes_are_a_usage_error() -> None:
     ended = run("explain", "GPS01", "GPS001", "tolerations,", "volcano")
     assert (ended.code, ended.out) == (2, "")
     reported = ended.err.splitlines()[-1]
-    assert reported == (
-        'Error: there is no check or injection "GPS01"; did you mean "GPS001"?; '
-        'there is no check or injection "tolerations,"; did you mean "tolerations"?; '
-        'there is no check or injection "volcano"; `gpushare-webhook explain` lists them'
-    )
-
-
-@pytest.mark.parametrize(
-    ("word", "code"), [("GPS1", "GPS001"), ("gps-021", "GPS021"), ("14", "GPS014"), ("GPS0014", "GPS014")]
-)
-def test_code_with_wrong_digits_gets_suggestion(word: str, code: str) -> None:
-    assert run("explain", word).err.endswith(f'"{word}"; did you mean "{code}"?\n')
+    named = 'there is no check or injection "GPS01", "tolerations,", "volcano"'
+    assert reported == f"Error: {named}; `gpushare-webhook explain` lists them"
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 120, 200])

@@ -132,12 +132,6 @@ def test_comment_suppresses_comparison_of_users(folder: Path) -> None:
     assert [len(one["findings"]) for one in ignored.json()["results"]] == [0, 0]
 
 
-def test_baseline_does_not_hold_what_comments_suppress(folder: Path) -> None:
-    check(pod(beside="GPS001"), "--write-baseline", "baseline.yaml")
-    assert "GPS001" not in Path("baseline.yaml").read_text()
-    assert "GPS009" in Path("baseline.yaml").read_text()
-
-
 def test_mutate_ignores_comments(folder: Path) -> None:
     Path("pod.yaml").write_text(pod(head="GPS001"))
     assert run("mutate", "-f", "pod.yaml", "--config", "settings.yaml").code == 1

@@ -10,9 +10,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from tests.cli.run import run
-from tests.report.rewriting import FILE, expected, mutations, values
+from tests.report.rewriting import FILE, expected, rewritten, values
 from tests.report.test_rewrite import POD, files
-from webhook.report.rewrite import applied, rewrite
 
 DENIED = POD.replace("nvidia.com/gpu: 1", "nvidia.com/gpu: 2")
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"
@@ -20,19 +19,17 @@ MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"
 
 def edited(text: str) -> str:
     """Return the text of a file with the edits of its objects."""
-    data = text.encode()
-    return applied(data, rewrite(data, mutations(data)).splices).decode()
+    return rewritten(text.encode()).decode()
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        f"# A license.\n---\n# Source: a\n{POD}---\n# Nothing.\n--- # the last\n{MAP}...\n",
+        f"# A license.\n---\n# Source: a\n{POD}--- # the last\n{MAP}...\n",
         f"{POD}---\n{MAP}".removesuffix("\n"),
         POD.replace("\n", "\r\n"),
-        f"---\n---\n{POD}---\n",
     ],
-    ids=["comments", "no line break at the end", "CRLF", "empty documents"],
+    ids=["comments", "no line break at the end", "CRLF"],
 )
 def test_yaml_keeps_text_of_file(here: Path, text: str) -> None:
     (here / "a.yaml").write_bytes(text.encode())
@@ -55,15 +52,19 @@ def test_byte_order_mark_is_left_out(here: Path) -> None:
     assert run("mutate", "a.yaml", "a.yaml").out == f"---\n{edited(POD)}" * 2
 
 
-def test_rest_of_a_file_with_denied_and_broken_documents_is_new_yaml(here: Path) -> None:
-    (here / "a.yaml").write_text(f"# Head.\n---\n{DENIED}---\n{POD}---\na: [\n---\nx: 1\n---\n{DENIED}---\n{MAP}")
-    (here / "b.yaml").write_text(f"# Kept.\n{MAP}")
-    ended = run("mutate", "a.yaml", "b.yaml")
+def test_rest_of_a_file_with_denied_and_broken_documents_keeps_its_text(here: Path) -> None:
+    (here / "a.yaml").write_text(
+        f"# Head.\n---\n{DENIED}---\n{POD}---\na: [\n---\nx: 1\n---\n{DENIED}---\n# Last.\n{MAP}"
+    )
+    ended = run("mutate", "a.yaml")
     assert ended.code == 2
-    assert "Pod p (and 1 more object): written as new YAML" in ended.err
-    assert "what is left out is in the same file" in ended.err
-    assert [one["kind"] for one in yaml.safe_load_all(ended.out)] == ["Pod", "ConfigMap", "ConfigMap"]
-    assert ended.out.endswith(f"---\n# Kept.\n{MAP}")
+    assert "written as new YAML" not in ended.err
+    assert ended.out == f"{edited(POD)}---\n# Last.\n{MAP}"
+
+
+def test_documents_without_objects_are_left_out(here: Path) -> None:
+    (here / "a.yaml").write_text(f"---\n---\n{POD}---\n# Nothing.\n---\n{MAP}---\n")
+    assert run("mutate", "a.yaml").out == f"{edited(POD)}---\n{MAP}"
 
 
 def test_files_are_separated(here: Path) -> None:
@@ -108,5 +109,5 @@ def test_new_yaml_is_noted_once(here: Path, text: str, reason: str) -> None:
 def test_note_counts_further_objects(here: Path) -> None:
     (here / "a.yaml").write_text(f"{LIST}{LIST.split('items:' + chr(10))[1]}---\n{MAP}")
     ended = run("mutate", "a.yaml")
-    assert "Pod p (and 2 more objects): written as new YAML" in ended.err
+    assert "Pod p (and 1 more object): written as new YAML" in ended.err
     assert [one["kind"] for one in yaml.safe_load_all(ended.out)] == ["Pod", "Pod", "ConfigMap"]

@@ -96,10 +96,9 @@ def test_refused_value_is_found_on_its_line(here: Path, holder: dict[str, Any]) 
     assert (ended.code, ended.json()["errors"]) == (1, [])
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_configuration_is_an_object_beside_the_one_that_holds_it(here: Path, jobs: str) -> None:
+def test_configuration_is_an_object_beside_the_one_that_holds_it(here: Path) -> None:
     (here / "a.yaml").write_text(dumped(CONFIG_MAP).replace(" 1\n", " 4\n"))
-    ended = run("check", ".", "--jobs", jobs)
+    ended = run("check", ".")
     assert ended.out.endswith("2 objects: 1 allowed, 1 skipped\n")
     assert ended.code == 0
 
@@ -238,7 +237,6 @@ POLICY = made("nvidia.com/v1", "ClusterPolicy", spec={"devicePlugin": {"config":
 SECTION = {"devicePlugin": {"config": {"name": "x", "default": "b"}}}
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(
     ("value", "path"),
     [
@@ -249,11 +247,11 @@ SECTION = {"devicePlugin": {"config": {"name": "x", "default": "b"}}}
         (NODE, "/metadata/labels/nvidia.com~1device-plugin.config"),
     ],
 )
-def test_name_that_no_configuration_has_is_found_in_each_holder(here: Path, value: Any, path: str, jobs: str) -> None:
+def test_name_that_no_configuration_has_is_found_in_each_holder(here: Path, value: Any, path: str) -> None:
     (here / "a.yaml").write_text(dumped(value))
     (here / "b.yaml").write_text(dumped(made("v1", "ConfigMap", data={"a": FOUR})))
     for names in ((".",), ("a.yaml", "b.yaml"), ("b.yaml", "a.yaml")):
-        report = run("check", *names, "--jobs", jobs, "-o", "json").json()
+        report = run("check", *names, "-o", "json").json()
         assert [(code, found_path) for _, code, found_path, *_ in found(report)] == [("GPS033", path)]
         assert report["errors"] == []
 

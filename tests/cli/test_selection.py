@@ -106,9 +106,11 @@ def test_summary_names_what_is_not_checked(data: Path, options: list[str], said:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--ignore", "GPS01"], 'there is no check "GPS01"; did you mean "GPS001"?'),
-        (["--select", "gps-1"], 'there is no check "gps-1"; did you mean "GPS001"?'),
-        (["--select", "GPS001,nothing"], 'there is no check "nothing"; `gpushare-webhook explain` lists them'),
+        (["--ignore", "GPS01"], 'there is no check "GPS01"; `gpushare-webhook explain` lists them'),
+        (
+            ["--select", "GPS001,nothing,more"],
+            'there is no check "nothing", "more"; `gpushare-webhook explain` lists them',
+        ),
         (["--ignore", " , "], "names no check; name one, such as GPS001"),
         (["--select", "GPS001", "--ignore", "GPS001"], "--select and --ignore: no check remains; name other codes"),
         (["--ignore", "a\nb"], '"a?b"'),

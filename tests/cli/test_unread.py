@@ -208,12 +208,6 @@ def test_each_format_with_a_summary_names_what_is_unread(checkout: Path) -> None
     assert run("mutate", ".").err.splitlines()[-1].endswith("; 1 file and 1 folder not read (2 part of a Helm chart)")
 
 
-def test_processes_count_what_is_unread_alike(checkout: Path) -> None:
-    prepare(CHART)
-    one, two = (run("check", ".", "--fail-on", "skipped", "-j", jobs) for jobs in "12")
-    assert one == two
-
-
 def test_named_files_that_are_skipped_as_in_a_folder_count(checkout: Path) -> None:
     prepare(CHART)
     files = ("ok/x.yaml", "c/templates/pod.yaml")

@@ -184,7 +184,7 @@ def counterfeit(folder: Path, name: str, version: str, code: str) -> None:
 def test_libraries_of_step_suffice_for_command_line(repository: Path, source: Path, runner: Path) -> None:
     (repository / "settings.yaml").write_text(LENIENT)
     (repository / "facts.yaml").write_text("runtimeClasses: [{name: nvidia, handler: nvidia}]\n")
-    (repository / "baseline.yaml").write_text("apiVersion: gpushare-webhook/v1\nkind: Baseline\nfindings: []\n")
+    (repository / "baseline.json").write_text('{"kind": "CheckReport", "results": []}')
     ended = step(
         repository,
         source,
@@ -192,7 +192,7 @@ def test_libraries_of_step_suffice_for_command_line(repository: Path, source: Pa
         paths="apps",
         config="settings.yaml",
         facts="facts.yaml",
-        baseline="baseline.yaml",
+        baseline="baseline.json",
         sarif="gpushare.sarif",
     )
     assert ended.code == 0, ended.out

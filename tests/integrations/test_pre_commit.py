@@ -77,7 +77,7 @@ def test_pre_commit_runs_hook(repository: Path, source: Path, environment: dict[
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("hook", ["gpushare-check", "gpushare-check-system"])
-@pytest.mark.parametrize("name", ["--config=lenient.yaml", "--write-baseline=x.yaml", "-oyaml=report.yaml", "-q.json"])
+@pytest.mark.parametrize("name", ["--config=lenient.yaml", "--baseline=x.yaml", "-oyaml=report.yaml", "-q.json"])
 def test_file_becomes_no_option_of_hook(
     repository: Path, source: Path, environment: dict[str, str], hook: str, name: str
 ) -> None:

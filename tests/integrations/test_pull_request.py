@@ -19,15 +19,9 @@ from tests.project.repository import ROOT, blocks
 
 PAGE = "docs/how-to/check-pull-requests.md"
 OLD = """\
-apiVersion: gpushare-webhook/v1
-kind: Baseline
-findings:
-- file: manifests/old.yaml
-  kind: Pod
-  name: old
-  code: GPS001
-  path: /spec/containers/0/resources/limits/nvidia.com~1gpu
-  value: '2'
+{"kind": "CheckReport", "results": [{"file": "manifests/old.yaml",
+ "object": {"apiVersion": "v1", "kind": "Pod", "namespace": "", "name": "old"},
+ "findings": [{"code": "GPS001", "path": "/spec/containers/0/resources/limits/nvidia.com~1gpu"}]}]}
 """
 
 
@@ -42,7 +36,7 @@ def request_of_stranger(tmp_path: Path) -> Path:
     (target / "manifests").mkdir(parents=True)
     (target / "settings.yaml").write_text("mode: enforce\n")
     (target / "facts.yaml").write_text("runtimeClasses: [{name: nvidia, handler: nvidia}]\n")
-    (target / "gpushare-baseline.yaml").write_text(OLD)
+    (target / "gpushare-baseline.json").write_text(OLD)
     (target / "manifests" / "old.yaml").write_text(POD.format(name="old", replicas=2))
     (target / "manifests" / "pod.yaml").write_text(POD.format(name="train", replicas=1))
     commit(target)
@@ -51,8 +45,8 @@ def request_of_stranger(tmp_path: Path) -> Path:
     for name in ("settings.yaml", ".gpushare.yaml"):
         (change / name).write_text("mode: audit\n")
     (change / "facts.yaml").write_text("nodes: [{name: a, allocatable: {nvidia.com/gpu: 8}}]\n")
-    (change / "gpushare-baseline.yaml").unlink()
-    (change / "gpushare-baseline.yaml").symlink_to("../victim")
+    (change / "gpushare-baseline.json").unlink()
+    (change / "gpushare-baseline.json").symlink_to("../victim")
     git(change, "add", "--all")
     git(change, "commit", "--quiet", "--message=Ask for more")
     git(change, "tag", "origin/main")  # git prefers a tag to a branch, and a fetch of everything brings tags

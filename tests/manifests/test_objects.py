@@ -9,10 +9,6 @@ import pytest
 from tests import recorded
 from webhook.diagnostics import MOST_LISTED, Diagnostic, Unread
 from webhook.manifests import Manifest, Reason, Source, objects
-from webhook.manifests.recognition import OUR_FACTS, OUR_SETTINGS
-from webhook.policy.placement.facts import Facts
-from webhook.settings.configuration import default, view
-from webhook.settings.members import members
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
 
@@ -34,11 +30,6 @@ def found(text: str, file: str = "a.yaml", *, named: bool = False) -> list[str]:
 NO_OBJECT = "no `kind` and no `apiVersion`: not a Kubernetes object"
 STRANGERS: dict[str, tuple[str, str, str]] = {
     "values": ("a: {b: 1}\n", Reason.OTHER, NO_OBJECT),
-    "values of a chart": (
-        "# c\nconfig: {mode: audit}\n",
-        Reason.CHART,
-        "the chart's values: pass their `config:` part",
-    ),
     "workflow": ("on: push\njobs: {}\n", Reason.OTHER, NO_OBJECT),
     "compose": ("services: {a: {image: b}}\n", Reason.OTHER, "it looks like a file of Docker Compose"),
     "playbook": ("- hosts: all\n  tasks: []\n", Reason.OTHER, "not a list"),
@@ -47,16 +38,9 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
     "number of a version": ("apiVersion: 1\ndatasources: []\n", Reason.OTHER, NO_OBJECT),
     "kind of another tool": ("kind: pipeline\ntype: docker\n", Reason.OTHER, NO_OBJECT),
     "kind of a schema": ('{"kind": {"type": "string"}}', Reason.OTHER, NO_OBJECT),
-    "our settings": (
-        "mode: audit\nlimits: {perPod: 1}\n",
-        Reason.OURS,
-        "settings of gpushare-webhook; pass them with --c",
-    ),
-    "our baseline": ("apiVersion: gpushare-webhook/v1\nkind: Baseline\n", Reason.OURS, "with --baseline"),
     "our settings with a header": ("apiVersion: gpushare-webhook/v1\nkind: Settings\n", Reason.OURS, "with --config"),
-    "our facts": ("nodes: []\nruntimeClasses: []\n", Reason.OURS, "facts of gpushare-webhook; pass them with --facts"),
     "our facts with a header": ('{"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}', Reason.OURS, "with --facts"),
-    "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "of gpushare-webhook"),
+    "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "with --baseline"),
     "template": (
         "kind: {{ .Values.kind }}\n",
         Reason.TEMPLATE,
@@ -65,6 +49,11 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
     "template without Helm": ("kind: {{ kind }}\n", Reason.TEMPLATE, "an unrendered template; render it first"),
     "answer": ('{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', Reason.REVIEW, "without a request"),
 }
+
+
+def test_stranger_has_position() -> None:
+    assert found("\n  a: 1\n", named=True) == [f"a.yaml:2:3: {NO_OBJECT}"]
+    assert found("a: 1\nkind: {{ b }}\n", named=True)[0].startswith("a.yaml:2:7: looks like ")
 
 
 @pytest.mark.parametrize("name", STRANGERS)
@@ -81,14 +70,6 @@ def test_kustomization_with_header_is_searched() -> None:
     text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
     assert found(text) == ["Kustomization"]
     assert found(text, "kustomization.yaml", named=True) == ["Kustomization", Reason.KUSTOMIZATION]
-
-
-def test_stranger_has_position() -> None:
-    assert found("# c\n\n---\n# d\na: 1\nconfig:\n  mode: audit\n", named=True)[0].startswith(
-        "a.yaml:7:3: the chart's "
-    )
-    assert found("\n  a: 1\n", named=True) == [f"a.yaml:2:3: {NO_OBJECT}"]
-    assert found("a: 1\nkind: {{ b }}\n", named=True)[0].startswith("a.yaml:2:7: looks like ")
 
 
 def test_stranger_by_file_name() -> None:
@@ -199,11 +180,6 @@ def test_strangers_beside_objects_are_counted() -> None:
     errors = [one for one in objects(Source("data.jsonl", data, named=False)) if isinstance(one, Diagnostic)]
     assert len(errors) == MOST_LISTED + 1
     assert sum(one.errors for one in errors) == 1000
-
-
-def test_keys_of_our_files() -> None:
-    assert set(view(default())) - {"apiVersion", "kind"} == OUR_SETTINGS
-    assert set(members(Facts)) == OUR_FACTS
 
 
 @pytest.mark.parametrize("name", recorded.names())

@@ -13,6 +13,7 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy.settings.settings import Settings
 from webhook.report.mutation import Mutation
+from webhook.report.rewrite import Splice, applied, rewrite
 
 FILE = "pod.yaml"
 
@@ -25,6 +26,16 @@ def mutations(
     """Return the objects of a file with their edits, without those that are denied or cannot be read."""
     checked = [evaluate(one, evaluator, namespace) for one in read(file, data) if isinstance(one, Manifest)]
     return [mutation(one) for one in checked if isinstance(one, Evaluated) and not one.is_denied]
+
+
+def splices(data: bytes, made: list[Mutation]) -> list[Splice]:
+    """Return the splices of all documents of a file."""
+    return [splice for one in rewrite(data, made) for splice in one.splices]
+
+
+def rewritten(data: bytes) -> bytes:
+    """Return a file with the edits of its objects."""
+    return applied(data, splices(data, mutations(data)))
 
 
 def values(data: bytes) -> list[Any]:

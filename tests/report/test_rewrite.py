@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import Work, assert_linear
-from tests.report.rewriting import expected, mutations, values
+from tests.report.rewriting import expected, mutations, rewritten, splices, values
 from tests.strategies.styled import styled
-from webhook.report.rewrite import Change, Layout, applied, changes, rewrite
+from webhook.report.rewrite import Change, Layout, changes, rewrite
 
 ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
@@ -24,9 +24,8 @@ POD = f"{HEAD}spec:\n  containers:\n  - name: c\n    {GPU}\n"
 def edited(text: str) -> str:
     """Return the text with its edits, which the objects in it are proven to have."""
     data = text.encode()
-    rewritten = rewrite(data, mutations(data))
-    assert rewritten.failures == ()
-    after = applied(data, rewritten.splices)
+    assert {one.reason for one in rewrite(data, mutations(data))} <= {""}
+    after = rewritten(data)
     assert values(after) == expected(data)
     return after.decode()
 
@@ -161,20 +160,17 @@ UNFIT = "its text cannot take the edits"
 )
 def test_text_that_cannot_be_edited_is_named(text: str, line: int, reason: str) -> None:
     both = f"{POD}---\n{text}".encode()
-    rewritten = rewrite(both, mutations(both))
-    (failure,) = rewritten.failures
-    shown = str(failure.diagnostic("not edited"))
+    (shown,) = [str(one) for found in rewrite(both, mutations(both)) for one in found.failures("not edited")]
     assert shown.startswith(f"pod.yaml:{POD.count(chr(10)) + 1 + line}:")
     assert shown.endswith(f"Pod p: not edited: {reason}; use -o yaml")
-    assert applied(both, rewritten.splices).decode() == f"{edited(POD)}---\n{text}"
+    assert rewritten(both).decode() == f"{edited(POD)}---\n{text}"
 
 
 @pytest.mark.parametrize("text", [JSON, JSON + JSON, f"{JSON}---\n{POD}"])
 def test_file_of_json_is_not_edited(text: str) -> None:
-    rewritten = rewrite(text.encode(), mutations(text.encode()))
-    assert {one.reason for one in rewritten.failures} == {"JSON cannot be edited"}
-    assert len(rewritten.failures) == text.count("Pod")
-    assert rewritten.splices == ()
+    found = list(rewrite(text.encode(), mutations(text.encode())))
+    assert [one.reason for one in found] == ["JSON cannot be edited"] * text.count("Pod")
+    assert rewritten(text.encode()) == text.encode()
 
 
 def test_anchor_without_an_alias_is_edited() -> None:
@@ -186,9 +182,7 @@ LISTED = POD.replace("apiVersion: v1\nkind: Pod\n", "").replace("\n", "\n  ")
 
 def test_items_whose_kind_the_list_implies() -> None:
     text = f"apiVersion: v1\nkind: PodList\nitems:\n- {LISTED}\n- {LISTED}\n"
-    rewritten = rewrite(text.encode(), mutations(text.encode()))
-    assert rewritten.failures == ()
-    after = applied(text.encode(), rewritten.splices).decode()
+    after = rewritten(text.encode()).decode()
     assert after.count("runtimeClassName") == 2
     assert after.count("kind") == 1
 
@@ -200,9 +194,9 @@ def test_proof_sees_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhook.report.rewrite.changes", too_much)
     listed = f"apiVersion: v1\nkind: PodList\nitems:\n- {LISTED}\n"
     for text, lines in ((f"{POD}---\n{POD}", [1, 10]), (listed, [4])):
-        rewritten = rewrite(text.encode(), mutations(text.encode()))
-        assert [one.mutation.manifest.line for one in rewritten.failures] == lines
-        assert rewritten.splices == ()
+        found = [one for one in rewrite(text.encode(), mutations(text.encode())) if one.reason == UNFIT]
+        assert [one.mutations[0].manifest.line for one in found] == lines
+        assert rewritten(text.encode()) == text.encode()
 
 
 def test_other_documents_stay() -> None:
@@ -262,11 +256,12 @@ REMOVED = re.compile(rb"[ \t]*(?:null|~|\"\"|''|\[ *\]|\{ *\}|)")
 
 @given(files())
 def test_edited_text_says_what_the_patch_says_and_keeps_the_rest(data: bytes) -> None:
-    rewritten = rewrite(data, mutations(data))
-    assert UNFIT not in {one.reason for one in rewritten.failures}
-    left = {one.mutation.manifest.document for one in rewritten.failures}
-    assert values(applied(data, rewritten.splices)) == expected(data, left=left)
-    for one in rewritten.splices:
+    made = mutations(data)
+    failed = [one for one in rewrite(data, made) if one.reason]
+    assert UNFIT not in {one.reason for one in failed}
+    left = {one.mutations[0].manifest.document for one in failed}
+    assert values(rewritten(data)) == expected(data, left=left)
+    for one in splices(data, made):
         removed = data[one.start : one.end]
         assert REMOVED.fullmatch(removed), removed
 
@@ -286,6 +281,6 @@ def test_rewriting_time_is_linear(shape: Any) -> None:
     def prepared(size: int) -> Work:
         data = shape(size).encode()
         made = mutations(data)
-        return lambda: rewrite(data, made)
+        return lambda: list(rewrite(data, made))
 
     assert_linear(prepared, 20, 4_000)

@@ -76,10 +76,6 @@ class _Commands(click.Group):
 
             names = self.list_commands(ctx)
             remedy = did_you_mean(name, names) or f"choose from {', '.join(names)}"
-            if name == "help":
-                remedy = 'did you mean "--help"?'
-            elif os.path.lexists(name):
-                remedy = f'did you mean "check {printable(name)}"?'
             ctx.fail(f'there is no command "{printable(name)}"; {remedy}')
         return super().resolve_command(ctx, args)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,7 +15,6 @@ from webhook.cli.options import (
     ManifestCommand,
     Output,
     file_option,
-    instead_of,
     manifest_options,
     option_group,
     outputs_option,
@@ -41,9 +38,6 @@ from webhook.report.model import EVERYTHING, Selection
 from webhook.report.tally import FailOn, Tally
 from webhook.report.writer import Page, SourceTree, Writer
 
-if TYPE_CHECKING:
-    from webhook.dryrun.baseline import ReadBaseline, WrittenBaseline
-
 _TITLES = {check.code: check.title for check in CHECKS}
 
 
@@ -56,8 +50,8 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
             raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
         given += parts
     if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _TITLES]:
-        problems = (f'there is no check "{printable(code)}"; {instead_of(code, _TITLES)}' for code in unknown)
-        raise click.BadParameter("; ".join(problems))
+        names = ", ".join(f'"{printable(code)}"' for code in unknown)
+        raise click.BadParameter(f"there is no check {names}; `gpushare-webhook explain` lists them")
     return frozenset(code.upper() for code in given)
 
 
@@ -85,37 +79,12 @@ _selection_options = option_group(
     _checks_option("--ignore", "Do not make these checks, such as GPS009,GPS014. Applies after --select. Repeatable."),
 )
 
-_MOST_JOBS = 256
-
-
-def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
-    """Return the number of processes; for 0, the cores that it may use. Raises BadParameter if there is no fork."""
-    if value != 1 and not hasattr(os, "fork"):
-        raise click.BadParameter("worker processes need a system that can fork; leave out -j")
-    if value:
-        return value
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-
 
 @click.command(name="check", cls=ManifestCommand)
 @manifest_options
 @source_options
 @_selection_options
-@file_option("--baseline", help="Leave out the findings that a baseline holds.")
-@file_option(
-    "--write-baseline", help="Write all findings to a baseline, and report none. Not written if there are errors."
-)
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(0, _MOST_JOBS),
-    metavar="N",
-    default=1,
-    show_default=True,
-    callback=_jobs,
-    help="Check in N processes; 0 stands for the number of cores. The report is the same.",
-)
+@file_option("--baseline", help="Leave out the findings of an earlier report, which -o json=FILE has written.")
 @click.option(
     "--no-facts-from-inputs",
     is_flag=True,
@@ -142,8 +111,6 @@ def command(
     source: SettingsSource,
     selection: Selection,
     baseline: str | None,
-    write_baseline: str | None,
-    jobs: int,
     no_facts_from_inputs: bool,
     outputs: tuple[Output[CheckFormat], ...],
     fail_on: FailOn,
@@ -157,19 +124,19 @@ def command(
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
       gpushare-webhook check manifests/ --config settings.yaml --fail-on warn
     """
-    if baseline is not None and write_baseline is not None:
-        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline)
-    accepted = _opened(baseline, write_baseline)
+    accepted = None
+    if baseline is not None:
+        from webhook.dryrun.baseline import Baseline  # most runs have no baseline
+
+        accepted = Baseline(baseline)
     settings, given = chosen(source, selection), found(inputs, in_sections, notify)
     first = None if no_facts_from_inputs else first_pass(given)
     evaluator, names_sharing, evidence = _prepared(settings, first, inputs.namespace)
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
     rest = given if first is None else first.given()
-    with (
-        results(inputs, evaluator, jobs, rest) as checked,
-        _reports(outputs, fail_on, quiet) as reports,
-    ):
+    checked = results(inputs, evaluator, rest)
+    with _reports(outputs, fail_on, quiet) as reports:
         for entry in checked if accepted is None else map(accepted.suppress, checked):
             tally.add(entry)
             if isinstance(entry, Diagnostic):
@@ -177,8 +144,6 @@ def command(
             for writer, write in reports:
                 if text := writer.add(entry):
                     write(text)
-        if accepted is not None:
-            accepted.end(tally)
         for writer, write in reports:
             if text := writer.end(tally):
                 write(text)
@@ -209,25 +174,6 @@ def _prepared(chosen: RunSettings, first: FirstPass | None, namespace: str) -> t
     if not (chosen.is_described or names_sharing):
         evaluator = evaluator.trusting_markers()
     return evaluator, names_sharing, evidence
-
-
-def _opened(read: str | None, write: str | None) -> ReadBaseline | WrittenBaseline | None:
-    """Return the baseline to read or to write, if any. Raises InputError if it cannot be read."""
-    if write is not None:
-        from webhook.dryrun.baseline import WrittenBaseline  # most runs have no baseline
-
-        return WrittenBaseline(write, partial(_write, write), tell)
-    if read is not None:
-        from webhook.dryrun.baseline import ReadBaseline  # as above
-
-        return ReadBaseline(read)
-    return None
-
-
-def _write(file: str, text: str) -> None:
-    """Write a file as a whole. Raises InputError."""
-    with destinations([file]) as (write,):
-        write(text)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from webhook.cli.options import instead_of
 from webhook.cli.output import paint, show, width
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
@@ -56,10 +55,8 @@ def command(codes: tuple[str, ...]) -> None:
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
     """Return the checks and injections, each once. Raises UsageError that names every unknown code."""
     if unknown := [code for code in dict.fromkeys(codes) if code.lower() not in _TOPICS]:
-        problems = (
-            f'there is no check or injection "{printable(code)}"; {instead_of(code, _TITLES)}' for code in unknown
-        )
-        raise click.UsageError("; ".join(problems))
+        names = ", ".join(f'"{printable(code)}"' for code in unknown)
+        raise click.UsageError(f"there is no check or injection {names}; `gpushare-webhook explain` lists them")
     return [_TOPICS[code] for code in dict.fromkeys(code.lower() for code in codes)]
 
 

@@ -165,7 +165,6 @@ class Edits:
         self._is_quiet = is_quiet
         self.files: set[str] = set()
         self._pending: list[Mutation] = []
-        self._cut: set[str] = set()
         self._reported: set[Diagnostic] = set()
         self._listing = Listing()
         self.unread = LeftUnread()
@@ -175,22 +174,17 @@ class Edits:
     def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
         if isinstance(checked, Diagnostic):
-            if checked.errors:
-                self._cut.add(checked.file)
             self._refuse(checked)
         elif isinstance(checked, Unread):
-            self._cut.add(checked.file)
             self.unread.add(checked)
         else:
             self.files.add(checked.manifest.file)
             self.only_reported = self.only_reported or bool(checked.verdict.reported)
             if checked.is_denied:
                 self.denied += 1
-                self._cut.add(checked.manifest.file)
                 _tell_denial(checked)
             elif checked.has_too_many_edits:
                 message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
-                self._cut.add(checked.manifest.file)
                 self._refuse(checked.manifest.diagnostic((), message))
             else:
                 self.adds_runtime_class = self.adds_runtime_class or "runtimeClass" in checked.verdict.injected
@@ -231,7 +225,7 @@ class Edits:
         """Write the objects of a file together."""
         pending, self._pending = self._pending, []
         for writer, write in self._parts if pending else ():
-            self._take(writer.file(EditedFile(pending, pending[0].manifest.file not in self._cut)), write)
+            self._take(writer.file(EditedFile(pending)), write)
 
     def _take(self, pieces: Iterator[str | Diagnostic], write: Write) -> None:
         for piece in pieces:
@@ -287,14 +281,15 @@ class InPlace(MutationWriter):
         place = os.path.realpath(file)
         if place in self._written:
             return
-        rewritten = rewrite(data, edited.mutations)
-        for failure in rewritten.failures:
+        rewritten = list(rewrite(data, edited.mutations))
+        for failure in (failure for one in rewritten for failure in one.failures("not edited")):
             self._failed.add(place)
-            yield failure.diagnostic("not edited")
-        if not rewritten.splices:
+            yield failure
+        splices = [splice for one in rewritten for splice in one.splices]
+        if not splices:
             return
         try:
-            replace_content(file, data, with_splices(data, rewritten.splices))
+            replace_content(file, data, with_splices(data, splices))
             self._written.add(place)
         except InputError as error:
             if Path(file).is_symlink():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial, wraps
 from inspect import signature
@@ -349,16 +348,3 @@ profile_option = single_option(
     callback=lambda _context, _option, value: [] if value is None else [Option("--profile", "", "profile", value)],
     help="The profile of the settings. Overrides that of the settings file.",
 )
-
-
-def instead_of(code: str, known: Collection[str]) -> str:
-    """Return the remedy for a code that does not exist: the known one that it probably stands for, or the list.
-
-    A code with three digits is no mistyped other code. `GPS1`, `GPS-01` and `1` stand for GPS001.
-    """
-    from webhook.policy.settings.formats import did_you_mean  # only for what is wrong
-
-    number = re.fullmatch("(?:gps)?[-_ ]?0*([0-9]{1,3})", code, re.IGNORECASE | re.ASCII)
-    is_code = re.fullmatch("GPS[0-9]{3}", code, re.IGNORECASE | re.ASCII)
-    hint = "" if is_code else did_you_mean(f"GPS{number[1]:0>3}" if number else code, tuple(known))
-    return hint or "`gpushare-webhook explain` lists them"

@@ -1,18 +1,16 @@
-"""The results of a check: what is found about each object of the inputs, in this process or in several."""
+"""The results of a check: what is found about each object of the inputs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread, listed
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evaluate
 from webhook.dryrun.first_pass import may_configure_plugin
-from webhook.dryrun.inputs import MOST, Found, Inputs, answered, batches, entries
+from webhook.dryrun.inputs import Found, Inputs, entries
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source, objects
 from webhook.policy.checks import CHECKS
@@ -21,20 +19,10 @@ from webhook.policy.verdict import DECISIONS, Decision
 from webhook.report.model import Entry, LocatedFinding, Result, Suppression, Suppressor
 
 
-@contextmanager
-def results(
-    inputs: Inputs, evaluator: OfflineEvaluator, jobs: int, given: Iterable[Found]
-) -> Iterator[Iterator[Entry]]:
-    """Yield the results in the order of what the inputs hold. Workers end with the context. Raises InputError."""
-    check = partial(answered, partial(_checked, evaluator, inputs.namespace))
-    workers: AbstractContextManager[Callable[..., Iterator[Any]]] = nullcontext(partial(map, check))
-    if jobs > 1:
-        from webhook.dryrun.workers import ordered  # most runs have no workers
-
-        workers = ordered(check, jobs)
-    with workers as answers:
-        found = answers(batches(given, 1 if jobs == 1 else MOST))
-        yield _finished(evaluator, listed(entries(inputs, found)))
+def results(inputs: Inputs, evaluator: OfflineEvaluator, given: Iterable[Found]) -> Iterator[Entry]:
+    """Yield the results in the order of what the inputs hold. Raises InputError."""
+    checked = partial(_checked, evaluator, inputs.namespace)
+    yield from _finished(evaluator, listed(entries(inputs, checked, given)))
 
 
 def _finished(evaluator: OfflineEvaluator, found: Iterable[Entry]) -> Iterator[Entry]:

@@ -81,7 +81,6 @@ class Evaluated(NamedTuple):
             verdict.reason,
             source=manifest.source,
             users=tuple(self._users()) if verdict.users else (),
-            omitted_severities=self._omitted_severities() if verdict.counts else {},
             comments=manifest.comments,
         )
 
@@ -101,13 +100,6 @@ class Evaluated(NamedTuple):
             value=value_of(self.manifest.at(finding.path)),
             key=self.manifest.key_above(finding.path),
         )
-
-    def _omitted_severities(self) -> dict[str, Severity]:
-        """The highest severity of the findings of each code that are counted but not kept."""
-        highest: dict[str, Severity] = {}
-        for code, severity in self.verdict.omitted_by_severity():
-            highest[code] = max(severity, highest.get(code, severity))
-        return highest
 
     def _users(self) -> Iterator[LocatedFinding]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():

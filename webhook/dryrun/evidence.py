@@ -150,7 +150,7 @@ class PluginEvidence:
             self._choices[choice] = place()
 
     def _add(self, source: _Source) -> None:
-        if source in self._sources:
+        if any(one[:-1] == source[:-1] for one in self._sources):
             return  # of a file that is named twice
         if len(self._sources) < MOST_SOURCES:
             self._sources.append(source)

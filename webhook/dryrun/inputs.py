@@ -1,14 +1,12 @@
-"""The inputs of a run: files, folders and standard input, in batches for workers, and what they amount to."""
+"""The inputs of a run: files, folders and standard input, and what they amount to."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from webhook.diagnostics import Diagnostic, OfFile, Unread, listed
+from webhook.diagnostics import Diagnostic, OfFile, Unread
 from webhook.dryrun.files import standard_input
 from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, documents, is_pipe, objects, sources, whole
 
@@ -34,24 +32,6 @@ Notify: TypeAlias = Callable[[Diagnostic], object]
 Entry = TypeVar("Entry", bound=OfFile)
 """What an input holds, for the command."""
 
-_BATCH = 128 * 1024
-"""Bytes of a batch: enough that a worker has more to compute than to receive, few enough that all workers get some."""
-
-MOST = 500
-"""Inputs of a batch for a worker."""
-
-
-class Answer(NamedTuple, Generic[Entry]):
-    """The entries of an input, or of a section of it. `is_first`: nothing of the input is before it.
-
-    `is_empty`: it has no document, as an input that is not read or cannot be read.
-    """
-
-    file: str
-    entries: Sequence[Entry]
-    is_empty: bool = True
-    is_first: bool = False
-
 
 def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the manifests in order, a diagnostic for each part that cannot be read, and what is skipped.
@@ -60,7 +40,7 @@ def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | 
     """
     given = found(inputs, whole, notify)
     apart = (Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one for one in given)
-    return entries(inputs, map(partial(answered, objects), batches(apart, 1)))
+    return entries(inputs, objects, apart)
 
 
 def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
@@ -68,34 +48,9 @@ def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
     return sources(inputs.names, standard_input(), notify, inputs.exclude, reading, as_in_folder=inputs.force_exclude)
 
 
-def batches(found: Iterable[Found], most: int) -> Iterator[list[Found]]:
-    """Yield inputs in batches, in their order. An input alone is reported before the next one is read."""
-    batch: list[Found] = []
-    size = 0
-    for one in found:
-        batch.append(one)
-        size += len(one.data) if isinstance(one, Source) else 0
-        if size >= _BATCH or len(batch) == most:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def answered(
-    read: Callable[[Source], Iterable[Entry]], batch: Sequence[Found]
-) -> list[Answer[Entry | Unread | Diagnostic]]:
-    """Return the entries of each input of a batch."""
-    return [_answer(read, one) if isinstance(one, Source) else Answer(one.file, (one,)) for one in batch]
-
-
-def _answer(read: Callable[[Source], Iterable[Entry]], source: Source) -> Answer[Entry | Unread | Diagnostic]:
-    entries = list(listed(read(source)))
-    is_empty = not entries and next(documents("", source.data), None) is None
-    return Answer(source.file, entries, is_empty, is_first=source.first_line == 1)
-
-
-def entries(inputs: Inputs, batches: Iterable[list[Answer[Entry]]]) -> Iterator[Entry | Diagnostic]:
+def entries(
+    inputs: Inputs, read: Callable[[Source], Iterable[Entry]], found: Iterable[Found]
+) -> Iterator[Entry | Unread | Diagnostic]:
     """Yield all entries in order, and at the end an error for each input that holds nothing and should.
 
     The output of another command without a document is an error, since the command has probably failed. A file or
@@ -105,18 +60,24 @@ def entries(inputs: Inputs, batches: Iterable[list[Answer[Entry]]]) -> Iterator[
     empty: list[str] = []
     unread: Counter[str] = Counter()
     all_empty = True
-    for answer in chain.from_iterable(batches):
-        if answer.is_first and answer.is_empty:
-            empty.append(answer.file)
-        elif not answer.is_empty and empty and empty[-1] == answer.file:
-            empty.pop()  # a later section holds something
-        all_empty = all_empty and (answer.is_empty or bool(answer.entries))
-        for one in answer.entries:
-            if isinstance(one, Unread):
-                unread[one.reason] += 1
+    for one in found:
+        has_document = False
+        for entry in read(one) if isinstance(one, Source) else (one,):
+            has_document = True
+            if isinstance(entry, Unread):
+                unread[entry.reason] += 1
             else:
                 all_empty = False
-            yield one
+            yield entry
+        if not isinstance(one, Source):
+            continue
+        if not has_document:
+            has_document = next(documents("", one.data), None) is not None
+            all_empty = all_empty and not has_document
+        if not has_document and one.first_line == 1:
+            empty.append(one.file)
+        elif has_document and empty and empty[-1] == one.file:
+            empty.pop()  # a later section holds something
     for file in empty:
         if is_pipe(file):
             yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)

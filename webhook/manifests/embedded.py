@@ -13,9 +13,6 @@ from webhook.policy.verdict import Path
 LARGEST = 64 * 1024
 """Characters of the largest text that is read."""
 
-_ANY = "\0"
-"""A key that no YAML has: every path of a document with this key leads to its start."""
-
 
 def embedded(manifest: Manifest, path: Path) -> Document | Diagnostic | None:
     """Return the first document of a text at a path of an object; None for an empty text and for no text.
@@ -42,7 +39,7 @@ def embedded(manifest: Manifest, path: Path) -> Document | Diagnostic | None:
     around = SourceText(outer.content[mark.start : mark.end], at.line, at.column - 1)
     marks = Marks(around.content)
     marks.top.inside.append(mark._replace(start=0, end=mark.end - mark.start))
-    return Document(manifest.document, around, found.value, 0, marks, manifest.within.is_json, key=_ANY)
+    return Document(manifest.document, around, found.value, 0, marks, manifest.within.is_json)
 
 
 def _scalar(manifest: Manifest, path: Path) -> ScalarMark | None:

@@ -29,7 +29,7 @@ class Reason(StrEnum):
     KUSTOMIZATION = "a kustomization that is not built"
     PART = "part of a kustomization"
     TEMPLATE = "an unrendered template"
-    OURS = "settings, facts, a baseline or a report of gpushare-webhook"
+    OURS = "settings, facts or a report of gpushare-webhook"
     REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
 
@@ -73,18 +73,6 @@ OUR_FILE = ".gpushare.yaml"
 """The settings file of a repository."""
 
 OUR_GROUP = "gpushare-webhook/"
-OUR_SETTINGS = frozenset(
-    "profile mode resources limits denyInMutate severities namespaces sharing exempt suppress injections requests "
-    "users podSecurity placement facts workloads guard messageSuffix explainURL server tls log".split()
-)
-OUR_FACTS = frozenset(
-    "nodes namespaces runtimeClasses deviceClasses devicePlugin defaultQueues namespaceLimits".split()
-)
-_DISTINCTIVE = frozenset(
-    "mode denyInMutate severities injections podSecurity exempt placement workloads "
-    "runtimeClasses deviceClasses devicePlugin defaultQueues namespaceLimits".split()
-)
-"""Of these keys, those that files of other tools hardly have."""
 
 
 def is_values_file(name: str) -> bool:
@@ -128,15 +116,8 @@ def _without_header(file: str, value: dict[str, object]) -> Stranger:
         return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `{_build(folder)}` and name -")
     if basename(file) == OUR_FILE:
         return _ours("Settings")
-    config = value.get("config")
-    if isinstance(config, dict) and config.keys() & OUR_SETTINGS:
-        return Stranger(Reason.CHART, "the chart's values: pass their `config:` part with --config", ("config",))
     if is_values_file(basename(file)):
         return Stranger(Reason.CHART, "the values of a Helm chart; pipe `helm template` and name -")
-    if value.keys() & _DISTINCTIVE:
-        for keys, kind in ((OUR_SETTINGS, "Settings"), (OUR_FACTS, "Facts")):
-            if value.keys() <= keys:
-                return _ours(kind)
     if isinstance(value.get("services"), dict):
         return Stranger(Reason.OTHER, "no `kind`: not a Kubernetes object; it looks like a file of Docker Compose")
     return Stranger(Reason.OTHER, "no `kind` and no `apiVersion`: not a Kubernetes object")
@@ -145,7 +126,7 @@ def _without_header(file: str, value: dict[str, object]) -> Stranger:
 _OURS = {
     "Settings": "settings of gpushare-webhook; pass them with --config",
     "Facts": "facts of gpushare-webhook; pass them with --facts",
-    "Baseline": "a baseline of gpushare-webhook; pass it with --baseline",
+    "CheckReport": "a report of gpushare-webhook; pass it with --baseline",
 }
 
 

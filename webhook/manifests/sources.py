@@ -83,17 +83,8 @@ def _named(name: str, stdin: BinaryIO, reading: Reading) -> Iterator[Source | Di
         try:
             with open(name, "rb") as stream:  # noqa: PTH123 - as in `files`
                 yield from reading(shown(name), stream)
-        except FileNotFoundError as error:
-            stem, suffix = os.path.splitext(name)  # noqa: PTH122 - as above
-            other = stem + _OTHER.get(suffix, "")
-            hint = f"; did you mean {shown(other)}?" if other != stem and os.path.lexists(other) else ""
-            yield problem(name, reason_of(error) + hint)
         except (OSError, ValueError) as error:
             yield problem(name, reason_of(error))
-
-
-_OTHER = {".yml": ".yaml", ".yaml": ".yml"}
-"""For each ending of YAML files the other one."""
 
 
 def is_pipe(name: str) -> bool:

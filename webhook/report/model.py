@@ -17,7 +17,7 @@ from webhook.patch import pointer
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
-from webhook.policy.verdict import Decision, Finding, Severity
+from webhook.policy.verdict import Decision, Finding
 
 if TYPE_CHECKING:
     from webhook.policy.settings.formats import SeverityName
@@ -97,15 +97,15 @@ class Suppression:
 _NOTHING: Mapping[str, Any] = {}
 
 
-class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long to create and to unpickle
+class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long to create
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
-    are not listed, and `omitted_severities` holds the highest severity among them. `reason` says why the object is
-    exempt or skipped, or why its pods get their nodes later. `source` is the file that a renderer names as the origin
-    of the object. `users` are the users with which the object uses MPS, as far as they are to be compared with those of
-    other objects, as findings without a message yet. The decision leaves out what is `suppressed`. `notes` are remarks
-    about suppression, such as that a comment has no effect. `comments` are those of the object that ignore findings.
+    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later. `source`
+    is the file that a renderer names as the origin of the object. `users` are the users with which the object uses MPS,
+    as far as they are to be compared with those of other objects, as findings without a message yet. The decision
+    leaves out what is `suppressed`. `notes` are remarks about suppression, such as that a comment has no effect.
+    `comments` are those of the object that ignore findings.
     """
 
     file: str
@@ -119,13 +119,15 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     reason: str = ""
     source: str = ""
     users: tuple[LocatedFinding, ...] = ()
-    omitted_severities: Mapping[str, Severity] = _NOTHING
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     comments: tuple[Comment, ...] = ()
 
     def without(self, suppressed: Sequence[Suppression]) -> Result:
-        """Return the result without some of its findings. The decision follows from those that remain."""
+        """Return the result without some of its findings.
+
+        The decision follows from those that remain, and stays where some are not listed.
+        """
         if not suppressed:
             return self
         left_out = {id(suppression.finding) for suppression in suppressed}
@@ -135,10 +137,13 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
                 omitted[suppression.code] -= suppression.count
         omitted = {code: count for code, count in omitted.items() if count}
         findings = tuple([finding for finding in self.findings if id(finding) not in left_out])
-        severities = [finding.severity for finding in findings] + [self.omitted_severities[code] for code in omitted]
-        decision = max((POLICY_DECISIONS[severity] for severity in severities), default=Decision.ALLOWED)
-        suppressed = (*self.suppressed, *suppressed)
-        return self._replace(decision=decision.label, findings=findings, omitted=omitted, suppressed=suppressed)
+        decision = max((POLICY_DECISIONS[finding.severity] for finding in findings), default=Decision.ALLOWED).label
+        return self._replace(
+            decision=self.decision if omitted else decision,
+            findings=findings,
+            omitted=omitted,
+            suppressed=(*self.suppressed, *suppressed),
+        )
 
 
 Entry: TypeAlias = "Result | Diagnostic | Unread"

@@ -54,10 +54,9 @@ class Mutation:
 
 
 class EditedFile(NamedTuple):
-    """Objects of a file, at least one. `is_whole`: the file holds nothing that is denied or cannot be read."""
+    """Objects of a file, at least one."""
 
     mutations: Sequence[Mutation]
-    is_whole: bool = True
 
     @property
     def name(self) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import groupby, zip_longest
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -37,65 +37,52 @@ class Splice:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """An object whose text cannot take its edits, why, and where; `position` is None for the object as a whole."""
+class Rewritten:
+    """A document of a file, from `start` to `end`, with the splices that make the edits of its objects.
 
-    mutation: Mutation
-    reason: str
+    `reason` says why its text cannot take them, and `position` where; then there are no splices.
+    """
+
+    mutations: tuple[Mutation, ...]
+    start: int
+    end: int
+    splices: tuple[Splice, ...] = ()
+    reason: str = ""
     position: Position | None = None
 
-    def diagnostic(self, consequence: str) -> Diagnostic:
-        """Return the diagnostic for the object, which says what becomes of the edits and what to do instead."""
-        manifest = self.mutation.manifest
-        message = f"{self.mutation.subject}: {consequence}: {self.reason}; use -o yaml"
-        return Diagnostic(manifest.file, *(self.position or manifest.locate(())), message)
+    def failures(self, consequence: str) -> Iterator[Diagnostic]:
+        """Yield a diagnostic for each object without its edits: what becomes of them, and what to do instead."""
+        for one in self.mutations if self.reason else ():
+            if one.operations:
+                message = f"{one.subject}: {consequence}: {self.reason}; use -o yaml"
+                yield Diagnostic(one.manifest.file, *(self.position or one.manifest.locate(())), message)
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """The splices that make the edits of a file, in order, and each object that does not get its edits."""
+def rewrite(data: bytes, mutations: Iterable[Mutation]) -> Iterator[Rewritten]:
+    """Yield the documents of a file that hold these objects, in its order.
 
-    splices: tuple[Splice, ...]
-    failures: tuple[Failure, ...]
-
-
-def rewrite(data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
-    """Return the splices for mutations of a file, in its order.
-
-    An edited file is read again. An object that is then not what the edits make of it gets no splices.
+    An edited document is read again. One that is then not what the edits make of it gets no splices.
     """
-    mutations = [mutation for mutation in mutations if mutation.operations]
-    if is_json(data):
-        return Rewritten((), tuple(Failure(mutation, "JSON cannot be edited") for mutation in mutations))
-    edits: list[_Edited] = []
-    failures: list[Failure] = []
     lines = [0, *(found.end() for found in re.finditer(b"\n", data)), len(data)]
-    for number, group in groupby(mutations, lambda mutation: mutation.manifest.document):
-        edited = tuple(group)
-        document = edited[0].manifest.within
-        try:
-            edits.append(_Edited(number, edited, tuple(_splices(data, lines, document, edited))))
-        except UneditableError as error:
-            position = document.text.position(error.offset)
-            failures += [Failure(mutation, str(error), position) for mutation in edited]
-    if wrong := _wrong(data, edits):
-        sound = [edit for edit in edits if edit.number not in wrong]
-        if _wrong(data, sound):
-            sound = []  # no edit of the file is certain
-        refused = [edit for edit in edits if not sound or edit.number in wrong]
-        reason = "its text cannot take the edits"
-        failures += [Failure(mutation, reason) for edit in refused for mutation in edit.mutations]
-        edits = sound
-    return Rewritten(tuple(splice for edit in edits for splice in edit.splices), tuple(failures))
+    cannot_be_edited = "JSON cannot be edited" if is_json(data) else ""
+    for _, group in groupby(mutations, lambda mutation: mutation.manifest.document):
+        held = tuple(group)
+        text = held[0].manifest.within.text
+        first = text.first_line - 1
+        found = Rewritten(held, lines[first], lines[first + text.content.count("\n")], reason=cannot_be_edited)
+        is_edited = any(mutation.operations for mutation in held) and not cannot_be_edited
+        yield _edited(data, lines, found) if is_edited else found
 
 
-@dataclass(frozen=True, slots=True)
-class _Edited:
-    """The splices for one document."""
-
-    number: int
-    mutations: tuple[Mutation, ...]
-    splices: tuple[Splice, ...]
+def _edited(data: bytes, lines: Sequence[int], found: Rewritten) -> Rewritten:
+    document = found.mutations[0].manifest.within
+    try:
+        splices = tuple(_splices(data, lines, document, found.mutations))
+    except UneditableError as error:
+        return replace(found, reason=str(error), position=document.text.position(error.offset))
+    if _is_sound(data, found, splices):
+        return replace(found, splices=splices)
+    return replace(found, reason="its text cannot take the edits")
 
 
 def _splices(data: bytes, lines: Sequence[int], document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
@@ -132,28 +119,16 @@ def applied(data: bytes, splices: Iterable[Splice], start: int = 0, end: int | N
     return b"".join([*pieces, data[reached:end]])
 
 
-def _wrong(data: bytes, edits: Sequence[_Edited]) -> set[int]:
-    """Return the numbers of the documents of a file that are not as the edits make them; 0 if a document appears.
-
-    All other values must be as they were.
-    """
-    if not edits:
-        return set()
-    after = applied(data, (splice for edited in edits for splice in edited.splices))
-    mutations = {edited.number: edited.mutations for edited in edits}
-    found: set[int] = set()
-    for old, new in zip_longest(documents("", data), documents("", after)):
-        if isinstance(old, Diagnostic) and isinstance(new, Diagnostic):
-            continue
-        if not (isinstance(old, Document) and isinstance(new, Document) and old.number == new.number):
-            # From here on, the two no longer go together.
-            return found | {old.number if isinstance(old, Document) else 0}
-        wanted: Any = old.value
-        for mutation in mutations.get(old.number, ()):
-            wanted = mutation.patch(wanted, pointer(mutation.manifest.path))
-        if _canonical(wanted) != _canonical(new.value):
-            found.add(old.number)
-    return found
+def _is_sound(data: bytes, found: Rewritten, splices: Iterable[Splice]) -> bool:
+    """Return whether the text of a document with splices is one document, as the edits make it."""
+    before = next(documents("", data[found.start : found.end]))
+    after = list(documents("", applied(data, splices, found.start, found.end)))
+    if not isinstance(before, Document) or len(after) != 1 or not isinstance(after[0], Document):
+        return False
+    wanted: Any = before.value
+    for mutation in found.mutations:
+        wanted = mutation.patch(wanted, pointer(mutation.manifest.path))
+    return _canonical(wanted) == _canonical(after[0].value)
 
 
 def _canonical(value: object) -> bytes:

@@ -14,7 +14,6 @@ from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Severity
 from webhook.report.evidence import NO_EVIDENCE, Evidence
 from webhook.report.exit_codes import ExitCode
-from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import counted
 from webhook.report.model import DECISIONS, EVERYTHING, SKIPPED, Entry, Result, Selection, Suppressor, filled
 
@@ -57,9 +56,9 @@ class Tally:
 
     `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
     findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files and
-    folders that are not read, `suppressed` the findings that the report leaves out by what suppresses them. `baseline`
-    is that of the run, if there is one. `assumes_sharing`: nothing says how GPUs are shared, so that the run assumes
-    MPS. `evidence` is what the inputs show of the cluster.
+    folders that are not read, `suppressed` the findings that the report leaves out by what suppresses them.
+    `assumes_sharing`: nothing says how GPUs are shared, so that the run assumes MPS. `evidence` is what the inputs show
+    of the cluster.
     """
 
     def __init__(
@@ -81,7 +80,6 @@ class Tally:
         self.skipped: Counter[str] = Counter()
         self.unread = LeftUnread()
         self.suppressed: Counter[Suppressor] = Counter()
-        self.baseline: BaselineUse | None = None
         self.unchecked = 0
 
     def add(self, entry: Entry) -> None:

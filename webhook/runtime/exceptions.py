@@ -30,17 +30,11 @@ _TEXT = 2048
 """Characters of one description."""
 
 
-class DescribedError(Exception):
-    """A failure in another process. Its only argument is what `reason` says about it there."""
-
-
 def reason(error: BaseException) -> str:
     """The exceptions of a failure with their places and messages, outermost first.
 
     A message may quote the object in hand. Use `places` if that object belongs to a tenant.
     """
-    if isinstance(error, DescribedError):
-        return str(error)
     return _chained(error, lambda one: f"{_place(one)}{_message(one)}")
 
 

@@ -80,7 +80,7 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "it configures a program": {
         "config.kueue.x-k8s.io": ("Configuration",),
-        "gpushare-webhook": ("Baseline", "CheckReport", "Facts", "Settings"),
+        "gpushare-webhook": ("CheckReport", "Facts", "Settings"),
         "kubescheduler.config.k8s.io": ("KubeSchedulerConfiguration",),
         "monitoring.coreos.com": ("PodMonitor", "PrometheusRule", "ServiceMonitor"),
     },

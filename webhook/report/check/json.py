@@ -30,7 +30,6 @@ class JsonWriter:
         return ""
 
     def end(self, tally: Tally) -> str:
-        baseline = tally.baseline
         profiles = [proposal.as_data() for proposal in tally.evidence.proposals]
         rest = {
             "errors": self._errors,
@@ -39,12 +38,6 @@ class JsonWriter:
                 settings=tally.settings,
                 notChecked=list(tally.selection.left_out),
                 suppressed=filled(**{by.value: tally.suppressed[by] for by in Suppressor}),
-                baseline=baseline
-                and {
-                    "file": baseline.file,
-                    "written": baseline.is_written,
-                    "stale": [key.as_data() for key in baseline.stale],
-                },
                 factsFromInputs=tally.evidence.as_data(),
                 assumed=tally.assumed and {"sharing": "mps", "findings": tally.assumed, **filled(profiles=profiles)},
             ),

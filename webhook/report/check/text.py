@@ -10,7 +10,6 @@ from itertools import accumulate
 from webhook.diagnostics import LINE, Unread
 from webhook.policy.messages import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Finding, Severity
-from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, LocatedFinding, Result, Suppressor
 from webhook.report.tally import Tally, assumption, further, is_of_another_kind, summary
@@ -222,22 +221,11 @@ def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
         yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
     if count := tally.suppressed[Suppressor.COMMENT]:
         yield f"{counted(count, 'finding')} suppressed by comments, which the cluster does not read"
-    if tally.baseline is not None:
-        yield from _of_baseline(tally.baseline, tally.suppressed[Suppressor.BASELINE])
+    if count := tally.suppressed[Suppressor.BASELINE]:
+        yield f"{counted(count, 'finding')} suppressed by the baseline, which the cluster does not read"
     if tally.selection.options:
         yield str(tally.selection)
     yield from tally.evidence.lines()
-
-
-def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
-    file, stale = printable(baseline.file), len(baseline.stale)
-    if baseline.is_written:
-        yield f"{counted(count, 'finding')} written to {file}, which the cluster does not read"
-    elif count:
-        yield f"{counted(count, 'finding')} suppressed by {file}, which the cluster does not read"
-    if stale:
-        entries = "1 entry" if stale == 1 else f"{stale} entries"
-        yield f"{entries} of {file} no longer occur{'s' if stale == 1 else ''}; write the baseline again"
 
 
 _KEPT = 3

@@ -36,9 +36,10 @@ class DiffWriter(MutationWriter):
         if path in self._written:
             return  # the same diff would not apply twice
         self._written.add(path)
-        rewritten = rewrite(edited.data, edited.mutations)
-        yield from (failure.diagnostic("no diff") for failure in rewritten.failures)
-        lines = list(unified(edited.data, rewritten.splices))
+        rewritten = list(rewrite(edited.data, edited.mutations))
+        for one in rewritten:
+            yield from one.failures("no diff")
+        lines = list(unified(edited.data, [splice for one in rewritten for splice in one.splices]))
         problem = next(self._problems(edited.name, lines), None)
         if problem is not None:
             yield problem
