@@ -746,6 +746,12 @@ def test_mutate_reads_no_facts_from_inputs(case: Case, here: Path) -> None:
     assert run("mutate", "0.yaml", "1.yaml").code == 1
 
 
+def test_file_that_is_named_in_two_ways_counts_once(case: Case, here: Path) -> None:
+    case(pod(), config_map(default=TIME_SLICING))
+    report = run("check", "0.yaml", "1.yaml", "./1.yaml", "-o", "json").json()
+    assert [one["objects"] for one in report["factsFromInputs"]["read"]] == [1]
+
+
 # Pods that no longer fit.
 
 
