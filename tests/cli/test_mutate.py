@@ -110,7 +110,10 @@ def test_denied_object_prints_no_data(data: Path, output: str) -> None:
 def test_summary_counts_objects(data: Path) -> None:
     assert summary(run("mutate", "-f", "good.yaml")) == "1 object: 1 edited"
     ended = run("mutate", "-f", ".", "-o", "diff")
-    assert summary(ended) == "9 objects: 2 edited, 2 unchanged, 5 denied; 3 errors"
+    assert (
+        summary(ended)
+        == "9 objects: 2 edited, 2 unchanged, 5 denied; 1 file not read (1 not a Kubernetes object); 3 errors"
+    )
     assert ended.code == 2
 
 

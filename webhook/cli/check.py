@@ -41,6 +41,9 @@ from webhook.report.writer import Page, SourceTree, Writer
 _TITLES = {check.code: check.title for check in CHECKS}
 
 
+_LISTED = "`gpushare-webhook explain` lists them"
+
+
 def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
     """Return the codes of lists with commas. Raises BadParameter for a list without one, or for all unknown codes."""
     given: list[str] = []
@@ -51,7 +54,7 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
         given += parts
     if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _TITLES]:
         names = ", ".join(f'"{printable(code)}"' for code in unknown)
-        raise click.BadParameter(f"there is no check {names}; `gpushare-webhook explain` lists them")
+        raise click.BadParameter(f"there is no check {names}; {_LISTED}")
     return frozenset(code.upper() for code in given)
 
 

@@ -52,11 +52,14 @@ def command(codes: tuple[str, ...]) -> None:
     show("\n".join(_fitting(page, columns, paint(sys.stdout)) for page in pages))
 
 
+_LISTED = "`gpushare-webhook explain` lists them"
+
+
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
     """Return the checks and injections, each once. Raises UsageError that names every unknown code."""
     if unknown := [code for code in dict.fromkeys(codes) if code.lower() not in _TOPICS]:
         names = ", ".join(f'"{printable(code)}"' for code in unknown)
-        raise click.UsageError(f"there is no check or injection {names}; `gpushare-webhook explain` lists them")
+        raise click.UsageError(f"there is no check or injection {names}; {_LISTED}")
     return [_TOPICS[code] for code in dict.fromkeys(code.lower() for code in codes)]
 
 

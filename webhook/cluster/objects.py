@@ -68,11 +68,11 @@ class Kind(NamedTuple):
 
         Raises NotFoundError for a name that no object has: the segment `..` would lead to another one.
         """
-        path = self.root
+        segments = [self.root]
         if namespace is not None and self.is_namespaced:
-            path += f"/namespaces/{_segment(namespace, NAMESPACE_FORM)}"
-        path += f"/{quote(self.plural, safe='')}"
-        return f"{path}/{_segment(name, OBJECT)}" if name else path
+            segments += ["namespaces", _segment(namespace, NAMESPACE_FORM)]
+        segments.append(quote(self.plural, safe=""))
+        return "/".join([*segments, _segment(name, OBJECT)] if name else segments)
 
     @property
     def root(self) -> str:

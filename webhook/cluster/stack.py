@@ -160,7 +160,7 @@ def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
     )
     image = word(found, "status", "nodeInfo", "osImage")
     is_variant = image.startswith("Bottlerocket") and "-nvidia" in image
-    if not (offered or capacity or is_variant or shows_gpus(labels)):
+    if not (offered or capacity or is_variant or shows_gpus(labels, one.taints)):
         return None
     return SeenNode(one.metadata.name, labels, one.taints, offered, capacity, image)
 

@@ -165,7 +165,7 @@ async def chains(
         on = programs if "pods" in lacking else [_on(one, node, counting, objects) for one in programs]
         seen = Stack(trusted, (node,), on, counting, configs, facts, lacking)
         own, chosen = seen.plugin_of(node), None if trusted.presumed else seen.chosen(node)
-        shows = bool(node.offered) or shows_gpus(node.labels) or node.runs_stack_itself
+        shows = bool(node.offered) or shows_gpus(node.labels, node.taints) or node.runs_stack_itself
         links = [await _features(objects, seen), *(_link(*one, seen) for one in _LINKS)] if shows else []
         strategy = None if chosen is None or chosen.config is None else chosen.config.strategy
         found.append(Chain(node, links, None if own is None else own.runtime_class, strategy))

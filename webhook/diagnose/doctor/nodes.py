@@ -70,6 +70,11 @@ def _missing(seen: Stack) -> Iterator[Finding]:
     if plugins:
         cause = f"the labels show GPUs, and DaemonSet {plugins[0]} selects other nodes"
         mark = label_node(names[0], "nvidia.com/gpu.present=true")
+        needs, labels = plugins[0].requirement, next(one.labels for one in seen.nodes if one.name == names[0])
+        selected = {} if needs is None else needs.selector
+        if lost := next((key for key, value in selected.items() if labels.get(key) != value), ""):
+            cause += f" by {lost}={selected[lost]}"
+            mark = label_node(names[0], label(lost, selected[lost]), "--overwrite")
         remedy = Remedy(mark, ", or change nodeSelector and affinity of the DaemonSet")
     yield about_nodes(names, "plugin-missing", "error", cause, remedy)
 
@@ -231,6 +236,13 @@ def _unread(seen: Stack) -> Iterator[Finding]:
             file = ("CONFIG_FILE=/config/", named("key", next(iter(found.texts or {}), "KEY"), LABEL_VALUE))
             said = ("mount the ConfigMap at /config, and set ", *file, " in the plugin's container: ")
             yield about(one, "config-unread", "warning", cause, Remedy(*said, command_of(one, "edit")), evidence)
+        given = seen.configurations.get(one.maps) if one.config_map else None
+        own = [(node.name, chosen) for node, plugin, chosen in seen.chosen_by if plugin is one]
+        if given is not None and given.shares and own and all(chosen and not chosen.key for _, chosen in own):
+            cause = f"no node uses a configuration of ConfigMap {given.where}, and nothing is shared"
+            evidence = f"there is no default, and no node has the label {CONFIG_LABEL}"
+            choose = label_node(own[0][0], label(CONFIG_LABEL, next(iter(given.texts or {}), "NAME")))
+            yield about(one, "config-unused", "warning", cause, Remedy(choose, ", or set a default"), evidence)
     unread = grouped(
         (plugin, node.name)
         for node, plugin, _ in seen.chosen_by
@@ -369,8 +381,20 @@ def _difference(
     elif not any(node.offered.values()):
         why = "the plugin and the daemon run, and the plugin registered nothing"
         remedy = command_of(plugin, "logs")
+        shared = [] if chosen.config is None or chosen.config.strategy != "mps" else chosen.config.resources
+        most, clients = max((one.replicas for one in shared), default=0), _clients(node)
+        if most > clients:
+            why = f"MPS does not start with {most} replicas, since a card of this node serves {clients} clients"
+            remedy = f"set at most {clients} replicas in the configuration"
     cause = f"{config}, allocatable {sum(node.offered.values())}: {why}"
     return about_nodes(names, "allocatable-differs", "error", cause, remedy, *evidence, of=plugin)
+
+
+def _clients(node: SeenNode) -> int:
+    """How many clients of MPS a card serves: fewer before compute capability 7.5 (cmd/mps-control-daemon/mps)."""
+    major, minor = (integer(node.labels.get(f"nvidia.com/gpu.compute.{part}", "")) for part in ("major", "minor"))
+    is_old = major is not None and minor is not None and (major, minor) < (7, 5)
+    return 16 if is_old else gps031_without_effect.MOST_CLIENTS
 
 
 def _contradictions(seen: Stack) -> Iterator[Finding]:

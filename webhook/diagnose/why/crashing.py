@@ -170,9 +170,13 @@ def _for_connection(case: Case, container: str) -> str:
     return _for_daemon(case, container)
 
 
-def _for_daemon(case: Case, _container: str) -> str:
+def _for_daemon(case: Case, container: str) -> str:
     """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
     chain = next(iter(case.around.chains), None)
+    own = (one for one in entries(case.pod, "spec", "containers") if word(one, "name") == container)
+    variables = {word(each, "name") for one in own for each in entries(one, "env")}
+    if chain is not None and chain.strategy == "mps" and "CUDA_MPS_PIPE_DIRECTORY" in variables:
+        return "remove CUDA_MPS_PIPE_DIRECTORY, which the device plugin sets: {edit}"
     if chain is None or chain.unseen or chain.broken is not None:
         return "{daemon}"
     return "the daemon runs, so that the pod has to connect again: {again}"
@@ -261,10 +265,23 @@ KNOWN: Final = (
     ),
     _known(
         "cuda-busy",
-        r"CUDA_?ERROR_?DEVICES?_?UNAVAILABLE|devices are busy or unavailable",
+        r"CUDA_?ERROR_?DEVICES?_?UNAVAILABLE|devices are busy or unavailable|device\(s\) is/are busy",
         "the card is busy: it is in exclusive mode, and the client does not reach the MPS server that holds it",
         "",
         46,
+    ),
+    _known(
+        "cuda-no-kernel",
+        r"no kernel image is available for execution|NO_?KERNEL_?IMAGE_?FOR_?DEVICE|NO_?BINARY_?FOR_?GPU",
+        "the program of the image is not built for the compute capability of the card",
+        "use an image that is built for the card, or select nodes with a newer one: {edit}",
+        209,
+    ),
+    _known(
+        "gpu-memory-utilization",
+        r"less than desired GPU memory utilization",
+        "vLLM wants more of the card's memory than is free, which other pods of a shared card use",
+        "lower --gpu-memory-utilization below the share of the card that is free: {edit}",
     ),
     _known(
         "cuda-out-of-memory",

@@ -235,7 +235,8 @@ def suspects(placement: Placement, names: Collection[str]) -> list[Node]:
     def rank(node: Node) -> int:
         if any(name in node.resources for name in names):
             return 0
-        if shows_gpus(node.labels) or any(names_gpu(name, placement.cluster.classes.gpus) for name in node.resources):
+        gpus = placement.cluster.classes.gpus
+        if shows_gpus(node.labels, node.taints) or any(names_gpu(name, gpus) for name in node.resources):
             return 1
         return 3 if node.taints else 2
 

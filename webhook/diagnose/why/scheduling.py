@@ -403,7 +403,7 @@ REASONS: Final = (
         "pod-affinity",
         "affinity rules|topology spread",
         "affinity to other pods, or the spread over nodes, excludes each node that could take the pod",
-        "change podAntiAffinity or topologySpreadConstraints: {edit}",
+        "change podAffinity, podAntiAffinity or topologySpreadConstraints: {edit}",
     ),
     row(
         "other-resources",

@@ -141,6 +141,20 @@ STARTS: Final = (
         "use an image with an older CUDA, or update the driver of the node: {edit}",
     ),
     row(
+        "cuda-driver",
+        "driver/library version mismatch",
+        "container {container} does not start: the kernel module of the driver on node {node} is older or newer than "
+        "its libraries",
+        "reboot the node, and keep NVIDIA's packages out of its unattended upgrades: `kubectl describe node {node}`",
+    ),
+    row(
+        "driver-not-injected",
+        "unresolvable CDI devices",
+        "container {container} does not start: node {node} has no CDI specification of its GPU",
+        "run on the node: `nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml`, or restart its pod of the "
+        "container toolkit",
+    ),
+    row(
         "driver-not-injected",
         _DRIVER.pattern,
         "container {container} does not start: it gets no NVIDIA driver",

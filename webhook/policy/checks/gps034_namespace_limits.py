@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
-from webhook.policy.placement.cluster_objects import NamespaceLimit
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.verdict import Severity, Violation
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import NamespaceLimit
 
 
 def run(context: PodContext) -> Violations:

@@ -237,7 +237,7 @@ def nearest_failure(placement: Placement) -> Failure | None:
     unlisted = next((name for name in peaks if not selected & index.listing(name)), None)
     if selected and unlisted is not None and not bound and placement.requirement is not None:
         likely = list(islice(index.nodes(admitting or selected), _MOST_BARE))  # one whose labels show GPUs is likeliest
-        return Bare(next((one for one in likely if shows_gpus(one.labels)), likely[0]), unlisted)
+        return Bare(next((one for one in likely if shows_gpus(one.labels, one.taints)), likely[0]), unlisted)
     offering = index.named(bound) if bound else index.all
     for name in peaks:
         if not offering & index.offering(name, 1):

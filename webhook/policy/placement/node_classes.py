@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
+    from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Taint
 
 
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
@@ -154,8 +154,10 @@ _PCI: Final = re.compile(r"feature\.node\.kubernetes\.io/pci-(?:03\d\d_)?10de(?:
 _TALOS: Final = "extensions.talos.dev/nvidia-"
 
 
-def shows_gpus(labels: Mapping[str, str]) -> bool:
-    """Whether labels say that a node has GPUs of NVIDIA."""
+def shows_gpus(labels: Mapping[str, str], taints: Iterable[Taint] = ()) -> bool:
+    """Whether labels, or taints such as those of NVIDIA's guides, say that a node has GPUs of NVIDIA."""
+    if any(taint.key.startswith("nvidia.com/") for taint in taints):
+        return True
     if any(labels.get(key) == value for key, value in _MARKS.items()):
         return True
     if labels.get(CAPABLE) == "true" or CONFIG_LABEL in labels or labels.get(CARD_COUNT, "0") != "0":
