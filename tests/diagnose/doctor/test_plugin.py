@@ -220,3 +220,14 @@ def test_programs_are_known_by_image_and_command(cluster: FakeCluster) -> None:
     ):
         program(cluster, name)["containers"] = [{"name": "main", "image": IMAGE, "command": [command]}]
     assert found(cluster) == []
+
+
+def test_configurations_that_no_node_uses(cluster: FakeCluster) -> None:
+    configure(cluster, other="version: v1")
+    for name in ("gpu-1", "gpu-2"):
+        label(cluster, name, CONFIG, None)
+    manager = cluster.objects[kinds.DAEMON_SET.path(STACK, PLUGIN)]["spec"]["template"]["spec"]["initContainers"][0]
+    manager["env"] = [{"name": "DEFAULT_CONFIG", "value": ""}, {"name": "FALLBACK_STRATEGIES", "value": "empty"}]
+    finding = next(one for one in examined(cluster).findings if one.finding == "config-unused")
+    assert (finding.severity, finding.subject) == ("warning", f"{STACK}/{PLUGIN}")
+    assert f"kubectl label node gpu-1 {CONFIG}=" in str(finding.remedy)

@@ -138,6 +138,11 @@ LOGS = {
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB": "cuda-out-of-memory",
     "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable": "cuda-busy",
     "(error code all CUDA-capable devices are busy or unavailable)!": "cuda-busy",
+    "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable": "cuda-busy",
+    "RuntimeError: CUDA error: no kernel image is available for execution on the device": "cuda-no-kernel",
+    "ValueError: Free memory on device (5/9 GiB) is less than desired GPU memory utilization (0.9, 8 GiB).": (
+        "gpu-memory-utilization"
+    ),
     "error code=46(cudaErrorDevicesUnavailable)": "cuda-busy",
     "CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server": "cuda-mps-connection",
     "cudaSetDevice failed: 806 (cudaErrorMpsRpcFailure)": "cuda-mps-connection",

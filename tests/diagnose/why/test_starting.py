@@ -66,6 +66,8 @@ def test_disrupted_pod_was_evicted(reason: str) -> None:
             "nvidia-container-cli: initialization error: driver not loaded",
             "driver-not-injected",
         ),
+        ("RunContainerError", "nvml error: driver/library version mismatch: unknown", "cuda-driver"),
+        ("RunContainerError", "unresolvable CDI devices management.nvidia.com/gpu=GPU-1", "driver-not-injected"),
         ("RunContainerError", 'exec: "train": executable file not found in $PATH', "container-start"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.node_classes import shows_gpus
 
 
@@ -32,3 +33,8 @@ from webhook.policy.placement.node_classes import shows_gpus
 )
 def test_labels_show_gpus(key: str, value: str, shows: bool) -> None:
     assert shows_gpus({key: value}) is shows
+
+
+@pytest.mark.parametrize(("key", "shows"), [("nvidia.com/gpu", True), ("team", False)])
+def test_taint_shows_gpus(key: str, *, shows: bool) -> None:
+    assert shows_gpus({}, [Taint("team", "NoSchedule"), Taint(key, "NoSchedule")]) is shows
