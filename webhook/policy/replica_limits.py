@@ -176,4 +176,4 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
 
 
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
-_INCOMPLETE = "it has more taints or resources than are kept: remove some"
+_INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"

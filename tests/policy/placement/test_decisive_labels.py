@@ -1,4 +1,4 @@
-"""Labels that isolate workloads and show classes are kept on a node that has more labels than are kept."""
+"""Labels that isolate workloads and show classes stay certain on a node that has more labels than are kept."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.context import RequestContext
 from webhook.policy.placement import node_index
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas
-from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_bounds import ALWAYS, MOST, RESTRICTED, Decisive, bounded
+from webhook.policy.placement.facts import RESTRICTED, Facts
+from webhook.policy.placement.node_bounds import ALWAYS, MOST, Decisive, bounded
 from webhook.policy.placement.node_classes import CONFIG_LABEL, STRATEGY
 from webhook.policy.settings.elements import NodeGroup
 from webhook.policy.settings.settings import PlacementSettings, Settings
@@ -58,7 +58,12 @@ def test_node_beyond_bounds_takes_no_pod_that_a_certain_label_keeps_off(selector
         assert reviewed((whole, kept), selector).decision is Decision.ALLOWED
 
 
-def test_class_of_node_beyond_bounds_is_known() -> None:
+def test_node_beyond_bounds_takes_pods_that_select_other_labels() -> None:
+    whole = node("whole", {**WHOLE.labels} | {"team": "a"})
+    assert reviewed((whole, bounded(EVIL)), {"team": "a"}).decision is Decision.DENIED
+
+
+def test_class_of_node_beyond_bounds_is_known_where_no_label_of_classes_lacks() -> None:
     assert reviewed((bounded(node("n", FLOOD | {STRATEGY: "none"})),), {}).decision is Decision.ALLOWED
     assert reviewed((bounded(node("n", FLOOD | {STRATEGY: "mps"})),), {}).decision is Decision.DENIED
     assert reviewed((bounded(node("n", FLOOD)),), {}).decision is Decision.DENIED
@@ -68,10 +73,13 @@ def with_own_label() -> Settings:
     return Settings(placement=PlacementSettings(mps_labels={OWN: "mps"}, time_slicing_labels={}))
 
 
-def test_labels_of_settings_are_kept_where_the_same_settings_bounded_the_node() -> None:
+def test_labels_of_settings_are_certain_where_the_same_settings_bounded_the_node() -> None:
+    """Without them a snapshot that other settings made lacks a label, which may be there."""
     settings = with_own_label()
     whole, evil = node("whole", {OWN: "none"}), node("evil", FLOOD)
     assert reviewed((whole, bounded(evil, Decisive.of(settings))), {}, settings).decision is Decision.ALLOWED
+    assert reviewed((whole, bounded(evil, ALWAYS)), {}, settings).decision is Decision.DENIED
+    assert reviewed((whole, bounded(evil, ALWAYS)), {OWN: "none"}, settings).decision is Decision.DENIED
     sharing = bounded(node("evil", FLOOD | {OWN: "mps"}), Decisive.of(settings))
     assert sharing.labels[OWN] == "mps"
     assert reviewed((whole, sharing), {}, settings).decision is Decision.DENIED
@@ -102,13 +110,37 @@ def test_as_many_labels_of_settings_are_kept_first_as_leave_room() -> None:
     assert len(decisive) == len(ALWAYS.labels) + 64
 
 
+@pytest.mark.parametrize(
+    ("labels", "lacking"),
+    [
+        ({f"{RESTRICTED}{number}": "" for number in range(257)}, {RESTRICTED, HOSTNAME}),
+        ({f"{RESTRICTED}{number}": "" for number in range(256)}, {HOSTNAME}),
+        ({RESTRICTED + "long": "x" * 64}, {RESTRICTED}),
+        ({f"a.{RESTRICTED}long": "x" * 64}, {RESTRICTED}),
+        ({f"a{RESTRICTED}long": "x" * 64}, set()),
+        ({STRATEGY: "x" * 64}, {STRATEGY}),
+        (FLOOD, set()),
+    ],
+)
+def test_label_that_is_left_out_is_not_certain(labels: dict[str, str], lacking: set[str]) -> None:
+    found = bounded(Node("n", {HOSTNAME: "n"} | labels))
+    assert found.incomplete == ("labels",)
+    assert set(ALWAYS.labels) - set(found.certain_labels) == lacking
+
+
+def test_node_that_was_bounded_before_stays_as_uncertain() -> None:
+    once = Node("n", dict.fromkeys(FLOOD, "v"), (), {}, ("labels",), (HOSTNAME, "example.com/other"))
+    assert bounded(once).certain_labels == (HOSTNAME,)
+    assert bounded(Node("n", {"a": "b"}, (), {}, ("labels",), (HOSTNAME,))).certain_labels == (HOSTNAME,)
+
+
 def test_bound_over_all_nodes_keeps_decisive_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_index, "MOST_DIFFERENT", 20)
     monkeypatch.setattr(node_index, "MOST_PER_NODE", 0)
     own = {POOL: "other", STRATEGY: "none", "example.com/own": "x"}
     nodes = (WHOLE, *(node(f"n{number}", own | {"example.com/own": f"{number}"}) for number in range(9)))
     index = OfflineEvaluator.of(Settings(), Facts(nodes)).snapshot.of("team-a").nodes.index
-    *_, last = index.nodes(index.all)
+    last = list(index.nodes(index.incomplete))[-1]
     assert last.labels == {HOSTNAME: "n8", POOL: "other", STRATEGY: "none"}
     assert reviewed(nodes, {POOL: "train"}).decision is Decision.ALLOWED
     assert reviewed(nodes, {HOSTNAME: "n8"}).decision is Decision.ALLOWED

@@ -1,4 +1,4 @@
-"""Nodes of which not everything is known: missing taints admit any pod, and missing labels are absent."""
+"""Nodes of which not everything is known: what is missing could admit any pod, and what is known still counts."""
 
 from __future__ import annotations
 
@@ -24,21 +24,39 @@ GPU = "nvidia.com/gpu"
 
 @given(selecting_pods(names=True), clusters(), st.data())
 def test_node_takes_every_pod_that_it_takes_in_full(pod: Json, nodes: tuple[Node, ...], data: st.DataObject) -> None:
-    """Whatever taints a node's agent hides behind others, the node is not left out."""
+    """Whatever labels and taints a node's agent hides behind others, the node is not left out."""
     cut = []
     for node in nodes:
+        keys = data.draw(st.sets(st.sampled_from(sorted(node.labels) or ["none"])))
+        labels = {key: value for key, value in node.labels.items() if key not in keys}
         taints = node.taints[: data.draw(st.integers(0, len(node.taints)))]
-        cut.append(replace(node, taints=taints, incomplete=("taints",)))
+        cut.append(replace(node, labels=labels, taints=taints, incomplete=("labels", "taints")))
     names = [node.name for node in admitted(pod, tuple(cut))]
     assert set(names) >= {node.name for node in nodes if scheduler.admits(pod, node)}
 
 
+@given(selecting_pods(names=True), clusters())
+def test_labels_that_are_known_decide(pod: Json, nodes: tuple[Node, ...]) -> None:
+    keys = {*pod["spec"]["nodeSelector"], *(one["key"] for one in expressions(pod))}
+    incomplete = tuple(replace(node, incomplete=("labels",)) for node in nodes)
+    known = [replace(node, incomplete=()) for node in admitted(pod, incomplete) if keys <= node.labels.keys()]
+    assert known == [node for node in nodes if keys <= node.labels.keys() and scheduler.admits(pod, node)]
+
+
+def expressions(pod: Json) -> list[Json]:
+    return [one for term in scheduler.terms_of(pod) or () for one in term.get("matchExpressions", ())]
+
+
 @pytest.mark.parametrize("operator", ["Exists", "DoesNotExist", "In", "NotIn", "Gt"])
-def test_label_that_is_not_kept_is_absent(operator: str) -> None:
-    values = {} if operator in ("Exists", "DoesNotExist") else {"values": ["1"]}
+def test_unlisted_label_satisfies_any_expression(operator: str) -> None:
+    values = {} if operator.endswith("Exist") or operator == "Exists" else {"values": ["1"]}
     pod = selecting({"key": "hidden", "operator": operator, **values})
-    node = Node("n", {"known": "x"}, (), {}, ("labels", "taints", "resources"))
-    assert admitted(pod, (node,)) == ([node] if operator in ("DoesNotExist", "NotIn") else [])
+    node = Node("n", {"known": "x"}, (), {}, ("labels",))
+    assert admitted(pod, (node,)) == [node]
+    expected = operator in ("DoesNotExist", "NotIn")
+    assert admitted(pod, (replace(node, incomplete=("taints", "resources")),)) == (
+        [replace(node, incomplete=("taints", "resources"))] if expected else []
+    )
 
 
 def test_name_of_incomplete_node_is_known() -> None:

@@ -30,15 +30,18 @@ LOST = Node("lost", {}, (), {GPU.name: 4})
 
 @st.composite
 def cut(draw: st.DrawFn, node: Node) -> Node:
-    """The node, of which some taints and resources may be missing, and said to be."""
+    """The node, of which some labels, taints and resources may be missing, and said to be."""
+    labels = {key: value for key, value in node.labels.items() if draw(st.booleans())}
     taints = tuple(taint for taint in node.taints if draw(st.booleans()))
     resources = {name: units for name, units in node.resources.items() if draw(st.booleans())}
     missing: dict[NodePart, bool] = {
+        "labels": labels != node.labels,
         "taints": taints != node.taints,
         "resources": resources != node.resources,
     }
     return replace(
         node,
+        labels=labels,
         taints=taints,
         resources=resources,
         incomplete=tuple(part for part, is_missing in missing.items() if is_missing),
@@ -97,14 +100,14 @@ def test_kubelet_that_drops_its_labels_lifts_no_limit() -> None:
     assert verdict((replace(MPS, labels={}), WHOLE)).decision is Decision.DENIED
 
 
-@pytest.mark.parametrize("incomplete", [("taints",), ("resources",)])
+@pytest.mark.parametrize("incomplete", [("labels",), ("taints",), ("resources",)])
 def test_node_beyond_bounds_lifts_no_limit(incomplete: tuple[NodePart, ...]) -> None:
     assert verdict((replace(WHOLE, incomplete=incomplete), WHOLE)).decision is Decision.DENIED
 
 
 def test_remedy_names_what_hides_the_class_of_a_node() -> None:
-    full = replace(LOST, name="full", incomplete=("taints",))
-    assert 'node "full" may share its cards, because it has more taints' in verdict((full,)).findings[0].remedy
+    full = replace(LOST, name="full", incomplete=("labels",))
+    assert 'node "full" may share its cards, because it has more labels' in verdict((full,)).findings[0].remedy
     both = verdict((full, LOST)).findings[0].remedy
     assert 'node "lost" (and 1 other) may share its cards, because no label shows its class' in both
 

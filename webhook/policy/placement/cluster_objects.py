@@ -36,9 +36,8 @@ class Taint:
 class Node:
     """A node, or a group of equal nodes that an autoscaler may add.
 
-    `resources` holds whole units of extended resources as the node offers them (its allocatable). Of taints and
-    resources that `incomplete` names, those that are not listed are unknown. A label that is not listed is absent: all
-    that decide where a pod can land are kept, and a kubelet may remove the others anyway.
+    `resources` holds whole units of extended resources as the node offers them (its allocatable). What `incomplete`
+    names is true as far as it is listed; what is missing there is unknown.
     """
 
     name: SomeText = field(metadata={"description": "The node's name."})
@@ -47,6 +46,11 @@ class Node:
     resources: Mapping[SomeText, Units] = setting({}, "Extended resources that the node offers, in whole units.")
     incomplete: tuple[NodePart, ...] = setting(
         (), "Which of labels, taints and resources lack entries here, because the node has more than are kept."
+    )
+    certain_labels: tuple[str, ...] = setting(
+        (),
+        "Labels that do not lack here although others do: those not listed are not on the node. "
+        "`node-restriction.kubernetes.io/` stands for all labels of this domain.",
     )
 
 

@@ -6,7 +6,7 @@ The facts file has the names in camelCase; `webhook.settings` loads and validate
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.policy.settings import setting
 
@@ -60,3 +60,20 @@ class Shown(NamedTuple):
 
 
 NOTHING_SHOWN = Shown()
+
+
+RESTRICTED: Final = "node-restriction.kubernetes.io/"
+"""The kind of all labels that a kubelet may not change."""
+
+
+def label_kind(key: str) -> str:
+    """The entry of a label in `certain_labels`: its key, or RESTRICTED for labels of that domain and its subdomains."""
+    if RESTRICTED not in key:
+        return key
+    namespace, _, _ = key.partition("/")
+    return RESTRICTED if f".{namespace}/".endswith(f".{RESTRICTED}") else key
+
+
+def may_have(node: Node, key: str) -> bool:
+    """Whether a node may have a label that is not listed."""
+    return "labels" in node.incomplete and key not in node.labels and label_kind(key) not in node.certain_labels

@@ -1,7 +1,7 @@
 """How much is kept of one node: the node's own agent writes labels and resources, and must not cost without limit.
 
-A GPU node has 60 to 100 labels, a few taints, and at most 30 resources. The node's `incomplete` names the parts that
-have more. The entries that decide where a pod can land are kept first.
+A GPU node has 60 to 100 labels, a few taints, and at most 30 resources. Everything beyond the bounds is unknown: the
+node's `incomplete` names it. The entries that decide where a pod can land are kept first.
 """
 
 from __future__ import annotations
@@ -12,24 +12,13 @@ from heapq import nsmallest
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from webhook.policy.placement.facts import RESTRICTED, label_kind
 from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
     from webhook.policy.settings.formats import SomeText, Units
     from webhook.policy.settings.settings import Settings
-
-
-RESTRICTED: Final = "node-restriction.kubernetes.io/"
-"""The kind of all labels that a kubelet may not change."""
-
-
-def label_kind(key: str) -> str:
-    """The kind of a label: its key, or RESTRICTED for labels of that domain and its subdomains."""
-    if RESTRICTED not in key:
-        return key
-    namespace, _, _ = key.partition("/")
-    return RESTRICTED if f".{namespace}/".endswith(f".{RESTRICTED}") else key
 
 
 _HOSTNAME: Final = "kubernetes.io/hostname"
@@ -92,7 +81,7 @@ def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
             lambda name: (name not in decisive.resources, not name.startswith(_GPU_RESOURCES), name),
         )
     resources = {name: node.resources[name] for name in names}
-    return cut(node, _kept_labels(node.labels, decisive), taints, resources)
+    return cut(node, _kept_labels(node.labels, decisive), taints, resources, decisive)
 
 
 def _kept_labels(labels: Mapping[str, str], decisive: Decisive) -> Mapping[str, str]:
@@ -114,14 +103,29 @@ def taint_order(taint: Taint) -> tuple[str, str, str]:
     return taint.key, taint.effect, taint.value
 
 
-def cut(node: Node, labels: Mapping[str, str], taints: Sequence[Taint], resources: Mapping[SomeText, Units]) -> Node:
+def cut(
+    node: Node,
+    labels: Mapping[str, str],
+    taints: Sequence[Taint],
+    resources: Mapping[SomeText, Units],
+    decisive: Decisive = ALWAYS,
+) -> Node:
     """The node with these of its labels, taints and resources alone, marked as incomplete where it has others."""
     parts: tuple[tuple[Sized, Sized], ...] = (node.labels, labels), (node.taints, taints), (node.resources, resources)
     missing = {name for name, (there, kept) in zip(MOST, parts, strict=True) if len(kept) < len(there)}
     if not missing:
         return node
     incomplete = tuple(part for part in MOST if part in missing or part in node.incomplete)
-    return replace(node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete)
+    certain = node.certain_labels
+    if "labels" in missing:
+        certain, lost = decisive.labels, {label_kind(key) for key in node.labels if key not in labels}
+        if "labels" in node.incomplete:
+            certain = tuple(each for each in certain if each in node.certain_labels)
+        if not lost.isdisjoint(certain):  # else it is the same object for all nodes
+            certain = tuple(each for each in certain if each not in lost)
+    return replace(
+        node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete, certain_labels=certain
+    )
 
 
 def _fits(key: str, value: str) -> bool:

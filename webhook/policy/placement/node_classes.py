@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from webhook.policy.placement.facts import may_have
 from webhook.policy.placement.selector import Constraint, Expression, Requirement
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
@@ -59,7 +60,7 @@ class PluginConfigs:
         The plugin ignores a label that names no configuration, and keeps the one that it had. An empty label counts as
         none (`updateConfigName` in cmd/config-manager/main.go).
         """
-        if self.plugin is None:
+        if self.plugin is None or may_have(node, CONFIG_LABEL):
             return None
         name = node.labels.get(CONFIG_LABEL) or self._default
         if name == "":
@@ -205,12 +206,14 @@ _Word: TypeAlias = Literal[
     "time-slicing",
     "none",
     "any",
+    "undecided",
     "undiscovered",
     "unlabelled",
     "shares",
     "accepting",
     "unready",
     "incomplete",
+    "certain",
 ]
 Trait: TypeAlias = "tuple[_Word, *tuple[object, ...]]"
 """A word, and names, that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
@@ -269,6 +272,8 @@ class NodeClasses:
     def traits(self, node: Node) -> Iterator[Trait]:
         """The traits by which a node shares cards."""
         config, marked = self.configs.of(node), self.marked(node)
+        if any(may_have(node, key) for key in self.telling) or may_have(node, CONFIG_LABEL):
+            yield ("undecided",)
         if marked is not None:
             yield (marked,)
         if config is None or config.strategy == "none":

@@ -14,7 +14,8 @@ from itertools import zip_longest
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from webhook.policy.placement.node_bounds import ALWAYS, Decisive, cut, label_kind
+from webhook.policy.placement.facts import label_kind
+from webhook.policy.placement.node_bounds import ALWAYS, Decisive, cut
 from webhook.policy.placement.node_classes import NodeClasses, SharingStrategy, Trait
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
 from webhook.policy.placement.taints import Tolerations, is_lifecycle
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node
 
 MOST_DIFFERENT = 100_000
-"""Different labels, taints and amounts of all nodes together that are indexed, and not what only later nodes have.
+"""Different labels, taints and amounts of all nodes together that are indexed. What only later nodes have is unknown.
 
 A set of nodes takes up to a bit for each node, so that these take 60 MiB for 5,000 nodes.
 """
@@ -55,8 +56,8 @@ def union(sets: Iterable[NodeBitset]) -> NodeBitset:
 class NodeSets:
     """Sets of nodes by what the nodes have.
 
-    `traits`: the nodes by the traits of their classes, and by the parts that are incomplete. `size`: the number of
-    different labels, taints and amounts.
+    `traits`: the nodes by the traits of their classes, by the parts that are incomplete, and by the labels that are
+    certain even there. `size`: the number of different labels, taints and amounts.
     """
 
     def __init__(self) -> None:
@@ -82,6 +83,8 @@ class NodeSets:
                 nodes[value] |= bit
         for part in node.incomplete:
             self.traits["incomplete", part] |= bit
+        for each in node.certain_labels if "labels" in node.incomplete else ():
+            self.traits["certain", each] |= bit
         for trait in classes.traits(node):
             self.traits[trait] |= bit
 
@@ -101,7 +104,7 @@ class NodeSets:
             for name, amount in node.resources.items()
             if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
         }
-        return cut(node, labels, taints, resources)
+        return cut(node, labels, taints, resources, decisive)
 
 
 Counts: TypeAlias = list[NodeBitset]
@@ -218,13 +221,14 @@ def _taint_index(sets: Mapping[KeyAndEffect, Mapping[str, NodeBitset]]) -> Steps
 
 
 class NodeIndex:
-    """Nodes and declared node groups. `offered`: the resources of all of them.
+    """Nodes and declared node groups. `offered`: the resources of all of them. `incomplete`: not all is known of these.
 
-    `incomplete`: not all taints and resources are known of these. One with more resources offers any amount of those
-    that are not among them.
+    A node with more labels than are known of it satisfies any constraint on a label that is not among them, unless that
+    label is certain to be missing. So does one with more resources, for any amount.
 
     `unknown`: the nodes that may share their cards in any way, or not at all. They count as sharing, and never as whole
-    cards. They are incomplete, or `undiscovered`: no label, group or configuration shows their class.
+    cards. They are `undiscovered`: no label, group or configuration shows their class. Or they are incomplete, and
+    more than labels that do not concern the class may be missing.
     """
 
     def __init__(
@@ -241,9 +245,11 @@ class NodeIndex:
         self._traits = sets.traits
         self._labels = labels
         self._amounts = amounts
+        self._unlisted_labels = self._having("incomplete", "labels")
         self._unlisted_resources = self._having("incomplete", "resources")
         self.taints = taints
-        self.incomplete: NodeBitset = self._unlisted_resources | self._having("incomplete", "taints")
+        beside_labels = self._unlisted_resources | self._having("incomplete", "taints")
+        self.incomplete: NodeBitset = self._unlisted_labels | beside_labels
         self.offered = frozenset(sets.amounts)
         self.unlabelled = self._having("unlabelled")
         """The nodes that share cards by their configuration, and have no label that shows it."""
@@ -251,8 +257,9 @@ class NodeIndex:
         if self.undiscovered:  # except declared groups, which are the last nodes, and nodes with all labels of a group
             first = len(nodes) - groups
             described = (self.selected(Requirement(group.labels, None)) for group in nodes[first:] if group.labels)
-            self.undiscovered &= ((1 << first) - 1) & ~union(described)
-        self.unknown = self.undiscovered | self.incomplete & ~self._having("mps")
+            others = union(described) & ~self._unlisted_labels  # they only may have the labels of a group
+            self.undiscovered &= ((1 << first) - 1) & ~others
+        self.unknown = self.undiscovered | (beside_labels | self._having("undecided")) & ~self._having("mps")
 
     def _having(self, *trait: Any) -> NodeBitset:
         return self._traits.get(trait, 0)
@@ -322,7 +329,8 @@ class NodeIndex:
         """The nodes whose labels and name satisfy a requirement."""
         chosen = self.all
         for key, value in requirement.selector.items():
-            chosen &= self._labels.get(key, _NO_VALUES).by_value.get(value, 0)
+            label = self._labels.get(key, _NO_VALUES)
+            chosen &= label.by_value.get(value, 0) | self._unlisted(key) & ~label.present
             if not chosen:
                 return 0
         if requirement.terms is None:
@@ -353,7 +361,11 @@ class NodeIndex:
             numbers, at_least = label.numbers
             nodes &= at_least[bisect_right(numbers, constraint.above)]
             nodes &= ~at_least[bisect_left(numbers, constraint.below)]
-        return nodes
+        return nodes | self._unlisted(key) & ~label.present
+
+    def _unlisted(self, key: str) -> NodeBitset:
+        """The nodes that may have a label which is not listed."""
+        return self._unlisted_labels and self._unlisted_labels & ~self._having("certain", label_kind(key))
 
     def most(self, resource: str, among: NodeBitset) -> tuple[int, NodeBitset]:
         """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.
