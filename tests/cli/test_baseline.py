@@ -64,6 +64,12 @@ def test_run_with_baseline_reports_nothing(repository: Path) -> None:
     )
 
 
+def test_baseline_is_refreshed_in_place(repository: Path) -> None:
+    write()
+    write("--baseline", "baseline.json")
+    assert findings(check("--baseline", "baseline.json", "--fail-on", "warn")) == []
+
+
 def test_finding_at_another_place_is_reported(repository: Path) -> None:
     write()
     (repository / "train.yaml").write_text(pod("train", 1, 3))
@@ -123,6 +129,7 @@ def test_standard_input(repository: Path) -> None:
         (b'{"kind": "Settings", "results": []}', "Invalid enum value 'Settings'"),
         (b'{"kind": "CheckReport"}', "Object missing required field `results`"),
         (b"kind: CheckReport", "JSON is malformed"),
+        (b'{"kind": "CheckReport", "x": %b%b, "results": []}' % (b"[" * 200_000, b"]" * 200_000), "recursion"),
         (b'{"kind": "CheckReport", "results": [{"file": "\xff"}]}', "utf-8"),
         (
             b'{"kind": "CheckReport", "results": [{"file": "", "findings": [{"code": "a", "path": "b"}], '

@@ -150,3 +150,15 @@ def test_time_is_linear_in_comments() -> None:
         return lambda: [len(one.comments) for one in read("a.yaml", data) if isinstance(one, Manifest)]
 
     assert_linear(prepared, 50, 2000)
+
+
+def test_suppressed_denial_does_not_count_beside_findings_that_are_not_listed(folder: Path) -> None:
+    many = "".join(
+        f"    - name: c{number}\n      env: [{{name: NVIDIA_VISIBLE_DEVICES, value: all}}]\n" for number in range(150)
+    )
+    first = "    - name: c\n      resources: {limits: {nvidia.com/gpu: 2}}  # gpushare-webhook: ignore GPS001\n"
+    manifest = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers:\n{first}{many}"
+    Path("settings.yaml").write_text("suppress: {comments: true}")
+    ended = check(manifest, config="settings.yaml")
+    assert (ended.code, result(ended)["decision"]) == (0, "warned")
+    assert result(ended)["omitted"]

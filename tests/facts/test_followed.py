@@ -84,6 +84,25 @@ async def test_each_change_is_taken_within_a_second() -> None:
     assert found.followed.state == "ConfigMap gpu/webhook"
 
 
+async def test_change_that_could_not_be_taken_is_taken_again() -> None:
+    cluster, tries = FakeCluster(), 0
+    cluster.put(CONFIG_MAPS, "webhook", config_map())
+
+    async def take(_text: str | None) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise OSError("no space")
+
+    followed = Followed(cluster, SETTINGS, "gpu", "webhook", take, lambda _level, _event, /, **_fields: None)
+    with pytest.raises(OSError, match="no space"):
+        await followed.run()
+    task = asyncio.ensure_future(followed.run())  # as the supervisor does
+    await wait(1)
+    assert (tries, followed.taken) == (2, True)
+    task.cancel()
+
+
 async def test_change_is_taken_after_the_server_has_ended_the_watch() -> None:
     cluster = FakeCluster()
     cluster.put(CONFIG_MAPS, "webhook", config_map())

@@ -48,7 +48,18 @@ def test_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["{a: [", "", "[1]", "contexts: [a]", "contexts: [{name: 1}]", "current-context: 1", "[" * 5000, "\0"]
+    "content",
+    [
+        "{a: [",
+        "",
+        "[1]",
+        "contexts: [a]",
+        "contexts: [{name: 1}]",
+        "current-context: 1",
+        "[" * 5000,
+        "\0",
+        f"a: {'[' * 100_000}{']' * 100_000}",
+    ],
 )
 def test_other_content(tmp_path: Path, content: str) -> None:
     (tmp_path / "file").write_text(content)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+import yaml
 from msgspec import Struct
 
 from webhook.cluster.api_server import UNDECODABLE
@@ -89,10 +90,11 @@ def _read(files: str) -> tuple[dict[str, str | None], str]:
 def _kubeconfig(path: Path) -> _Kubeconfig:
     """The content of one file. Raises KubeconfigError."""
     try:
-        return msgspec.yaml.decode(path.read_bytes(), type=_Kubeconfig)
+        # The composer of msgspec.yaml, which is that of libyaml, ends the process at a deep nesting.
+        return msgspec.convert(yaml.safe_load(path.read_bytes()), _Kubeconfig)
     except OSError as error:
         raise KubeconfigError(f"{printable(path)}: {(error.strerror or str(error)).lower()}; {REMEDY}") from None
-    except UNDECODABLE:
+    except (yaml.YAMLError, *UNDECODABLE):
         raise KubeconfigError(f"{printable(path)}: not a kubeconfig; {REMEDY}") from None
 
 

@@ -312,11 +312,6 @@ async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **q
             yield one
 
 
-async def is_absent(objects: Objects, kind: Kind, namespace: str | None, name: str) -> bool:
-    """Whether an object does not exist; False where that is not known."""
-    return await objects.one(kind, namespace, name) is None and not objects.hides(kind, namespace, name)
-
-
 class ObjectsWithLogs(Objects, Protocol):
     """Objects, and the logs of containers."""
 

@@ -183,6 +183,7 @@ class Feed(Generic[T]):
         self._version = ""
         self._confirmed: float | None = None
         self.objects: dict[str, T] | None = None
+        self._untaken = False
         self.listing = FailureLog(log, f"{subject} cannot be read", f"{subject} read again", level)
         self.watching = FailureLog(log, f"{subject} cannot be watched", f"{subject} watched again", level)
 
@@ -253,7 +254,7 @@ class Feed(Generic[T]):
     async def _replace(self, objects: Mapping[str, T]) -> None:
         """Take a new list. Objects that are equal stay the same, so that comparing facts remains cheap."""
         known = self.objects or {}
-        changed = self.objects is None or len(known) != len(objects)
+        changed = self._untaken or self.objects is None or len(known) != len(objects)
         taken = dict(objects)
         for index, (name, value) in enumerate(objects.items()):
             old = known.get(name)
@@ -265,7 +266,7 @@ class Feed(Generic[T]):
                 await next_turn()
         self.objects = taken
         if changed:
-            await self._changed()
+            await self._take()
 
     async def _put(self, name: str, value: T | None) -> None:
         """Take the new state of one object. Most events, such as heartbeats, change nothing that is kept."""
@@ -275,4 +276,10 @@ class Feed(Generic[T]):
             del self.objects[name]
         else:
             self.objects[name] = value
+        await self._take()
+
+    async def _take(self) -> None:
+        """Let the owner take a change. If that fails, the next list is taken again, even an equal one."""
+        self._untaken = True
         await self._changed()
+        self._untaken = False

@@ -18,8 +18,11 @@ _Key: TypeAlias = tuple[str, ...]
 
 
 class _Finding(Struct):
+    """A finding, or the number of suppressed ones of a code, which has no path. `by` says what suppresses it."""
+
     code: str
-    path: str
+    path: str | None = None
+    by: str = ""
 
 
 class _Object(Struct, rename="camel"):
@@ -33,6 +36,7 @@ class _Result(Struct):
     file: str
     object: _Object
     findings: list[_Finding]
+    suppressed: list[_Finding] = []
 
 
 class _Report(Struct):
@@ -46,12 +50,17 @@ class Baseline:
     def __init__(self, file: str) -> None:
         name, data = content(file)
         try:
-            self._known: set[_Key] = {
-                (relpath(one.file), *astuple(one.object), found.code, found.path)
+            found = [
+                (one, each.code, each.path)
                 for one in json.decode(data, type=_Report).results
-                for found in one.findings
+                # A report that was made with a baseline holds what that one suppressed, and may replace it.
+                for each in (*one.findings, *one.suppressed)
+                if each.by in ("", Suppressor.BASELINE.value)
+            ]
+            self._known: set[_Key] = {
+                (relpath(one.file), *astuple(one.object), code, path) for one, code, path in found if path is not None
             }
-        except (MsgspecError, ValueError) as error:
+        except (MsgspecError, RecursionError, ValueError) as error:
             message = f"not a report of `check -o json`: {printable(error)}"
             raise InputError([Diagnostic(name, 0, 0, message)]) from None
 

@@ -397,7 +397,7 @@ class ClusterEvidence:
 
 def namespace_limits(value: dict[str, Any], namespace: str) -> tuple[NamespaceLimit, ...]:
     """What a LimitRange or a ResourceQuota allows; empty for a quota with scopes, which applies to some pods alone."""
-    spec, owner = at(value, "spec"), f"{value['kind']} {at(value, 'metadata', 'name')}"
+    spec, owner = at(value, "spec"), f"{value['kind']} {at(value, 'metadata', 'name') or 'without name'}"
     found: list[tuple[LimitScope, object]] = []
     if value["kind"] == "LimitRange":
         items = at(spec, "limits")
@@ -412,7 +412,7 @@ def namespace_limits(value: dict[str, Any], namespace: str) -> tuple[NamespaceLi
         for resource, most in amounts.items() if isinstance(amounts, dict) else ():
             with suppress(QuantityError):
                 units, rest = divmod(parse_quantity(most), NANO)
-                if "/" in resource and not rest:
+                if "/" in resource and not rest and units >= 0:
                     limits.append(NamespaceLimit(namespace, owner, resource, units, scope))
     return tuple(limits)
 

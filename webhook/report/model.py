@@ -126,7 +126,8 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     def without(self, suppressed: Sequence[Suppression]) -> Result:
         """Return the result without some of its findings.
 
-        The decision follows from those that remain, and stays where some are not listed.
+        The decision follows from those that remain. Of a code, the findings that are not listed are no more severe than
+        the others.
         """
         if not suppressed:
             return self
@@ -137,12 +138,16 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
                 omitted[suppression.code] -= suppression.count
         omitted = {code: count for code, count in omitted.items() if count}
         findings = tuple([finding for finding in self.findings if id(finding) not in left_out])
-        decision = max((POLICY_DECISIONS[finding.severity] for finding in findings), default=Decision.ALLOWED).label
+        suppressed = (*self.suppressed, *suppressed)
+        found = [*findings, *(one.finding for one in suppressed if one.finding is not None)]
+        severities = [finding.severity for finding in findings]
+        severities += [min(one.severity for one in found if one.code == code) for code in omitted]
+        decision = max((POLICY_DECISIONS[severity] for severity in severities), default=Decision.ALLOWED)
         return self._replace(
-            decision=self.decision if omitted else decision,
+            decision=decision.label,
             findings=findings,
             omitted=omitted,
-            suppressed=(*self.suppressed, *suppressed),
+            suppressed=suppressed,
         )
 
 

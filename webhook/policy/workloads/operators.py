@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from webhook.policy.pods.reading import Members
@@ -22,6 +23,7 @@ from webhook.policy.workloads.paths import (
     one,
     product,
     sets,
+    steps,
     unknown,
 )
 
@@ -117,15 +119,31 @@ def spark_executors(spec: str, up: int = 1) -> PodCount:
     return counted("instances", 1, up=up, unless=f"{spec}.dynamicAllocation.enabled")
 
 
-def may_select_by_spark(spec: str) -> Condition:
-    """Whether options of Spark, or selectors that may stand beside a template, choose nodes of pods.
+def has_spark_selectors(spec: str) -> Condition:
+    """Whether fields that are not read with a pod choose its nodes: options of Spark, or those beside a template.
 
     Spark adds node selectors to those of a template (apache/spark, `BasicExecutorFeatureStep.scala`).
     """
-    selectors = (
-        f"{holder}{field}" for holder in ("", "driver.", "executor.") for field in ("nodeSelector", "affinity")
-    )
-    return sets(f"{spec}.sparkConf", *(f"{spec}.{selector}" for selector in selectors))
+
+    def condition(manifest: Members, _path: Path) -> bool:
+        application = at(manifest, steps(spec))
+        conf = at(application, ("sparkConf",))
+        if isinstance(conf, dict) and any(_CHOOSES_NODES.match(key) for key in conf):
+            return True
+        return any(
+            at(application, (role, "template")) and (_selects(application) or _selects(at(application, (role,))))
+            for role in ("driver", "executor")
+        )
+
+    return condition
+
+
+def _selects(holder: object) -> bool:
+    return bool(at(holder, ("nodeSelector",)) or at(holder, ("affinity",)))
+
+
+_CHOOSES_NODES = re.compile(r"spark\.kubernetes\.(?:(?:driver|executor)\.)?(?:node\.selector\.|podTemplateFile\Z)")
+"""The options of Spark that choose nodes (apache/spark, `docs/running-on-kubernetes.md`)."""
 
 
 _PREDICTORS = "model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost"

@@ -158,7 +158,7 @@ _APPLICATION = Kind(
     tuple(operators.spark_roles("spec")),
     ("v1beta2",),
     suspended=_SUSPEND,
-    has_open_nodes=operators.may_select_by_spark("spec"),
+    has_open_nodes=operators.has_spark_selectors("spec"),
 )
 _SPARK = (
     _APPLICATION,
@@ -167,7 +167,7 @@ _SPARK = (
         kind="ScheduledSparkApplication",
         paths=tuple(operators.spark_roles("spec.template")),
         suspended=("spec.template.suspend",),  # its own `suspend` only stops its schedule
-        has_open_nodes=operators.may_select_by_spark("spec.template"),
+        has_open_nodes=operators.has_spark_selectors("spec.template"),
     ),
 )
 """Spark Operator (kubeflow/spark-operator, `api/v1beta2`)."""
