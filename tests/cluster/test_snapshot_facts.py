@@ -89,11 +89,7 @@ def kubeconfig(running: ControlPlaneOnly) -> Path:
 def _snapshot(kubeconfig: Path, settings: Path) -> Object:
     wanted = json.loads(settings.read_text())["facts"]
     without = [f"--without={part}" for part in PARTS if part not in wanted]
-    plugin = wanted.get("devicePlugin", {})
-    configs = [f"--device-plugin-config={one}" for one in plugin.get("configMaps", ())]
-    daemon_set = [f"--device-plugin-daemonset={plugin['daemonSet']}"] if plugin else []
-    options = [*without, *configs, *daemon_set]
-    ended = run("snapshot", "--kubeconfig", kubeconfig, "--config", settings, "-o", "json", *options)
+    ended = run("snapshot", "--kubeconfig", kubeconfig, "--config", settings, "-o", "json", *without)
     assert ended.code == 0, ended.err
     facts: Object = ended.json()
     return facts
