@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import Metadata
+from webhook.cluster.reading import Object, part
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import documents
 from webhook.policy.messages import printable
@@ -95,11 +96,11 @@ class Configurations:
         return any(one.config is not None and one.config.strategy != "none" for one in (self.texts or {}).values())
 
 
-def configurations(where: str, found: object | None, mig_strategy: str | None) -> Configurations:
+def configurations(where: str, found: Object | None, mig_strategy: str | None) -> Configurations:
     """Read a ConfigMap of the plugin; None for one that does not exist."""
     if found is None:
         return Configurations(where, None)
-    data = _texts(msgspec.convert(found, _ConfigMap).data)
+    data = _texts({key: text for key, text in part(found, "data").items() if isinstance(text, str)})  # of a file
     return Configurations(where, {key: read_text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
 
 

@@ -237,7 +237,7 @@ CONFIGURED = [
         "CONFIG_FILE=/config/any",
         waiting(asks={SHARED: 1}),
         a_node(labels=ONE_CARD, gpus=1),
-        config_map(any=RENAMED),
+        config_map(any=RENAMED) | {"data": {"any": RENAMED, "number": 1}},  # which a file may hold, and a cluster not
         plugin(with_manager=False, container={"envFrom": [{"configMapRef": {"name": "configs"}}]}),
     ),
     case(
