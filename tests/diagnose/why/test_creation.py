@@ -177,3 +177,23 @@ def test_cron_job_is_asked_for_its_newest_job() -> None:
     status = {"phase": "Failed", "containerStatuses": [{"name": "main", "state": {"terminated": {"exitCode": 3}}}]}
     made = pod("main-2-x", owner=("Job", "main-2"), node="a", status=status)
     assert causes(workload("CronJob"), *jobs, made, kind="CronJob") == ["exit-code"]
+
+
+def test_pod_without_node_shows_more_than_pods_that_start() -> None:
+    """They are of one age, and those that start come last in the list."""
+    owner = ("ReplicaSet", "main-7d")
+    pending = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/1 nodes are available",
+    }
+    creating = [{"name": "main", "restartCount": 0, "state": {"waiting": {"reason": "ContainerCreating"}}}]
+    waits = pod("main-7d-a", owner=owner, status={"phase": "Pending", "conditions": [pending]})
+    starts = [
+        pod(f"main-7d-{name}", owner=owner, node="mps-1", status={"phase": "Pending", "containerStatuses": creating})
+        for name in "zyx"
+    ]
+    of = workload("Deployment", spec={"replicas": 4}), replica_set(spec={"replicas": 4})
+    found = ask(Recorded(*of, *starts[:2], waits, starts[2], node()), "Deployment")
+    assert any("0/1 nodes" in line for one in found.causes for line in one.evidence)

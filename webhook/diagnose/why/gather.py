@@ -28,6 +28,7 @@ from webhook.diagnose.pods import UNFINISHED, held_by_node, reachable_pods
 from webhook.diagnose.saved import SavedObjects
 from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference, amounts
 from webhook.diagnose.why.state import (
+    ContainerState,
     Event,
     containers,
     events_of,
@@ -265,12 +266,19 @@ def _age(one: Object) -> tuple[int, str]:
 
 
 def _rank(pod: Object) -> tuple[int, str]:
-    """How much a pod shows: one that waits or crashes, then one that failed, then one that has just been made.
+    """How much a pod shows: one that waits or crashes, then one that starts, one that failed, one that was just made.
 
     Of equal ones, the newest shows most.
     """
-    shows = (condition(pod, "PodScheduled") and not node_name(pod)) or any(containers(pod))
-    return 1 if is_finished(pod) else 2 if shows else 0, word(pod, "metadata", "creationTimestamp")
+    shows = 2 if any(containers(pod)) else 0
+    if (condition(pod, "PodScheduled") and not node_name(pod)) or not all(map(_starts, containers(pod))):
+        shows = 3
+    return 1 if is_finished(pod) else shows, word(pod, "metadata", "creationTimestamp")
+
+
+def _starts(one: ContainerState) -> bool:
+    """Whether a container has not run yet, and the kubelet names no problem."""
+    return not one.restarts and word(one.waiting, "reason") in ("ContainerCreating", "PodInitializing")
 
 
 # The kinds and names of a question, as users spell them, and names that are near.
