@@ -34,7 +34,10 @@ _CDI_MARKER = "nvidia-legacy"
 
 def class_name(context: PodContext) -> str:
     """The class to inject: the configured one; that of the device plugin's own pods where only that one exists."""
-    name, own = context.policy.injections.runtime_class.name, plugin_class(context)
+    name = context.policy.injections.runtime_class.name
+    if context.policy.facts.device_plugin is None:
+        return name
+    own = plugin_class(context)
     if own and context.policy.facts.runtime_classes is not None and context.runtime_class(name) is None:
         return own if context.runtime_class(own) is not None else name
     return name

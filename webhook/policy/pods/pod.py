@@ -313,8 +313,16 @@ class Pod:
         return members(self.spec, field, self._places.get(field, self.spec_path))
 
     def elements(self, field: str) -> list[Members]:
-        if self.spec.get(field) is None:
+        value = self.spec.get(field)
+        if value is None:
             return []
+        if value.__class__ is list:  # as of JSON; checked here, because each pod is asked for six lists
+            for element in value:
+                if element.__class__ is not dict:
+                    break
+            else:
+                found: list[Members] = value
+                return found
         return elements(self.spec, field, self._places.get(field, self.spec_path))
 
     def text(self, field: str) -> str:

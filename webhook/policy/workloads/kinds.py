@@ -312,7 +312,7 @@ class Kind:
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
-        if any(at(manifest, steps(path)) is True for path in self.suspended):
+        if self.suspended and any(at(manifest, steps(path)) is True for path in self.suspended):
             return Deferral.SUSPENDED
         if self.is_used_elsewhere(manifest, ()):
             return Deferral.USED_ELSEWHERE
