@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from webhook.cli.options import (
+    LISTED,
     ManifestCommand,
     Output,
     file_option,
@@ -41,9 +42,6 @@ from webhook.report.writer import Page, SourceTree, Writer
 _TITLES = {check.code: check.title for check in CHECKS}
 
 
-_LISTED = "`gpushare-webhook explain` lists them"
-
-
 def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
     """Return the codes of lists with commas. Raises BadParameter for a list without one, or for all unknown codes."""
     given: list[str] = []
@@ -54,7 +52,7 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
         given += parts
     if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _TITLES]:
         names = ", ".join(f'"{printable(code)}"' for code in unknown)
-        raise click.BadParameter(f"there is no check {names}; {_LISTED}")
+        raise click.BadParameter(f"there is no check {names}; {LISTED}")
     return frozenset(code.upper() for code in given)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from webhook.cli.options import LISTED
 from webhook.cli.output import paint, show, width
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
@@ -52,14 +53,11 @@ def command(codes: tuple[str, ...]) -> None:
     show("\n".join(_fitting(page, columns, paint(sys.stdout)) for page in pages))
 
 
-_LISTED = "`gpushare-webhook explain` lists them"
-
-
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
     """Return the checks and injections, each once. Raises UsageError that names every unknown code."""
     if unknown := [code for code in dict.fromkeys(codes) if code.lower() not in _TOPICS]:
         names = ", ".join(f'"{printable(code)}"' for code in unknown)
-        raise click.UsageError(f"there is no check or injection {names}; {_LISTED}")
+        raise click.UsageError(f"there is no check or injection {names}; {LISTED}")
     return [_TOPICS[code] for code in dict.fromkeys(code.lower() for code in codes)]
 
 

@@ -245,6 +245,9 @@ PARTS = {
 }
 """The parts of facts by their keys in the file, and their names in `Facts` and `FactsSettings`."""
 
+LISTED = "`gpushare-webhook explain` lists them"
+"""The end of an error about a code that no check has."""
+
 DEFAULT_QUEUES = "defaultQueues"
 """The part that no settings switch on, since only commands that check manifests need it."""
 

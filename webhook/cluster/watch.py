@@ -162,8 +162,8 @@ _BATCH: Final = 500
 class Feed(Generic[T]):
     """Reads and watches. Run `run` in a task; it awaits `changed` after each change of `objects`, which are by name.
 
-    They are None until they are read. When the API server is lost, the last known ones stay. Failures are logged at
-    `level`, and the waits between retries grow to a minute. `subject` is in the plural.
+    The objects are None until the first list. When the API server is lost, the last known objects stay. Failures are
+    logged at `level`, and the waits between retries grow to a minute. `subject` is in the plural.
     """
 
     def __init__(

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from webhook.cluster.reading import Object, entries, part, word
+from webhook.cluster.reading import Object, word
 from webhook.diagnose.pods import extended
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.evaluation import evaluate
+from webhook.dryrun.evidence import namespace_limits
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import exemption
-from webhook.policy.pods.quantity import NANO, parse_or_zero
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.workloads.kinds import ExtractedPod, group_of
 
@@ -36,7 +37,11 @@ class Fitter:
     ) -> None:
         self._evaluator = evaluator
         self._namespace = namespace
-        self._ranges = ranges
+        self._limits = [
+            limit
+            for one in ranges
+            for limit in namespace_limits({**one, "kind": "LimitRange"}, word(one, "metadata", "namespace"))
+        ]
         self._free = {
             (node.name, resource): max(0, amount - held.get((node.name, resource), 0))
             for node in evaluator.snapshot.facts.nodes or ()
@@ -75,7 +80,7 @@ class Fitter:
         cluster, candidates = context.placement.cluster, context.placement.candidates
         beside = GpuRequests(context.pod, lambda name: None if name in cluster.dynamic else extended(name))
         if refusing := self._refusing(beside, origin.namespace):
-            notes[f"LimitRange {refusing} refuses them"] = None
+            notes[f"{refusing} refuses them"] = None
             candidates = 0
         if (scheduler := context.pod.text("schedulerName")) not in ("", "default-scheduler"):
             notes[f"scheduler {scheduler} may place them in another way"] = None
@@ -93,12 +98,9 @@ class Fitter:
 
     def _refusing(self, requests: GpuRequests, namespace: str) -> str:
         """The LimitRange whose maximum a pod exceeds; empty without one."""
-        asked: dict[str, Mapping[str, int]] = {"Pod": requests.peaks}
         ordered = sorted(requests.positive, key=lambda one: one.billionths)
-        asked["Container"] = {one.resource.name: one.billionths for one in ordered}
-        for found in self._ranges:
-            for item in entries(found, "spec", "limits") if word(found, "metadata", "namespace") == namespace else ():
-                amounts = asked.get(word(item, "type"), {})
-                if any(amounts.get(name, 0) > parse_or_zero(most) for name, most in part(item, "max").items()):
-                    return word(found, "metadata", "name")
+        asked = {"pod": requests.peaks, "container": {one.resource.name: one.billionths for one in ordered}}
+        for limit in self._limits:
+            if limit.namespace == namespace and asked[limit.per].get(limit.resource, 0) > limit.most * NANO:
+                return limit.owner
         return ""

@@ -103,7 +103,7 @@ _CODE: Final = re.compile(r"\bGPS\d{3}\b", re.ASCII)
 
 
 def _of_check(said: str) -> list[Cause]:
-    """The cause if a webhook names checks of ours."""
+    """The cause if a webhook names checks of this program."""
     known = {check.code for check in CHECKS}
     codes = [code for code in dict.fromkeys(_CODE.findall(said)) if code in known]
     denied = _DENIED.search(said)

@@ -167,7 +167,7 @@ def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
 
 
 def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Violation]) -> Iterator[Cause]:
-    """The cause for what a check of ours finds."""
+    """The cause for the violations that a check finds."""
     if found:
         evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
         yield Cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))

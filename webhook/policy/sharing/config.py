@@ -130,7 +130,7 @@ class Struct(NamedTuple):
 class Field(NamedTuple):
     """A field: the check of its value, which raises RefusedError, or the fields of the struct that it holds.
 
-    The value of one without a check, or with a struct whose fields have none, is not judged.
+    A field without a check, or with a struct whose fields have none, takes any value.
     """
 
     check: Callable[[Any, Path], None] | None = None
