@@ -62,7 +62,8 @@ def put_settings(cluster: FakeCluster, text: str) -> None:
     """Replace the settings of our webhook, as the chart does: without `guard.enabled`, there is no guard."""
     cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["data"]["settings.yaml"] = text
     for kind in (kinds.POLICY, kinds.POLICY_BINDING):
-        cluster.objects.pop(kind.path(None, f"{OURS}-guard"), None)
+        if kind.path(None, f"{OURS}-guard") in cluster.objects:
+            remove(cluster, kind, f"{OURS}-guard")
 
 
 def put_event(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.doctor.asked import found, only
 from tests.diagnose.doctor.healthy import (
     CAPABLE,
     CONFIG,
@@ -20,7 +21,6 @@ from tests.diagnose.doctor.healthy import (
     remove,
     remove_daemon_set,
 )
-from tests.diagnose.doctor.saved import found, only
 from webhook.cluster import objects as kinds
 
 

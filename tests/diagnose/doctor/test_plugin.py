@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     CONFIG,
     CONFIGS,
@@ -26,7 +27,6 @@ from tests.diagnose.doctor.healthy import (
     remove,
     remove_daemon_set,
 )
-from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
 
 

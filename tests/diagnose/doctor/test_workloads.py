@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     PLUGIN,
     STACK,
@@ -16,7 +17,6 @@ from tests.diagnose.doctor.healthy import (
     put_event,
     remove,
 )
-from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
 
 # Runtime classes.

@@ -1,0 +1,67 @@
+"""A question is asked both ways: of the API server, whose stand-in answers in memory, and of the same objects saved."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from aiohttp.test_utils import make_mocked_request
+
+from tests.cli.cluster import FakeCluster
+from webhook.cluster.api_server import JSON, ApiServer, Object, WatchEvent
+from webhook.cluster.objects import POD, Kind, LiveObjects, NotFoundError
+from webhook.diagnose.saved import SavedObjects
+
+Found = TypeVar("Found")
+
+
+async def both_ways(
+    cluster: FakeCluster, ask: Callable[[Any], Awaitable[Found]], said: Callable[[Found], object] = lambda found: found
+) -> Found:
+    """The answer of a live cluster, which is also that of its saved objects. `said` is what an answer says."""
+    found, of_files = await ask(LiveObjects(StandIn(cluster))), await ask(Saved(cluster))
+    assert said(found) == said(of_files)
+    return found
+
+
+class StandIn(ApiServer):
+    """The API server of a stand-in cluster, without HTTP."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self._cluster = cluster
+
+    async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
+        response: Any = await self._cluster.answer(make_mocked_request("GET", path, {"Accept": accept}))
+        return response.status, response.body
+
+    async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
+        raise NotImplementedError
+
+    def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
+        raise NotImplementedError
+
+
+class Saved(SavedObjects):
+    """All objects that a user may read of a cluster, saved: what they lack does not exist."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(())
+        self._cluster = cluster
+
+    def of(self, kind: Kind) -> list[Object]:
+        return [] if self.lacks(kind) else self._cluster.lists.get(kind.path(), [])
+
+    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002 - files are of all namespaces
+        return kind.path() in self._cluster.refused
+
+    def has_all(self, kind: Kind) -> bool:
+        return not self.lacks(kind)
+
+    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        with suppress(NotFoundError):  # only a list can show a name that is not legal
+            return kind.path(namespace, name) in self._cluster.refused
+        return False
+
+    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
+        return self._cluster.texts.get(f"{POD.path(namespace, pod)}:{port}/proxy/metrics")
