@@ -6,7 +6,8 @@ import pytest
 
 from tests.cli.cluster import FakeCluster
 from tests.cli.run import Ended, run
-from tests.diagnose.doctor.healthy import CONFIGS, OURS, PLUGIN, STACK, TEAM, daemon_set, healthy, mps, node, pod, put
+from tests.diagnose.both import put
+from tests.diagnose.doctor.healthy import CONFIGS, OURS, PLUGIN, STACK, TEAM, daemon_set, healthy, mps, node, pod
 from webhook.cluster import objects as kinds
 
 

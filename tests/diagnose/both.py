@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from aiohttp.test_utils import make_mocked_request
 
 from tests.cli.cluster import FakeCluster
+from webhook.cluster import objects as kinds
 from webhook.cluster.api_server import JSON, ApiServer, Object, WatchEvent
 from webhook.cluster.objects import POD, Kind, LiveObjects, NotFoundError
 from webhook.diagnose.saved import SavedObjects
 
 Found = TypeVar("Found")
+
+
+def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
+    """Add an object to the lists that hold it, and return it."""
+    namespace, name = found["metadata"].get("namespace"), found["metadata"]["name"]
+    with suppress(NotFoundError):  # only a list can show a name that is not legal
+        cluster.objects[kind.path(namespace, name)] = found
+    for where in {None, namespace}:
+        cluster.lists.setdefault(kind.path(where), []).append(found)
+    return found
+
+
+def cluster_of(found: Iterable[Object]) -> FakeCluster:
+    """A stand-in for a cluster of objects, each with its version and kind."""
+    cluster = FakeCluster()
+    for one in found:
+        put(cluster, _KINDS[one["apiVersion"].rpartition("/")[0], one["kind"].lower()], one)
+    return cluster
+
+
+_KINDS = {(one.group, one.name): one for one in vars(kinds).values() if isinstance(one, Kind)}
 
 
 async def both_ways(

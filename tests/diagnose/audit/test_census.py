@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
-from tests.diagnose.both import both_ways
-from tests.diagnose.doctor.healthy import put
+from tests.diagnose.both import both_ways, put
 from tests.diagnose.objects import metadata, pod, spec, workload
 from webhook.cluster import objects as kinds
 from webhook.cluster.objects import Kind as Listed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
 from tests.diagnose.doctor.asked import found, only
 from tests.diagnose.doctor.healthy import (
     CAPABLE,
@@ -17,7 +18,6 @@ from tests.diagnose.doctor.healthy import (
     label,
     mps,
     node,
-    put,
     remove,
     remove_daemon_set,
 )

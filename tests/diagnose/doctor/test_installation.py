@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
 from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     DAEMON,
@@ -16,7 +17,6 @@ from tests.diagnose.doctor.healthy import (
     asking,
     hook,
     pod,
-    put,
     put_settings,
     remove,
     replica,

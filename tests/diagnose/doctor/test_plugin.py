@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
 from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     CONFIG,
@@ -23,7 +24,6 @@ from tests.diagnose.doctor.healthy import (
     mps,
     node,
     pod,
-    put,
     remove,
     remove_daemon_set,
 )

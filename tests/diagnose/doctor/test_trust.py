@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
 from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     CONFIG,
@@ -21,7 +22,6 @@ from tests.diagnose.doctor.healthy import (
     mps,
     node,
     pod,
-    put,
     put_event,
     put_settings,
     remove,

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
 from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     PLUGIN,
     STACK,
     TEAM,
     pod,
-    put,
     put_event,
     remove,
 )
