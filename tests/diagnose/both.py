@@ -74,6 +74,9 @@ class Saved(SavedObjects):
     def of(self, kind: Kind) -> list[Object]:
         return [] if self.lacks(kind) else self._cluster.lists.get(kind.path(), [])
 
+    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        return None if self.hides(kind, namespace, name) else await super().one(kind, namespace, name)
+
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002 - files are of all namespaces
         return kind.path() in self._cluster.refused
 

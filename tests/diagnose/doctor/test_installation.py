@@ -314,3 +314,20 @@ def test_guard_of_former_settings(cluster: FakeCluster) -> None:
     assert str(finding.remedy) == (
         f"kubectl delete validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "unchecked"),
+    [
+        (kinds.SERVICE_ACCOUNT, "mode", {"cap on the mode"}),
+        (kinds.POLICY, "guard", {"guard in the API server", "guard of former settings"}),
+        (kinds.POLICY_BINDING, "guard", {"guard in the API server", "guard of former settings"}),
+    ],
+)
+def test_object_that_cannot_be_read_is_not_found_well(
+    cluster: FakeCluster, kind: kinds.Kind, name: str, unchecked: set[str]
+) -> None:
+    cluster.refused[kind.path(OURS if kind.is_namespaced else None, f"{OURS}-{name}")] = 403
+    answer = examined(cluster)
+    assert answer.findings == ()
+    assert dict(answer.unchecked) == dict.fromkeys(unchecked, f"{kind.plural} cannot be read")

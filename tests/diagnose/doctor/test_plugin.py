@@ -176,6 +176,23 @@ def test_part_of_configuration_without_effect(cluster: FakeCluster) -> None:
     assert (finding.finding, finding.severity) == ("GPS031", "warning")
 
 
+def test_configurations_in_binary_data_are_unknown(cluster: FakeCluster) -> None:
+    """The plugin reads them, so that nothing is said about their names and their texts."""
+    config_map = cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]
+    config_map["binaryData"] = {"mps-4": "dmVyc2lvbjogdjE="}
+    del config_map["data"]
+    answer = examined(cluster)
+    assert answer.findings == ()
+    unknown = {what for what, why in answer.unchecked if why == "the ConfigMap of the device plugin cannot be read"}
+    assert unknown == {
+        "configurations of the device plugin",
+        "names of configurations",
+        "configurations that nothing reads",
+        "allocatable replicas",
+        "labels against configurations",
+    }
+
+
 def test_label_that_names_no_configuration(cluster: FakeCluster) -> None:
     label(cluster, "gpu-2", CONFIG, "a100-mps")
     finding = only(cluster)

@@ -227,8 +227,8 @@ def _names(seen: Stack) -> Iterator[Finding]:
         found = seen.configurations[where]
         cause = f"the label {CONFIG_LABEL}={key} names no configuration, and the plugin does not start with it"
         choose = f"{_LABEL}, or add the key to the ConfigMap"
-        remedy = advice(choose, node=names[0], labels=[_choice(found), _OVERWRITE])
-        remedy = of_nodes(seen.trust, plugin, remedy)
+        labels = [_choice(found), _OVERWRITE]
+        remedy = of_nodes(seen.trust, plugin, advice(choose, node=names[0], labels=labels))
         yield about_nodes(names, "config-label-unknown", "error", cause, remedy, _has(found), of=plugin)
 
 

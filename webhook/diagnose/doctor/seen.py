@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from webhook.cluster.followed import KEY
-from webhook.cluster.installations import HOOKS, Hook, Installation, read_installations
+from webhook.cluster.installations import HOOKS, POLICY_KIND, Hook, Installation, read_installations
 from webhook.cluster.objects import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -17,13 +17,17 @@ from webhook.cluster.objects import (
     LIMIT_RANGE,
     NODE,
     POD,
+    POLICY,
+    POLICY_BINDING,
     QUOTA,
+    SERVICE_ACCOUNT,
+    Kind,
     LeftOut,
     Objects,
     ObjectsWithMetrics,
     all_of,
 )
-from webhook.cluster.reading import FINISHED, entries, part, word
+from webhook.cluster.reading import FINISHED, Owner, entries, part, word
 from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
 from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
 from webhook.diagnose.owners import Owners
@@ -60,12 +64,11 @@ class SeenPod(NamedTuple):
 
 
 class SeenEvent(NamedTuple):
-    """An event about a pod, or about the controller of pods that cannot be created."""
+    """An event about a pod, or about the topmost owner of pods that cannot be created."""
 
     reason: str
     namespace: str
-    kind: str
-    name: str
+    about: Owner
     message: str
 
 
@@ -91,7 +94,7 @@ class Seen(Stack):
     others: Sequence[Program]
     other_pods: Sequence[ProgramPod]
     pods: Sequence[SeenPod]
-    events: Iterable[SeenEvent]
+    events: Sequence[SeenEvent]
     limits: Sequence[Limits]
     installations: Sequence[Installation]
     hooks: Sequence[Hook]
@@ -113,26 +116,20 @@ async def gather(
     InputError if there is no such DaemonSet.
     """
     installed = await read_installations(objects, installed_as, lambda where, text: parse(where, text, load).settings)
-    known = [one.settings for one in installed.installations if one.settings is not None]
-    settings = known[0] if known else settings
-    if known or not (installed.installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
-        # The caller looked for the usual installation only. Without any, a finding says so.
-        objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
-    if unknown := [one for one in installed.installations if one.settings is None]:
-        objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
+    settings = _settings(objects, installed.installations, settings)
     gpus = GpuResources(settings.resources)
-    with_gpus: list[SeenNode] = []
-    closed: dict[str, str] = {}
-    async for found in all_of(objects, NODE):
-        with_gpus += [one] if (one := seen_node(found, gpus)) is not None else []
-        keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
-        closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
-    nodes = sorted(with_gpus, key=lambda one: one.name)
+    nodes, closed = await _nodes(objects, gpus)
     stack = [one async for one in programs_of(objects)]
     if plugin is not None and not objects.lacks(DAEMON_SET) and all(str(one) != plugin for one in stack):
         problem = f"no DaemonSet {plugin} has a container of the GPU stack"
         raise InputError([Diagnostic("--device-plugin-daemonset", 0, 0, problem)])
     of_stack, pods = await _pods(objects, gpus, namespace, {one.namespace for one in stack})
+    events = await _events(objects, namespace)
+    classes = {"", *(one.name for one in facts.runtime_classes or ())}
+    if events or any(one.pod.was_rejected or one.runtime_class not in classes for one in pods):
+        owners = await Owners.read(objects, namespace)
+        pods = [one._replace(pod=replace(one.pod, owner=owners.top(one.pod))) for one in pods]
+        events = [one._replace(about=owners.above(one.namespace, one.about)) for one in events]
     administered = {*named(settings, plugin), *(one.namespace for one in installed.installations)}
     trusted = trust(administered, facts.namespaces or (), nodes, stack, of_stack)
     programs = [one for one in stack if trusted.counts(one.namespace)]
@@ -151,13 +148,52 @@ async def gather(
         [one for one in stack if not trusted.counts(one.namespace)],
         [one for one in of_stack if not trusted.counts(one.namespace)],
         pods,
-        await _events(objects, namespace),
+        events,
         [one async for one in _limits(objects, gpus, offered, namespace)],
         *installed,
         closed,
     )
     lacking |= dict(_lacking(objects, seen, namespace, installed_as))
     return seen
+
+
+def _settings(objects: Objects, installations: Sequence[Installation], settings: Settings) -> Settings:
+    """The settings of the first installation that has some, or else those of the caller.
+
+    What is left out is what these lack. Guards are of no matter where no installation has one.
+    """
+    known = [one.settings for one in installations if one.settings is not None]
+    if known or not (installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
+        # The caller looked for the usual installation only. Without any, a finding says so.
+        objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
+    if unknown := [one for one in installations if one.settings is None]:
+        objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
+    if not any(map(_may_have_guard, installations)):
+        is_guard = f"{POLICY.name} ", f"{POLICY_BINDING.name} "
+        objects.left_out[:] = [
+            one._replace(matters=False) if one.what.startswith(is_guard) else one for one in objects.left_out
+        ]
+    return next(iter(known), settings)
+
+
+async def _nodes(objects: Objects, gpus: GpuResources) -> tuple[list[SeenNode], dict[str, str]]:
+    """The nodes with GPUs by name, and why nodes take no new pods."""
+    with_gpus: list[SeenNode] = []
+    closed: dict[str, str] = {}
+    async for found in all_of(objects, NODE):
+        with_gpus += [one] if (one := seen_node(found, gpus)) is not None else []
+        keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
+        closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
+    return sorted(with_gpus, key=lambda one: one.name), closed
+
+
+def _may_have_guard(one: Installation) -> bool:
+    """Whether an answer depends on the guard: settings want it or are not known, or nothing removed a former one.
+
+    Helm deletes what the settings of its release no longer have, unlike `kubectl apply`.
+    """
+    is_of_helm = "meta.helm.sh/release-name" in part(one.deployment, "metadata", "annotations")
+    return one.settings is None or one.settings.guard.enabled or not is_of_helm
 
 
 async def _pods(
@@ -177,8 +213,7 @@ async def _pods(
                 matters = bool(pod.requests) or (runtime_class and pod.phase == "Pending")
                 if pod.was_rejected or (matters and not is_finished):
                     found.append(SeenPod(pod, runtime_class, message))
-    owners = await Owners.read(objects, namespace) if any(one.pod.was_rejected for one in found) else Owners({})
-    return programs, [one._replace(pod=replace(one.pod, owner=owners.top(one.pod))) for one in found]
+    return programs, found
 
 
 _MOST_EVENTS: Final = 100
@@ -188,7 +223,7 @@ _LONGEST_MESSAGE: Final = 1024
 """Characters of an event's message, which is as long at most (kubernetes pkg/apis/core/validation/events.go)."""
 
 
-async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> Iterable[SeenEvent]:
+async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> list[SeenEvent]:
     """Events about runtime classes and handlers, so many of each namespace: others keep theirs, whatever one writes."""
     found: dict[SeenEvent, None] = {}
     kept: Counter[str] = Counter()
@@ -197,15 +232,14 @@ async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> Iterabl
             event = SeenEvent(
                 word(one, "reason"),
                 word(one, "metadata", "namespace"),  # that of the object may be another's
-                word(one, "involvedObject", "kind"),
-                word(one, "involvedObject", "name"),
+                Owner(word(one, "involvedObject", "kind"), word(one, "involvedObject", "name")),
                 cut(word(one, "message"), _LONGEST_MESSAGE),
             )
             is_about = "runtime" in event.message.lower() or "violates PodSecurity" in event.message
             if event.reason == reason and is_about and event not in found and kept[event.namespace] < _MOST_EVENTS:
                 kept[event.namespace] += 1
                 found[event] = None
-    return found
+    return list(found)
 
 
 async def _limits(
@@ -226,6 +260,22 @@ def _why_unknown(one: Installation) -> str:
     return one.problem or f"ConfigMap {one} cannot be read or has no key {KEY}"
 
 
+_LISTS: Final[Mapping[Kind, Part]] = {
+    NODE: "nodes",
+    DAEMON_SET: "daemonsets",
+    POD: "pods",
+    EVENT: "events",
+    QUOTA: "quotas",
+    LIMIT_RANGE: "quotas",
+}
+_OBJECTS: Final[Mapping[str, tuple[Kind, Part]]] = {
+    "ServiceAccount": (SERVICE_ACCOUNT, "accounts"),
+    POLICY_KIND: (POLICY, "policies"),
+    f"{POLICY_KIND}Binding": (POLICY_BINDING, "policies"),
+}
+"""The objects of an installation by their kinds (`Installation.exists`)."""
+
+
 def _lacking(
     objects: Objects, seen: Seen, namespace: str | None, installed_as: str | None
 ) -> Iterator[tuple[Part, str]]:
@@ -234,13 +284,14 @@ def _lacking(
     has_deployment = any(one.deployment for one in installations)
     is_hidden = objects.lacks(DEPLOYMENT) and not has_deployment
     is_hidden |= objects.hides(DEPLOYMENT, *(installed_as or "/").split("/", 1))
+    for kind, part_of in _LISTS.items():
+        if objects.lacks(kind, None if kind is DAEMON_SET else namespace):
+            yield part_of, f"{kind.plural} cannot be read"
+    known = Counter(each.partition(" ")[0] for one in installations for each in one.exists)
+    for noun, (kind, part_of) in _OBJECTS.items():
+        if known[noun] < len(installations):
+            yield part_of, f"{kind.plural} cannot be read"
     parts: tuple[tuple[Part, bool, str], ...] = (
-        ("nodes", objects.lacks(NODE), "nodes cannot be read"),
-        ("daemonsets", objects.lacks(DAEMON_SET), "daemonsets cannot be read"),
-        ("pods", objects.lacks(POD, namespace), "pods cannot be read"),
-        ("events", objects.lacks(EVENT, namespace), "events cannot be read"),
-        ("quotas", objects.lacks(QUOTA, namespace), "resourcequotas cannot be read"),
-        ("quotas", objects.lacks(LIMIT_RANGE, namespace), "limitranges cannot be read"),
         ("namespaces", seen.facts.namespaces is None, "namespaces cannot be read"),
         ("runtime classes", seen.facts.runtime_classes is None, "runtimeclasses cannot be read"),
         (
