@@ -33,6 +33,7 @@ from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
 
 _UPGRADE: Final = advice("upgrade the release with `helm upgrade`, which creates it")
+_DESCRIBE: Final = "`kubectl -n {namespace} describe {object}`"
 _LOGS: Final = "`kubectl -n {namespace} logs {object}`"
 _RESTART: Final = "`kubectl -n {namespace} rollout restart {object}`"
 _LEAST: Final = timedelta(days=1)
@@ -77,7 +78,9 @@ def _certificates(seen: Seen) -> Iterator[Finding]:
             continue
         is_over = ends <= seen.now
         cause = "its certificate ended, and the API server rejects it" if is_over else "its certificate was not renewed"
-        remedy = advice(f"{_LOGS}; with cert-manager: `kubectl describe certificate -A`", one)
+        remedy = advice(
+            "`kubectl -n {namespace} logs {object}`; with cert-manager: `kubectl describe certificate -A`", one
+        )
         evidence = f"its end: {ends:%Y-%m-%dT%H:%M:%SZ}"
         yield about(one, "certificate", "error" if is_over else "warning", cause, remedy, evidence)
 
@@ -87,10 +90,7 @@ def _endpoints(seen: Seen) -> Iterator[Finding]:
         if one.endpoints != 0:
             continue
         cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
-        state, template = (
-            f"{one.ready} of {one.wanted} replicas are ready",
-            "`kubectl -n {namespace} describe {object}`",
-        )
+        state, template = f"{one.ready} of {one.wanted} replicas are ready", _DESCRIBE
         if one.deployment is None:
             state, template = "no Deployment", "install the release again, or delete the configurations that call it"
         elif one.wanted == 0:
@@ -138,16 +138,12 @@ def _mode(seen: Seen) -> Iterator[Finding]:
             cause = "the object with the cap on its mode does not exist: nothing caps the mode, and its guard is off"
             yield about(one, "mode-account-missing", "warning", cause, _UPGRADE, f"not found: ServiceAccount {account}")
         if one.mode is not None and one.mode != MODES[-1]:
-            remedy = advice(
-                f"`kubectl -n {{namespace}} annotate serviceaccount {{serviceaccount}} {MODE}-`",
-                one,
-                serviceaccount=account,
-            )
+            lift = "`kubectl -n {namespace} annotate serviceaccount {serviceaccount} gpushare-webhook/mode-`"
             cause = f'an annotation caps its mode to "{one.mode}", which is no mode and is ignored'
             if one.mode in MODES:
                 cause = f"an annotation caps its mode to {one.mode}, whatever the settings say"
             evidence = f"ServiceAccount {one}{SUFFIX}: {MODE}: {one.mode}"
-            yield about(one, "mode-capped", "warning", cause, remedy, evidence)
+            yield about(one, "mode-capped", "warning", cause, advice(lift, one, serviceaccount=account), evidence)
 
 
 def _guard(seen: Seen) -> Iterator[Finding]:
@@ -189,19 +185,19 @@ def _namespaces(seen: Seen) -> Iterator[Finding]:
     exempt = {*ALWAYS_EXCLUDED, *seen.settings.exempt.namespaces, *(one.namespace for one in seen.installations)}
     exempt |= {one.namespace for one in seen.programs}
     spaces = [one for one in seen.facts.namespaces or () if one.name in pods and one.name not in exempt]
-    found: list[tuple[tuple[str, ...], str]] = []
+    found = []
     for kind in HOOKS:
-        selectors = grouped(
+        selectors = [
             (service_of(one), part(one, "namespaceSelector"))
             for hook in seen.hooks
             if hook.kind == kind
             for one in hook.entries
             if any({"pods", "*", "*/*"}.intersection(rule.get("resources") or ()) for rule in entries(one, "rules"))
-        )
+        ]
         for space in spaces if selectors else ():
             labels = {"kubernetes.io/metadata.name": space.name, **space.labels}
-            seeing = [one for one, those in selectors.items() if any(_selects(each, labels) for each in those)]
-            found.append((tuple(seeing), space.name))
+            seeing = {service for service, selector in selectors if _selects(selector, labels)}
+            found.append((tuple(sorted(seeing)), space.name))
     for releases, spaces_of in grouped(found).items():
         names = list(dict.fromkeys(spaces_of))
         evidence = [f"{counted(len(pods[name]), 'GPU pod')} such as {pods[name][0]}" for name in names[:MOST]]

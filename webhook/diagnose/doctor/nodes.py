@@ -44,9 +44,11 @@ _MOST: Final = 8
 
 # Templates.
 _DESCRIBE: Final = "`kubectl -n {namespace} describe {object}`"
+_LOOK: Final = "`kubectl -n {namespace} describe {object}`, and `kubectl -n {namespace} logs {object} --all-containers`"
 _EDIT: Final = "`kubectl -n {namespace} edit {object}`"
 _EDIT_MAP: Final = "`kubectl -n {namespace} edit configmap {configmap}`"
 _LABEL: Final = "`kubectl label node {node} {labels}`"
+_LOGS: Final = "`kubectl -n {namespace} logs {object}`"
 _RESTART: Final = "`kubectl -n {namespace} rollout restart {object}`"
 
 
@@ -102,9 +104,8 @@ def not_ready(seen: Stack, role: Role) -> Iterator[Finding]:
         details = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in pods]
         cause = f"{one.ready} of {counted(one.desired, 'pod')} of the {role.value} ready"
         show = reference("Pod", pods[0].name) if pods else reference("DaemonSet", one.name)
-        logs = f"{_DESCRIBE}, and `kubectl -n {{namespace}} logs {{object}} --all-containers`"
         finding = "plugin-not-ready" if role is Role.PLUGIN else "daemon-not-ready"
-        yield unready(one, finding, "error", cause, advice(logs, one, object=[show]), details)
+        yield unready(one, finding, "error", cause, advice(_LOOK, one, object=[show]), details)
 
 
 def _two(seen: Seen) -> Iterator[Finding]:
@@ -397,7 +398,7 @@ def _difference(
         change = f"look for Xid errors in the kernel log of the node; then {change}"
     elif not any(node.offered.values()):
         why = "the plugin and the daemon run, and the plugin registered nothing"
-        change, shown = "`kubectl -n {namespace} logs {object}`", shown[:1]
+        change, shown = _LOGS, shown[:1]
         shared = [] if chosen.config is None or chosen.config.strategy != "mps" else chosen.config.resources
         most, clients = max((one.replicas for one in shared), default=0), _clients(node)
         if most > clients:

@@ -268,6 +268,8 @@ _LISTS: Final[Mapping[Kind, Part]] = {
     QUOTA: "quotas",
     LIMIT_RANGE: "quotas",
 }
+"""What is listed. DaemonSets are those of all namespaces, whatever the namespace of the question."""
+
 _OBJECTS: Final[Mapping[str, tuple[Kind, Part]]] = {
     "ServiceAccount": (SERVICE_ACCOUNT, "accounts"),
     POLICY_KIND: (POLICY, "policies"),
@@ -284,36 +286,35 @@ def _lacking(
     has_deployment = any(one.deployment for one in installations)
     is_hidden = objects.lacks(DEPLOYMENT) and not has_deployment
     is_hidden |= objects.hides(DEPLOYMENT, *(installed_as or "/").split("/", 1))
-    for kind, part_of in _LISTS.items():
-        if objects.lacks(kind, None if kind is DAEMON_SET else namespace):
-            yield part_of, f"{kind.plural} cannot be read"
     known = Counter(each.partition(" ")[0] for one in installations for each in one.exists)
-    for noun, (kind, part_of) in _OBJECTS.items():
-        if known[noun] < len(installations):
-            yield part_of, f"{kind.plural} cannot be read"
-    parts: tuple[tuple[Part, bool, str], ...] = (
-        ("namespaces", seen.facts.namespaces is None, "namespaces cannot be read"),
-        ("runtime classes", seen.facts.runtime_classes is None, "runtimeclasses cannot be read"),
+    unread: tuple[tuple[Part, str, bool], ...] = (
+        *(
+            (own, kind.plural, objects.lacks(kind, None if kind is DAEMON_SET else namespace))
+            for kind, own in _LISTS.items()
+        ),
+        *((own, kind.plural, known[noun] < len(installations)) for noun, (kind, own) in _OBJECTS.items()),
+        ("namespaces", "namespaces", seen.facts.namespaces is None),
+        ("runtime classes", "runtimeclasses", seen.facts.runtime_classes is None),
         (
             "configurations",
+            "the ConfigMap of the device plugin",
             any(one.config_map and one.maps not in seen.configurations for one in seen.of(Role.PLUGIN)),
-            "the ConfigMap of the device plugin cannot be read",
         ),
         (
             "webhook configurations",
+            "webhook configurations",
             not seen.hooks and any(map(objects.lacks, HOOKS.values())),
-            "webhook configurations cannot be read",
         ),
-        ("installation", is_hidden, "deployments cannot be read"),
-        ("endpoints", any(one.endpoints is None for one in installations), "endpointslices cannot be read"),
-        (
+        ("installation", "deployments", is_hidden),
+        ("endpoints", "endpointslices", any(one.endpoints is None for one in installations)),
+    )
+    yield from ((own, f"{what} cannot be read") for own, what, is_unread in unread if is_unread)
+    if has_deployment and not any(each.ends for one in installations for each in one.replicas):
+        yield (
             "certificates",
-            has_deployment and not any(each.ends for one in installations for each in one.replicas),
             "no replica says when its certificate ends: allow get of pods/proxy, and name the installation with "
             "--installed-as if no webhook configuration calls it",
-        ),
-    )
-    yield from ((own, why) for own, is_unknown, why in parts if is_unknown)
+        )
     for one in reversed(installations):  # the first one counts
         if one.settings is None:
             yield "settings", _why_unknown(one)

@@ -111,6 +111,12 @@ def _quotas(seen: Seen) -> Iterator[Finding]:
         yield Finding("quota-counts-nothing", "warning", subject, cause, evidence, remedy, (one.namespace,))
 
 
+_CLEAN: Final = (
+    "`kubectl -n {namespace} delete pods --field-selector status.phase=Failed`, which deletes each failed pod of the "
+    "namespace with its log"
+)
+
+
 def _rejected(seen: Seen) -> Iterator[Finding]:
     """Owners of pods that ended in UnexpectedAdmissionError, the most pods first."""
     owners = grouped(((one.pod.namespace, one.pod.owner), one) for one in seen.pods if one.pod.was_rejected)
@@ -126,9 +132,7 @@ def _rejected(seen: Seen) -> Iterator[Finding]:
             before += ":"
         if "maximum request size" in message or "too large" in message:
             before = "ask for 1 replica per container in {owner}, then"
-        clean = "which deletes each failed pod of the namespace with its log"
-        template = f"{before} `kubectl -n {{namespace}} delete pods --field-selector status.phase=Failed`, {clean}"
-        remedy = advice(template, namespace=space, owner=[reference(*owner)])
+        remedy = advice(f"{before} {_CLEAN}", namespace=space, owner=[reference(*owner)])
         yield Finding("pods-failed", "warning", f"{space}/{owner}", cause, tuple(evidence), remedy, (space,))
 
 
