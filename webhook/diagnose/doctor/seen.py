@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -64,12 +65,15 @@ class SeenPod(NamedTuple):
 
 
 class SeenEvent(NamedTuple):
-    """An event about a pod, or about the topmost owner of pods that cannot be created."""
+    """What an event says about a pod, or about the topmost owner of pods that cannot be created.
 
-    reason: str
+    `said` is one of `_EVENTS`, and `name` that of the class or the handler which is missing.
+    """
+
+    said: str
     namespace: str
     about: Owner
-    message: str
+    name: str
 
 
 class Limits(NamedTuple):
@@ -219,26 +223,35 @@ async def _pods(
 _MOST_EVENTS: Final = 100
 """Events of one namespace that are kept."""
 
-_LONGEST_MESSAGE: Final = 1024
-"""Characters of an event's message, which is as long at most (kubernetes pkg/apis/core/validation/events.go)."""
+_NAME: Final = r"\"?([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)\"?"
+_NO_HANDLER: Final = re.compile(rf"no runtime for {_NAME} is configured|find runtime handler {_NAME} from")
+"""The words of containerd (internal/cri/config, `GetSandboxRuntime`) and of CRI-O (server, `getRuntimeHandler`)."""
+
+_NO_CLASS: Final = re.compile(rf"RuntimeClass {_NAME} not found|runtimeclass(?:es)?\.node\.k8s\.io {_NAME} not found")
+"""The words of the admission plugin (kubernetes plugin/pkg/admission/runtimeclass/admission.go), and of a look-up."""
+
+_EVENTS: Final = (
+    ("no handler", "FailedCreatePodSandBox", _NO_HANDLER),
+    ("no class", "FailedCreate", _NO_CLASS),
+    ("no mount", "FailedCreate", re.compile(r"violates PodSecurity(?s:.*?)gpushare-mps-()()")),
+)
+"""What events say, their reasons, and their words with the name that is missing."""
 
 
 async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> list[SeenEvent]:
-    """Events about runtime classes and handlers, so many of each namespace: others keep theirs, whatever one writes."""
+    """What events say, so much of each namespace: others keep theirs, whatever one writes."""
     found: dict[SeenEvent, None] = {}
     kept: Counter[str] = Counter()
-    for reason in ("FailedCreatePodSandBox", "FailedCreate"):
+    for reason in dict.fromkeys(reason for _, reason, _ in _EVENTS):
         async for one in all_of(objects, EVENT, namespace, fieldSelector=f"reason={reason}"):
-            event = SeenEvent(
-                word(one, "reason"),
-                word(one, "metadata", "namespace"),  # that of the object may be another's
-                Owner(word(one, "involvedObject", "kind"), word(one, "involvedObject", "name")),
-                cut(word(one, "message"), _LONGEST_MESSAGE),
-            )
-            is_about = "runtime" in event.message.lower() or "violates PodSecurity" in event.message
-            if event.reason == reason and is_about and event not in found and kept[event.namespace] < _MOST_EVENTS:
-                kept[event.namespace] += 1
-                found[event] = None
+            space = word(one, "metadata", "namespace")  # that of the object may be another's
+            about = Owner(word(one, "involvedObject", "kind"), word(one, "involvedObject", "name"))
+            for said, of, words in _EVENTS:
+                match = words.search(word(one, "message")) if of == reason == word(one, "reason") else None
+                event = match and SeenEvent(said, space, about, match[1] or match[2])
+                if event and event not in found and kept[space] < _MOST_EVENTS:
+                    kept[space] += 1
+                    found[event] = None
     return list(found)
 
 

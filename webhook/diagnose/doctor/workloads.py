@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,14 +11,6 @@ from webhook.diagnose.doctor.seen import Seen, SeenPod
 from webhook.diagnose.words import named, reference
 from webhook.diagnostics import dotted
 from webhook.report.lines import counted, first
-
-_NAME: Final = r"\"?([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)\"?"
-_NO_CLASS: Final = re.compile(rf"RuntimeClass {_NAME} not found|runtimeclass(?:es)?\.node\.k8s\.io {_NAME} not found")
-"""The words of the admission plugin (kubernetes plugin/pkg/admission/runtimeclass/admission.go), and of a look-up."""
-
-_NO_HANDLER: Final = re.compile(rf"no runtime for {_NAME} is configured|find runtime handler {_NAME} from")
-"""The words of containerd (internal/cri/config, `GetSandboxRuntime`) and of CRI-O (server, `getRuntimeHandler`)."""
-
 
 _FEW: Final = 3
 """Pods that are named of each owner."""
@@ -44,10 +35,8 @@ def _classes(seen: Seen) -> Iterator[Finding]:
     # The API server lets no pod in that names a class which does not exist: it existed when that pod was created.
     for name, pods in grouped((one.runtime_class, one) for one in seen.pods if one.asks).items():
         naming += [(name, (owner, "")) for owner in _owners(pods)]
-    for event in seen.events:
-        if event.reason == "FailedCreate" and (found := _NO_CLASS.search(event.message)):
-            about = f"{event.about.kind} {event.namespace}/{event.about.name}, whose pods are rejected"
-            naming.append((found[1] or found[2], (about, event.namespace)))
+    for _, space, (kind, owner), name in (one for one in seen.events if one.said == "no class"):
+        naming.append((name, (f"{kind} {space}/{owner}, whose pods are rejected", space)))
     missing = grouped(one for one in naming if one[0] not in {"", *existing})
     for name, users in sorted(missing.items()):
         spaces = {space for _, space in users}
@@ -74,11 +63,10 @@ def _handlers(seen: Seen) -> Iterator[Finding]:
     waiting = (one for one in seen.pods if one.pod.phase == "Pending" and one.pod.node)
     pending = {(one.pod.namespace, one.pod.name): one for one in waiting}
     found = grouped(
-        ((handlers[one.runtime_class], event.namespace in seen.trust.administered), where)
+        ((event.name, event.namespace in seen.trust.administered), where)
         for event in seen.events
-        if event.reason == "FailedCreatePodSandBox" and (match := _NO_HANDLER.search(event.message)) is not None
-        if (one := pending.get(where := (event.namespace, event.about.name))) is not None
-        if handlers.get(one.runtime_class) == (match[1] or match[2])
+        if event.said == "no handler" and (where := (event.namespace, event.about.name)) in pending
+        if handlers.get(pending[where].runtime_class) == event.name
     )
     for (handler, is_administered), places in found.items():
         pods = [pending[where] for where in dict.fromkeys(places)]
@@ -139,9 +127,7 @@ def _rejected(seen: Seen) -> Iterator[Finding]:
 def _pod_security(seen: Seen) -> Iterator[Finding]:
     """Namespaces whose Pod Security refuses what the webhook injects, mostly by a default of the API server."""
     refused = grouped(
-        (event.namespace, f"{event.about.kind} {event.about.name}")
-        for event in seen.events
-        if "violates PodSecurity" in event.message and "gpushare-mps-" in event.message
+        (event.namespace, f"{event.about.kind} {event.about.name}") for event in seen.events if event.said == "no mount"
     )
     for space, owners in refused.items():
         cause = "its Pod Security refuses pods for the hostPath volume that the webhook injects"
