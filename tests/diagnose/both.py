@@ -20,6 +20,7 @@ Found = TypeVar("Found")
 def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
     """Add an object to the lists that hold it, and return it."""
     namespace, name = found["metadata"].get("namespace"), found["metadata"]["name"]
+    _KINDS.setdefault(kind.path(), kind)
     with suppress(NotFoundError):  # only a list can show a name that is not legal
         cluster.objects[kind.path(namespace, name)] = found
     for where in {None, namespace}:
@@ -30,12 +31,14 @@ def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
 def cluster_of(found: Iterable[Object]) -> FakeCluster:
     """A stand-in for a cluster of objects, each with its version and kind."""
     cluster = FakeCluster()
+    known = {(one.group, one.name): one for one in _KINDS.values()}
     for one in found:
-        put(cluster, _KINDS[one["apiVersion"].rpartition("/")[0], one["kind"].lower()], one)
+        put(cluster, known[one["apiVersion"].rpartition("/")[0], one["kind"].lower()], one)
     return cluster
 
 
-_KINDS = {(one.group, one.name): one for one in vars(kinds).values() if isinstance(one, Kind)}
+_KINDS = {one.path(): one for one in vars(kinds).values() if isinstance(one, Kind)}
+"""The kinds by the path of their lists; those of tests join them."""
 
 
 async def both_ways(
@@ -68,11 +71,13 @@ class Saved(SavedObjects):
     """All objects that a user may read of a cluster, saved: what they lack does not exist."""
 
     def __init__(self, cluster: FakeCluster) -> None:
-        super().__init__(())
+        super().__init__(
+            {"apiVersion": kind.root.split("/", 2)[2], "kind": kind.name, **one}
+            for path, kind in _KINDS.items()
+            for one in cluster.lists.get(path, ())
+            if path not in cluster.refused
+        )
         self._cluster = cluster
-
-    def of(self, kind: Kind) -> list[Object]:
-        return [] if self.lacks(kind) else self._cluster.lists.get(kind.path(), [])
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         return None if self.hides(kind, namespace, name) else await super().one(kind, namespace, name)
