@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any, TypeVar
-
-from aiohttp.test_utils import make_mocked_request
+from urllib.parse import parse_qsl, unquote
 
 from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
@@ -57,7 +57,11 @@ class StandIn(ApiServer):
         self._cluster = cluster
 
     async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
-        response: Any = await self._cluster.answer(make_mocked_request("GET", path, {"Accept": accept}))
+        of, _, query = path.partition("?")
+        request: Any = SimpleNamespace(
+            path=unquote(of), raw_path=path, query=dict(parse_qsl(query)), headers={"Accept": accept}
+        )
+        response: Any = await self._cluster.answer(request)
         return response.status, response.body
 
     async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
