@@ -205,8 +205,14 @@ async def programs_of(objects: Objects) -> AsyncIterator[Program]:
             yield one
 
 
+_BINARY: Final = "binaryData is not read: put the text of its configurations into data"
+
+
 async def configurations_of(objects: Objects, programs: Iterable[Program]) -> dict[str, Configurations]:
-    """The configurations that plugins read, and those that they get and do not read, by ConfigMap."""
+    """The configurations that plugins read, and those that they get and do not read, by ConfigMap.
+
+    A ConfigMap of which a plugin reads `binaryData` is left out, since part of its configurations is not known.
+    """
     found = {}
     for one in programs:
         for name in (one.config_map, *one.unread) if one.role is Role.PLUGIN else ():
@@ -214,8 +220,8 @@ async def configurations_of(objects: Objects, programs: Iterable[Program]) -> di
             if name and where not in found:
                 read = await objects.one(CONFIG_MAP, one.namespace, name)
                 if name == one.config_map and part(read, "binaryData"):
-                    why = "binaryData is not read: put the text of its configurations into data"
-                    objects.left_out.append(LeftOut(f"configmap {where}", why))
+                    unread = LeftOut(f"configmap {where}", _BINARY)
+                    objects.left_out += [] if unread in objects.left_out else [unread]
                 elif read is not None or not objects.hides(CONFIG_MAP, one.namespace, name):
                     found[where] = configurations(where, read, one.mig_strategy)
     return found
