@@ -1,62 +1,10 @@
-"""A STAND-IN for the objects of an API server: pages of objects by path."""
+"""Pods and workloads as the API server returns them, in the fields that the census reads."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
 
-from webhook.cluster.objects import Kind, LeftOut, Object
-
-
-class StoredObjects:
-    """Objects by the path of their list in all namespaces. `forbidden` names plurals that no user may list."""
-
-    def __init__(self, objects: Mapping[str, Iterable[Object]], forbidden: Iterable[str] = (), page: int = 2) -> None:
-        self._objects = {path: list(found) for path, found in objects.items()}
-        self._forbidden = frozenset(forbidden)
-        self._page = page
-        self.left_out: list[LeftOut] = []
-
-    async def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
-        if kind.plural in self._forbidden:
-            self.left_out.append(LeftOut(kind.plural, "403"))
-            return
-        found = [
-            one
-            for one in self._objects.get(kind.path(), ())
-            if (namespace is None or one["metadata"].get("namespace") == namespace) and _selected(one, query or {})
-        ]
-        for start in range(0, len(found), self._page):
-            yield found[start : start + self._page]
-
-    async def listed(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> list[Object] | None:
-        return [one async for page in self.pages(kind, namespace, query) for one in page]
-
-    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
-        found = (one["metadata"] for one in self._objects.get(kind.path(), ()))
-        return next((one for one in found if (one.get("namespace"), one["name"]) == (namespace, name)), None)
-
-    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:  # noqa: ARG002
-        return None
-
-    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:  # noqa: ARG002 - as above
-        return self.lacks(kind)
-
-    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002 - the signature of Objects
-        return kind.plural in self._forbidden
-
-    def has_all(self, kind: Kind) -> bool:
-        return not self.lacks(kind)
-
-
-def _selected(found: Object, query: Mapping[str, str]) -> bool:
-    """Whether an object has the label of a selector `key=value`."""
-    key, _, value = query.get("labelSelector", "").partition("=")
-    return not key or (found["metadata"].get("labels") or {}).get(key) == value
+from webhook.cluster.objects import Object
 
 
 def metadata(name: str, namespace: str = "team-a", owner: tuple[str, str, str] | None = None, **rest: Any) -> Object:

@@ -33,4 +33,8 @@ class Owners:
 
     def top(self, pod: LivePod) -> Owner:
         """The topmost known owner of a pod."""
-        return self._above.get((pod.namespace, pod.owner), pod.owner)
+        return self.above(pod.namespace, pod.owner)
+
+    def above(self, namespace: str, owner: Owner) -> Owner:
+        """What controls an owner of pods; itself if nothing does, or that is not known."""
+        return self._above.get((namespace, owner), owner)

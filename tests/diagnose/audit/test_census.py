@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
-from tests.diagnose.objects import StoredObjects, metadata, pod, spec, workload
+from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import both_ways, put
+from tests.diagnose.objects import metadata, pod, spec, workload
+from webhook.cluster import objects as kinds
 from webhook.cluster.objects import Kind as Listed
-from webhook.cluster.objects import Object
-from webhook.cluster.served import Served, served
+from webhook.cluster.objects import Object, Objects
+from webhook.cluster.served import POD_TEMPLATE, Served, served
 from webhook.diagnose.audit.census import Audited, data, label, take
 from webhook.diagnose.audit.report import Audit
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.settings.settings import Settings
 
-PODS, DEPLOYMENTS, REPLICA_SETS = "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
-JOBS, CRON_JOBS = "/apis/batch/v1/jobs", "/apis/batch/v1/cronjobs"
-ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
+PODS, DEPLOYMENTS, REPLICA_SETS = kinds.POD, kinds.DEPLOYMENT, kinds.REPLICA_SET
+JOBS, CRON_JOBS = kinds.JOB, kinds.CRON_JOB
+ROLLOUTS = Listed("rollout", "rollouts", "argoproj.io", "v1alpha1")
 
 OF_DEPLOYMENT, OF_REPLICA_SET = ("apps/v1", "Deployment", "llm"), ("apps/v1", "ReplicaSet", "llm-1")
 
@@ -34,15 +37,23 @@ class Discovery:
 
 
 async def rows(
-    objects: Mapping[str, Iterable[Object]],
-    forbidden: Iterable[str] = (),
+    objects: Mapping[Listed, Iterable[Object]],
+    forbidden: Iterable[Listed] = (),
     namespace: str | None = None,
     extra: Iterable[Served] = (),
+    evaluator: OfflineEvaluator | None = None,
 ) -> list[Audited]:
-    evaluator = OfflineEvaluator.of(Settings())
-    kinds = [*extra, *await served(Discovery({}), evaluator.kinds)]
-    stored = StoredObjects(objects, forbidden)
-    return await take(stored, [evaluator], kinds, namespace, {})
+    world = evaluator or OfflineEvaluator.of(Settings())
+    known = [*extra, *await served(Discovery({}), world.kinds)]
+    cluster = FakeCluster(refused={kind.path(): 403 for kind in forbidden})
+    for kind, found in objects.items():
+        for one in found:
+            put(cluster, kind, one)
+
+    async def ask(stored: Objects) -> list[Audited]:
+        return await take(stored, [world], known, namespace, {})
+
+    return await both_ways(cluster, ask)
 
 
 def where(row: Audited) -> str:
@@ -86,7 +97,7 @@ async def test_child_with_findings_that_its_owner_lacks_has_a_row() -> None:
 async def test_owner_of_kind_that_makes_no_pods_hides_no_pod(owner: tuple[str, str, str]) -> None:
     template = {"metadata": metadata("llm"), "template": {"spec": spec(2)}}
     cron = {"metadata": metadata("llm"), "spec": {"jobTemplate": {"spec": workload("j", 2)["spec"]}}}
-    objects = {DEPLOYMENTS: [workload("llm", 2)], CRON_JOBS: [cron], "/api/v1/podtemplates": [template]}
+    objects = {DEPLOYMENTS: [workload("llm", 2)], CRON_JOBS: [cron], POD_TEMPLATE: [template]}
     found = await rows({**objects, PODS: [pod("bare", 2, owner)]})
     assert ("team-a/Pod/bare", 1, "", "denied") in shown(found)
 
@@ -162,15 +173,13 @@ async def test_pods_of_one_template_are_evaluated_once() -> None:
     for number, one in enumerate(pods):
         volume = f"kube-api-access-{number:05}"
         one["spec"]["volumes"] = [{"name": volume, "projected": {"sources": []}}]
-    stored = StoredObjects({REPLICA_SETS: [workload("llm-1", 2)], PODS: pods})
-    kinds = await served(Discovery({}), evaluator.kinds)
-    (row,) = await take(stored, [evaluator], kinds, None, {})
-    assert (row.pods, checked) == (50, ["llm-1", "llm-1-0"])
+    (row,) = await rows({REPLICA_SETS: [workload("llm-1", 2)], PODS: pods}, evaluator=evaluator)
+    assert (row.pods, checked) == (50, ["llm-1", "llm-1-0"] * 2)  # asked both ways
 
 
 async def test_replica_set_is_checked_where_deployments_cannot_be_read() -> None:
     objects = {REPLICA_SETS: [workload("llm-1", 2, OF_DEPLOYMENT)], PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)]}
-    found = await rows(objects, forbidden=["deployments"])
+    found = await rows(objects, forbidden=[DEPLOYMENTS])
     assert shown(found) == [("team-a/ReplicaSet/llm-1", 1, "", "denied")]
 
 
@@ -223,9 +232,7 @@ async def test_pod_has_a_row_where_its_exemption_is_not_that_of_its_owner() -> N
 
 async def test_cluster_scoped_kind_is_not_of_one_namespace() -> None:
     runtime = Served("serving.kserve.io", "ClusterRuntime", Listed("x", "runtimes", "serving.kserve.io", "v1", False))
-    assert (
-        await rows({"/apis/serving.kserve.io/v1/runtimes": [workload("x")]}, namespace="team-a", extra=[runtime]) == []
-    )
+    assert await rows({runtime.listed: [workload("x")]}, namespace="team-a", extra=[runtime]) == []
 
 
 async def test_exempt_namespace_is_said() -> None:
@@ -245,7 +252,7 @@ async def test_mirror_pod_is_exempt_only_with_its_node_as_owner() -> None:
 
 async def test_custom_kind_owns_replica_set() -> None:
     rollout = Served("argoproj.io", "Rollout", Listed("rollout", "rollouts", "argoproj.io", "v1alpha1"))
-    objects: dict[str, list[Any]] = {
+    objects: dict[Listed, list[Any]] = {
         ROLLOUTS: [workload("llm", 2)],
         REPLICA_SETS: [workload("llm-1", 2, ("argoproj.io/v1alpha1", "Rollout", "llm"))],
         PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)],
