@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from webhook.cluster.objects import POD, Object, Objects
-from webhook.cluster.reading import FINISHED, Owner, controller, word
+from webhook.cluster.reading import FINISHED, Owner, controller, part, word
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.quantity import NANO, parse_or_zero
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.pods.requests import GpuRequests, Lookup
-from webhook.policy.settings.settings import Resource, Settings
+from webhook.policy.pods.requests import peak
+from webhook.policy.settings.settings import Settings
 
 UNFINISHED = ",".join(f"status.phase!={phase}" for phase in FINISHED)
 """The field selector of the other pods."""
@@ -53,8 +53,12 @@ class LivePod:
         return self.phase == "Failed" and self.reason == UNEXPECTED
 
 
-def live_pod(found: Object, lookup: Lookup) -> LivePod:
-    """Read a pod. `lookup` knows GPU resources by their names."""
+Wanted: TypeAlias = Callable[[str], object]
+"""Whether the resource of a name counts."""
+
+
+def live_pod(found: Object, wanted: Wanted) -> LivePod:
+    """Read a pod."""
     name = word(found, "metadata", "name")
     return LivePod(
         word(found, "metadata", "namespace"),
@@ -63,18 +67,51 @@ def live_pod(found: Object, lookup: Lookup) -> LivePod:
         word(found, "spec", "nodeName"),
         word(found, "status", "phase"),
         word(found, "status", "reason"),
-        requests_of(found, lookup),
+        requests_of(found, wanted),
         bool(word(found, "metadata", "deletionTimestamp")),
     )
 
 
-def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
-    """The GPU requests of a pod in whole units by resource; none for a pod that is malformed."""
+def requests_of(found: Object, wanted: Wanted) -> dict[str, int]:
+    """The requests of a pod in whole units by resource; none for a pod that is malformed."""
+    return {name: -(-billionths // NANO) for name, billionths in exact_requests(found, wanted).items()}
+
+
+def exact_requests(found: Object, wanted: Wanted) -> dict[str, int]:
+    """The requests of a pod in billionths by resource; none for a pod that is malformed."""
     try:
-        peaks = GpuRequests(Pod.of_template(found), lookup).peaks
+        pod = Pod.of_template(found)
+        asked = [
+            (one.kind, {name: parse_or_zero(value) for name, value in amounts.items() if wanted(name)})
+            for one in pod.containers
+            for amounts in [{**one.limits, **one.requests} if one.requests else one.limits]
+        ]
+        return {name: billionths for name, billionths in peaks(pod, "requests", asked).items() if wanted(name)}
     except MalformedError:
         return {}
-    return {name: -(-billionths // NANO) for name, billionths in peaks.items()}
+
+
+def peaks(pod: Pod, field: str, asked: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, int]:
+    """The limits or requests of a pod in billionths by resource, as the scheduler and quotas count them.
+
+    `asked` has the kind and the amounts of each container, in their order. An amount of the pod as a whole stands for
+    those of its containers, and the overhead comes on top (k8s.io/component-helpers resource/helpers.go, KEP-2837).
+    Raises MalformedError.
+    """
+    amounts: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for kind, values in asked:
+        for name, billionths in values.items():
+            amounts[name].append((kind, billionths))
+    found = {name: peak(own) for name, own in amounts.items()}
+    if pod.spec.get("resources"):
+        whole = pod.members("resources")
+        stated = {name: value for name, value in part(whole, "limits").items() if name not in found}
+        stated |= part(whole, field)
+        found |= {name: parse_or_zero(value) for name, value in stated.items() if "/" not in name}
+    if pod.spec.get("overhead"):
+        for name, value in pod.members("overhead").items():
+            found[name] = found.get(name, 0) + parse_or_zero(value)
+    return {name: billionths for name, billionths in found.items() if billionths > 0}
 
 
 class Holding(NamedTuple):
@@ -124,12 +161,12 @@ async def reachable_pods(
     return found
 
 
-def extended(name: str) -> Resource | None:
-    """What counts every extended resource that pods ask for."""
-    return Resource(name) if "/" in name else None
+def extended(name: str) -> bool:
+    """Whether a resource is an extended one."""
+    return "/" in name
 
 
-def counting(settings: Settings, names: Collection[str]) -> Lookup:
+def counting(settings: Settings, names: Collection[str]) -> Wanted:
     """What counts the GPUs that pods ask for, and other extended resources of these names."""
     gpus = GpuResources(settings.resources)
-    return lambda name: gpus.find(name) or (Resource(name, "whole") if name in names else None)
+    return lambda name: name in gpus or name in names

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
-from webhook.cluster.objects import LIMIT_RANGE, POD, Objects, all_of
+from webhook.cluster.objects import POD, Objects, all_of
 from webhook.cluster.reading import FINISHED, Object
 from webhook.cluster.served import Served
 from webhook.diagnose.answer import code, lines_of_unread
@@ -209,11 +209,15 @@ async def plan(
     """
     settings, facts = two.before.snapshot.settings, two.before.snapshot.facts
     pods: list[LivePod] = []
+    fitter = Fitter(two.after)
+    await fitter.read(objects, manifests, namespace or "")
 
     def add(found: Object) -> None:
         pod = live_pod(found, extended)
         if pod.requests and pod.phase not in FINISHED:
             pods.append(pod)
+        if pod.holds:
+            fitter.hold(pod.node, found)
 
     is_whole = two.differ and namespace is None and not query
     audited = []
@@ -226,11 +230,9 @@ async def plan(
             if place is None or objects.lacks(POD):
                 async for one in all_of(objects, POD, place):
                     add(one)
-    ranges = [one async for one in all_of(objects, LIMIT_RANGE, namespace)] if manifests else []
     offered, then = (list(offers(settings, each)) for each in (facts, two.after.snapshot.facts))
     now = list(rows(pods, lambda pod: pod.node, offered))
     changes, unfit = node_changes(now, then)
-    held = {(row.of, row.resource): row.held for row in now}
     on_node: Counter[str] = Counter()
     for row in now:
         on_node[row.of] += row.held if row.offer else 0
@@ -241,6 +243,6 @@ async def plan(
         verdict_changes(audited),
         unfit,
         sorted(restarts, key=lambda one: (one["held"], one["node"])),  # free ones first
-        list(Fitter(two.after, held, namespace or "", ranges).fits(manifests)),
+        list(fitter.fits()),
         two.notes,
     )
