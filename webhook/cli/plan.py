@@ -25,7 +25,7 @@ from webhook.manifests import Source, objects, source
 )
 @file_option("--config", help="New settings of the webhook.")
 @click.option("--enforce", is_flag=True, help="The mode enforce, in every namespace.")
-@file_option("--fit", help="Manifests: how many of their pods fit now, and where, by every resource, LimitRanges and quotas.")
+@file_option("--fit", help="Manifests: how many of their pods fit now, and where, by all resources and quotas.")
 @format_option(AnswerFormat.TEXT, "The format.")
 def command(
     query: ClusterQuery,

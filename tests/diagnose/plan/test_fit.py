@@ -39,7 +39,7 @@ spec:
 """
 
 
-def node(name: str, gpus: int, labels: dict[str, str] | None = None, taint: str = "", **room: str) -> Any:
+def node(name: str, gpus: int, labels: Any = None, taint: str = "", **room: str) -> Any:
     amounts = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "110", CARD: str(gpus)}
     offered = {**amounts, **{key.replace("_", "-"): value for key, value in room.items()}}
     return {
