@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from webhook.cluster.objects import POD, Object, Objects
-from webhook.cluster.reading import FINISHED, Owner, controller, part, word
+from webhook.cluster.objects import POD, Object, Objects, all_of
+from webhook.cluster.reading import FINISHED, Owner, controller, word
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.quantity import NANO, parse_or_zero
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.pods.requests import peak
-from webhook.policy.settings.settings import Settings
+from webhook.policy.pods.requests import GpuRequests, Lookup
+from webhook.policy.settings.settings import Resource, Settings
 
 UNFINISHED = ",".join(f"status.phase!={phase}" for phase in FINISHED)
 """The field selector of the other pods."""
@@ -53,12 +53,8 @@ class LivePod:
         return self.phase == "Failed" and self.reason == UNEXPECTED
 
 
-Wanted: TypeAlias = Callable[[str], object]
-"""Whether the resource of a name counts."""
-
-
-def live_pod(found: Object, wanted: Wanted) -> LivePod:
-    """Read a pod."""
+def live_pod(found: Object, lookup: Lookup) -> LivePod:
+    """Read a pod. `lookup` knows GPU resources by their names."""
     name = word(found, "metadata", "name")
     return LivePod(
         word(found, "metadata", "namespace"),
@@ -67,51 +63,18 @@ def live_pod(found: Object, wanted: Wanted) -> LivePod:
         word(found, "spec", "nodeName"),
         word(found, "status", "phase"),
         word(found, "status", "reason"),
-        requests_of(found, wanted),
+        requests_of(found, lookup),
         bool(word(found, "metadata", "deletionTimestamp")),
     )
 
 
-def requests_of(found: Object, wanted: Wanted) -> dict[str, int]:
-    """The requests of a pod in whole units by resource; none for a pod that is malformed."""
-    return {name: -(-billionths // NANO) for name, billionths in exact_requests(found, wanted).items()}
-
-
-def exact_requests(found: Object, wanted: Wanted) -> dict[str, int]:
-    """The requests of a pod in billionths by resource; none for a pod that is malformed."""
+def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
+    """The GPU requests of a pod in whole units by resource; none for a pod that is malformed."""
     try:
-        pod = Pod.of_template(found)
-        asked = [
-            (one.kind, {name: parse_or_zero(value) for name, value in amounts.items() if wanted(name)})
-            for one in pod.containers
-            for amounts in [{**one.limits, **one.requests} if one.requests else one.limits]
-        ]
-        return {name: billionths for name, billionths in peaks(pod, "requests", asked).items() if wanted(name)}
+        peaks = GpuRequests(Pod.of_template(found), lookup).peaks
     except MalformedError:
         return {}
-
-
-def peaks(pod: Pod, field: str, asked: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, int]:
-    """The limits or requests of a pod in billionths by resource, as the scheduler and quotas count them.
-
-    `asked` has the kind and the amounts of each container, in their order. An amount of the pod as a whole stands for
-    those of its containers, and the overhead comes on top (k8s.io/component-helpers resource/helpers.go, KEP-2837).
-    Raises MalformedError.
-    """
-    amounts: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for kind, values in asked:
-        for name, billionths in values.items():
-            amounts[name].append((kind, billionths))
-    found = {name: peak(own) for name, own in amounts.items()}
-    if pod.spec.get("resources"):
-        whole = pod.members("resources")
-        stated = {name: value for name, value in part(whole, "limits").items() if name not in found}
-        stated |= part(whole, field)
-        found |= {name: parse_or_zero(value) for name, value in stated.items() if "/" not in name}
-    if pod.spec.get("overhead"):
-        for name, value in pod.members("overhead").items():
-            found[name] = found.get(name, 0) + parse_or_zero(value)
-    return {name: billionths for name, billionths in found.items() if billionths > 0}
+    return {name: -(-billionths // NANO) for name, billionths in peaks.items()}
 
 
 class Holding(NamedTuple):
@@ -122,51 +85,49 @@ class Holding(NamedTuple):
     amount: int
 
 
-def holdings(pods: Iterable[LivePod]) -> Iterator[Holding]:
-    """What bound and unfinished pods hold."""
+def held_by(pods: Iterable[LivePod], of: Callable[[LivePod], str]) -> dict[tuple[str, str], list[Holding]]:
+    """What bound and unfinished pods hold, by what `of` names and by resource; the largest first, then by name."""
+    found: dict[tuple[str, str], list[Holding]] = defaultdict(list)
     for pod in pods:
-        if pod.holds:
-            for resource, amount in pod.requests.items():
-                yield Holding(pod, resource, amount)
+        for resource, amount in pod.requests.items() if pod.holds else ():
+            found[of(pod), resource].append(Holding(pod, resource, amount))
+    for each in found.values():
+        each.sort(key=lambda one: (-one.amount, str(one.pod)))
+    return found
 
 
 def held_by_node(pods: Iterable[LivePod]) -> dict[tuple[str, str], list[Holding]]:
-    """The holdings by node and resource, the largest first, then by name."""
-    found: dict[tuple[str, str], list[Holding]] = defaultdict(list)
-    for one in holdings(pods):
-        found[one.pod.node, one.resource].append(one)
-    for each in found.values():
-        each.sort(key=lambda one: (-one.amount, one.pod.namespace, one.pod.name))
-    return found
+    """What pods hold by node and resource."""
+    return held_by(pods, lambda pod: pod.node)
 
 
-async def gpu_pods(
-    objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str], names: Collection[str] = ()
-) -> list[LivePod]:
-    """Read pods that ask for a GPU or for a resource of these names, or were rejected for one, page by page."""
+async def gpu_pods(found: AsyncIterator[Object], settings: Settings, names: Collection[str] = ()) -> list[LivePod]:
+    """The pods that ask for a GPU or for a resource of these names, or were rejected for one."""
     lookup = counting(settings, names)
-    found = []
-    async for page in objects.pages(POD, namespace, query):
-        found += [one for one in (live_pod(each, lookup) for each in page) if one.requests or one.was_rejected]
-    return found
+    return [pod async for one in found if (pod := live_pod(one, lookup)).requests or pod.was_rejected]
+
+
+async def reachable(objects: Objects, namespace: str | None, **query: str) -> AsyncIterator[Object]:
+    """Yield the pods of all namespaces, or of one where the caller may not list them everywhere."""
+    for place in dict.fromkeys((None, namespace)):
+        if place is None or objects.lacks(POD):
+            async for one in all_of(objects, POD, place, **query):
+                yield one
 
 
 async def reachable_pods(
     objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str], names: Collection[str] = ()
 ) -> list[LivePod]:
-    """Read such pods of all namespaces, or of one where the caller may not list them everywhere."""
-    found = await gpu_pods(objects, settings, None, query, names)
-    if namespace is not None and objects.lacks(POD):
-        return await gpu_pods(objects, settings, namespace, query, names)
-    return found
+    """Read such pods, wherever the caller may list them."""
+    return await gpu_pods(reachable(objects, namespace, **query), settings, names)
 
 
-def extended(name: str) -> bool:
-    """Whether a resource is an extended one."""
-    return "/" in name
+def extended(name: str) -> Resource | None:
+    """What counts every extended resource that pods ask for."""
+    return Resource(name) if "/" in name else None
 
 
-def counting(settings: Settings, names: Collection[str]) -> Wanted:
+def counting(settings: Settings, names: Collection[str]) -> Lookup:
     """What counts the GPUs that pods ask for, and other extended resources of these names."""
     gpus = GpuResources(settings.resources)
-    return lambda name: name in gpus or name in names
+    return lambda name: gpus.find(name) or (Resource(name, "whole") if name in names else None)

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook.cluster.objects import LIMIT_RANGE, NODE, QUOTA, RUNTIME_CLASS, Object, Objects, all_of
 from webhook.cluster.reading import entries, part, word
-from webhook.diagnose.pods import exact_requests, peaks
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.evaluate import exemption
-from webhook.policy.pods.pod import Container
+from webhook.policy.pods.pod import Container, Pod
 from webhook.policy.pods.quantity import NANO, parse_or_zero
+from webhook.policy.pods.reading import MalformedError
+from webhook.policy.pods.requests import peak
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.lines import counted, first
 
+Amounts: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Limits and requests in billionths, by these words and by resource."""
 
-class Amounts(NamedTuple):
-    """Limits and requests in billionths by resource."""
-
-    limits: Mapping[str, int]
-    requests: Mapping[str, int]
+_FIELDS: Final = ("limits", "requests")
 
 
 class Asking(NamedTuple):
@@ -47,12 +46,14 @@ class Asking(NamedTuple):
         if overhead := overheads.get(pod.text("runtimeClassName")):
             pod = pod.having("overhead", overhead)
         every = list(pod.every_container())
-        containers = [_completed(one, ranges) for one in every]
-        kinds = [one.kind for one in every]
-        limits = peaks(pod, "limits", zip(kinds, (one.limits for one in containers), strict=True))
-        requests = Counter(peaks(pod, "requests", zip(kinds, (one.requests for one in containers), strict=True)))
-        requests |= Counter(context.requests.peaks)  # annotations ask for GPUs as well
-        return cls(context, 1 if count is None else count, Amounts(limits, requests + Counter(pods=NANO)), containers)
+        kinds, containers = [one.kind for one in every], [_completed(one, ranges) for one in every]
+        amounts = {
+            field: Counter(_peaks(pod, field, zip(kinds, (one[field] for one in containers), strict=True)))
+            for field in _FIELDS
+        }
+        amounts["requests"] |= Counter(context.requests.peaks)  # annotations ask for GPUs as well
+        amounts["requests"]["pods"] = NANO
+        return cls(context, 1 if count is None else count, amounts, containers)
 
 
 def _completed(container: Container, ranges: Sequence[Object]) -> Amounts:
@@ -61,17 +62,34 @@ def _completed(container: Container, ranges: Sequence[Object]) -> Amounts:
     The API server also completes the LimitRanges (kubernetes pkg/apis/core/v1/defaults.go).
     """
     limits, requests = container.limits, {**container.limits, **container.requests}
-    for one in ranges:
-        for item in entries(one, "spec", "limits"):
-            if item.get("type") == "Container":
-                default = {**part(item, "max"), **part(item, "default")}
-                limits = {**default, **limits}
-                requests = {**part(item, "min"), **default, **part(item, "defaultRequest"), **requests}
-    return Amounts(_parsed(limits), _parsed(requests))
+    for item in (item for one in ranges for item in entries(one, "spec", "limits") if item.get("type") == "Container"):
+        default = {**part(item, "max"), **part(item, "default")}
+        limits = {**default, **limits}
+        requests = {**part(item, "min"), **default, **part(item, "defaultRequest"), **requests}
+    return {"limits": _parsed(limits), "requests": _parsed(requests)}
 
 
 def _parsed(amounts: Mapping[str, object]) -> dict[str, int]:
     return {name: parse_or_zero(value) for name, value in amounts.items()}
+
+
+def _peaks(pod: Pod, field: str, asked: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, int]:
+    """The limits or requests of a pod in billionths by resource, as the scheduler and quotas count them.
+
+    `asked` has the kind and the amounts of each container, in their order. An amount of the pod as a whole stands for
+    those of its containers, and the overhead comes on top (k8s.io/component-helpers resource/helpers.go, KEP-2837).
+    """
+    amounts: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for kind, values in asked:
+        for name, billionths in values.items():
+            amounts[name].append((kind, billionths))
+    found = {name: peak(own) for name, own in amounts.items()}
+    if pod.spec.get("resources"):
+        limits, own = part(pod.spec, "resources", "limits"), part(pod.spec, "resources", field)
+        found = {**_parsed(limits), **found, **_parsed(own)}
+    if pod.spec.get("overhead"):
+        found = Counter(found) + Counter(_parsed(part(pod.spec, "overhead")))
+    return {name: billionths for name, billionths in found.items() if billionths > 0}
 
 
 _STATED: Final = ("cpu", "memory")
@@ -83,7 +101,7 @@ class Bounds:
 
     def __init__(self, ranges: Sequence[Object], quotas: Iterable[Object]) -> None:
         self.ranges = ranges
-        self._quotas: list[tuple[str, Object]] = []
+        self._quotas: dict[str, Object] = {}
         self._notes: list[str] = []
         self._taken: Counter[tuple[str, str]] = Counter()
         for one in quotas:
@@ -91,7 +109,7 @@ class Bounds:
             if spec.get("scopes") or spec.get("scopeSelector"):
                 self._notes.append(f"{owner} is for pods of a scope, and not counted")
             else:
-                self._quotas.append((owner, one))
+                self._quotas[owner] = one
 
     def admit(self, asking: Asking) -> tuple[int, Sequence[str]]:
         """How many of these pods can be made, and why not all. They count in the quotas, wherever they run."""
@@ -99,10 +117,10 @@ class Bounds:
             return 0, [refusal]
         admitted, notes = asking.wanted, [*self._notes]
         costs: dict[tuple[str, str], int] = {}
-        for owner, quota in self._quotas:
+        for owner, quota in self._quotas.items():
             for key, most in part(quota, "spec", "hard").items():
                 what = field, name = _counted(key)
-                costs[what] = cost = getattr(asking.amounts, field).get(name, 0)
+                costs[what] = cost = asking.amounts[field].get(name, 0)
                 used = part(quota, "status", "used").get(key, "0")
                 room = parse_or_zero(most) - parse_or_zero(used) - self._taken[what]
                 if cost and room < cost * admitted:
@@ -117,18 +135,17 @@ class Bounds:
             owner = f"LimitRange {word(one, 'metadata', 'name')}"
             for item in entries(one, "spec", "limits"):
                 scope = word(item, "type")
-                for limits, requests in {"Container": asking.containers, "Pod": [asking.amounts]}.get(scope, ()):
+                for each in {"Container": asking.containers, "Pod": [asking.amounts]}.get(scope, ()):
                     for name, most in part(item, "max").items():
-                        if max(limits.get(name, inf), requests.get(name, 0)) > parse_or_zero(most):
+                        if max(each["limits"].get(name, inf), each["requests"].get(name, 0)) > parse_or_zero(most):
                             yield f"{owner} refuses them: each {scope.lower()} needs a limit of at most {most} {name}"
                     for name, least in part(item, "min").items():
-                        if requests.get(name, 0) < parse_or_zero(least):
+                        if each["requests"].get(name, 0) < parse_or_zero(least):
                             yield f"{owner} refuses them: each {scope.lower()} needs at least {least} {name}"
-        for owner, quota in self._quotas:
+        for owner, quota in self._quotas.items():
             for field, name in map(_counted, part(quota, "spec", "hard")):
-                asked = [part(asking.context.pod.spec, "resources", field)]
-                asked = asked if name in asked[0] else [getattr(one, field) for one in asking.containers]
-                if name in _STATED and not all(name in one for one in asked):
+                is_stated = name in part(asking.context.pod.spec, "resources", field)
+                if name in _STATED and not is_stated and any(name not in one[field] for one in asking.containers):
                     yield f"{owner} refuses them: each container needs {field}.{name}"
 
 
@@ -146,8 +163,8 @@ class Fitter:
 
     def __init__(self, evaluator: OfflineEvaluator) -> None:
         self._evaluator = evaluator
-        self._demands: list[tuple[Evaluated, list[Asking]]] = []
         self._bounds: dict[str, Bounds] = {}
+        self._demands: list[tuple[Evaluated, list[Asking]]] = []
         self._free: dict[str, dict[str, int]] = {}
 
     async def read(self, objects: Objects, manifests: Sequence[Manifest | Diagnostic], namespace: str) -> None:
@@ -155,18 +172,18 @@ class Fitter:
 
         Raises InputError for the manifests.
         """
-        demands = list(self._asked(manifests, namespace))
-        for place in {found.namespace for found, _ in demands}:
-            listed = [[one async for one in all_of(objects, kind, place)] for kind in (LIMIT_RANGE, QUOTA)]
-            self._bounds[place] = Bounds(*listed)
+        demands = list(self._asking(manifests, namespace))
         if not demands:
             return
         classes = all_of(objects, RUNTIME_CLASS)
         overheads = {word(one, "metadata", "name"): part(one, "overhead", "podFixed") async for one in classes}
         for found, contexts in demands:
-            ranges = self._bounds[found.namespace].ranges
-            self._demands.append((found, [Asking.of(one, ranges, overheads) for one in contexts]))
-        names = {name for _, asking in self._demands for one in asking for name in one.amounts.requests}
+            place = found.namespace
+            if place not in self._bounds:
+                listed = [[one async for one in all_of(objects, kind, place)] for kind in (LIMIT_RANGE, QUOTA)]
+                self._bounds[place] = Bounds(*listed)
+            self._demands.append((found, [Asking.of(one, self._bounds[place].ranges, overheads) for one in contexts]))
+        names = {name for _, asking in self._demands for one in asking for name in one.amounts["requests"]}
         known = {node.name: node for node in self._evaluator.snapshot.facts.nodes or ()}
         async for one in all_of(objects, NODE):
             if (node := known.get(word(one, "metadata", "name"))) is not None:
@@ -174,7 +191,7 @@ class Fitter:
                 offered |= {name: units * NANO for name, units in node.resources.items()}
                 self._free[node.name] = {name: offered.get(name, 0) for name in names}
 
-    def _asked(
+    def _asking(
         self, manifests: Iterable[Manifest | Diagnostic], namespace: str
     ) -> Iterator[tuple[Evaluated, list[PodContext]]]:
         origin = partial(RequestContext, groups=())
@@ -182,18 +199,27 @@ class Fitter:
             found = evaluate(one, self._evaluator, namespace, origin) if isinstance(one, Manifest) else one
             if isinstance(found, Diagnostic):
                 raise InputError([found])
-            subject = found.subject
-            pods = self._evaluator.pods(found.manifest.value, group_of(subject.api_version), subject.kind)
-            contexts = [self._evaluator.context(each, origin(found.namespace)) for each in pods]
+            pods = self._evaluator.pods(found.manifest.value, group_of(found.subject.api_version), found.subject.kind)
+            contexts = (self._evaluator.context(each, origin(found.namespace)) for each in pods)
             if asking := [each for each in contexts if each.requests.peaks and exemption(each) is None]:
                 yield found, asking
 
-    def hold(self, node: str, pod: Object) -> None:
+    def hold(self, node: str, found: Object) -> None:
         """Take what a pod on a node requests from what is free there."""
         if free := self._free.get(node):
             free["pods"] -= NANO
-            for name, amount in exact_requests(pod, free.__contains__).items():
-                free[name] -= amount
+            try:
+                pod = Pod.of_template(found)
+            except MalformedError:
+                return
+            asked = [
+                (one.kind, _parsed({name: value for name, value in amounts.items() if name in free}))
+                for one in pod.containers
+                for amounts in [{**one.limits, **one.requests}]
+            ]
+            for name, billionths in _peaks(pod, "requests", asked).items():
+                if name in free:
+                    free[name] -= billionths
 
     def fits(self) -> Iterator[dict[str, Any]]:
         """Yield the objects that ask for GPUs, with how many pods they want and how many fit."""
@@ -218,7 +244,7 @@ class Fitter:
         notes |= dict.fromkeys(why)
         if (scheduler := pod.text("schedulerName")) not in ("", "default-scheduler"):
             notes[f"scheduler {scheduler} may place them in another way"] = None
-        cluster, requests = placement.cluster, asking.amounts.requests
+        cluster, requests = placement.cluster, asking.amounts["requests"]
         served = requests.keys() & cluster.dynamic
         requests = {name: one for name, one in requests.items() if name in gpus or name not in served}
         admitting = placement.selected & ~placement.kept_off[0] & ~placement.kept_off[2]

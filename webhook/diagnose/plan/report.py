@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
-from webhook.cluster.objects import POD, Objects, all_of
+from webhook.cluster.objects import Objects
 from webhook.cluster.reading import FINISHED, Object
 from webhook.cluster.served import Served
 from webhook.diagnose.answer import code, lines_of_unread
@@ -15,7 +15,7 @@ from webhook.diagnose.audit.census import Audited, data, finding_data, take
 from webhook.diagnose.audit.report import described
 from webhook.diagnose.plan.fit import Fitter
 from webhook.diagnose.plan.worlds import Worlds
-from webhook.diagnose.pods import LivePod, extended, live_pod
+from webhook.diagnose.pods import LivePod, extended, live_pod, reachable
 from webhook.diagnose.sharing import Offer, offers
 from webhook.diagnose.top import MOST_HOLDERS, Row, rows
 from webhook.diagnostics import Diagnostic
@@ -225,11 +225,8 @@ async def plan(
         each_pod = add if is_whole else lambda _pod: None
         audited = await take(objects, (two.before, two.after), kinds, namespace, query, each_pod)
     if (two.restarts is not None or manifests) and not is_whole:
-        # Pods of all namespaces hold replicas; those of one are read where no more is allowed.
-        for place in dict.fromkeys((None, namespace)):
-            if place is None or objects.lacks(POD):
-                async for one in all_of(objects, POD, place):
-                    add(one)
+        async for one in reachable(objects, namespace):  # pods of all namespaces hold replicas
+            add(one)
     offered, then = (list(offers(settings, each)) for each in (facts, two.after.snapshot.facts))
     now = list(rows(pods, lambda pod: pod.node, offered))
     changes, unfit = node_changes(now, then)
