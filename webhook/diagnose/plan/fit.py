@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -45,15 +46,30 @@ class Asking(NamedTuple):
         pod, count = context.pod, context.extracted.count
         if overhead := overheads.get(pod.text("runtimeClassName")):
             pod = pod.having("overhead", overhead)
-        every = list(pod.every_container())
-        kinds, containers = [one.kind for one in every], [_completed(one, ranges) for one in every]
-        amounts = {
-            field: Counter(_peaks(pod, field, zip(kinds, (one[field] for one in containers), strict=True)))
-            for field in _FIELDS
-        }
+        amounts, containers = _amounts(pod, ranges)
         amounts["requests"] |= Counter(context.requests.peaks)  # annotations ask for GPUs as well
         amounts["requests"]["pods"] = NANO
         return cls(context, 1 if count is None else count, amounts, containers)
+
+
+def _amounts(pod: Pod, ranges: Sequence[Object] = ()) -> tuple[dict[str, Counter[str]], list[Amounts]]:
+    """What a pod asks for as the scheduler and quotas count it, and what each of its containers asks for.
+
+    An amount of the pod as a whole stands for those of its containers, and the overhead comes on top
+    (k8s.io/component-helpers resource/helpers.go, KEP-2837). Raises MalformedError.
+    """
+    every = list(pod.every_container())
+    containers = [_completed(one, ranges) for one in every]
+    found, whole = {}, part(pod.spec, "resources")
+    for field in _FIELDS:
+        amounts: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for one, asked in zip(every, containers, strict=True):
+            for name, billionths in asked[field].items():
+                amounts[name].append((one.kind, billionths))
+        peaks = {name: peak(own) for name, own in amounts.items()}
+        stated = {**_parsed(part(whole, "limits")), **peaks, **_parsed(part(whole, field))}
+        found[field] = Counter(stated) + Counter(_parsed(part(pod.spec, "overhead")))
+    return found, containers
 
 
 def _completed(container: Container, ranges: Sequence[Object]) -> Amounts:
@@ -71,25 +87,6 @@ def _completed(container: Container, ranges: Sequence[Object]) -> Amounts:
 
 def _parsed(amounts: Mapping[str, object]) -> dict[str, int]:
     return {name: parse_or_zero(value) for name, value in amounts.items()}
-
-
-def _peaks(pod: Pod, field: str, asked: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, int]:
-    """The limits or requests of a pod in billionths by resource, as the scheduler and quotas count them.
-
-    `asked` has the kind and the amounts of each container, in their order. An amount of the pod as a whole stands for
-    those of its containers, and the overhead comes on top (k8s.io/component-helpers resource/helpers.go, KEP-2837).
-    """
-    amounts: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for kind, values in asked:
-        for name, billionths in values.items():
-            amounts[name].append((kind, billionths))
-    found = {name: peak(own) for name, own in amounts.items()}
-    if pod.spec.get("resources"):
-        limits, own = part(pod.spec, "resources", "limits"), part(pod.spec, "resources", field)
-        found = {**_parsed(limits), **found, **_parsed(own)}
-    if pod.spec.get("overhead"):
-        found = Counter(found) + Counter(_parsed(part(pod.spec, "overhead")))
-    return {name: billionths for name, billionths in found.items() if billionths > 0}
 
 
 _STATED: Final = ("cpu", "memory")
@@ -204,20 +201,14 @@ class Fitter:
             if asking := [each for each in contexts if each.requests.peaks and exemption(each) is None]:
                 yield found, asking
 
-    def hold(self, node: str, found: Object) -> None:
+    def hold(self, node: str, pod: Object) -> None:
         """Take what a pod on a node requests from what is free there."""
-        if free := self._free.get(node):
-            free["pods"] -= NANO
-            try:
-                pod = Pod.of_template(found)
-            except MalformedError:
-                return
-            asked = [
-                (one.kind, _parsed({name: value for name, value in amounts.items() if name in free}))
-                for one in pod.containers
-                for amounts in [{**one.limits, **one.requests}]
-            ]
-            for name, billionths in _peaks(pod, "requests", asked).items():
+        free = self._free.get(node)
+        if free is None:
+            return
+        free["pods"] -= NANO
+        with suppress(MalformedError):
+            for name, billionths in _amounts(Pod.of_template(pod))[0]["requests"].items():
                 if name in free:
                     free[name] -= billionths
 
@@ -225,9 +216,8 @@ class Fitter:
         """Yield the objects that ask for GPUs, with how many pods they want and how many fit."""
         for found, asking in self._demands:
             placed: Counter[str] = Counter()
-            notes: dict[str, None] = {}
-            for one in asking if not found.is_denied else ():
-                self._place(one, self._bounds[found.namespace], placed, notes)
+            bounds, placing = self._bounds[found.namespace], [] if found.is_denied else asking
+            notes = dict.fromkeys(note for one in placing for note in self._place(one, bounds, placed))
             if wanted := sum(one.wanted for one in asking):
                 yield {
                     "object": found.subject.as_data(),
@@ -238,13 +228,14 @@ class Fitter:
                     "nodes": [{"node": name, "count": count} for name, count in sorted(placed.items())],
                 }
 
-    def _place(self, asking: Asking, bounds: Bounds, placed: Counter[str], notes: dict[str, None]) -> None:
+    def _place(self, asking: Asking, bounds: Bounds, placed: Counter[str]) -> Iterator[str]:
+        """Place the pods of a template. Yield why not all of them fit, and what may place them in another way."""
         pod, placement, gpus = asking.context.pod, asking.context.placement, asking.context.requests.peaks
-        left, why = bounds.admit(asking)
-        notes |= dict.fromkeys(why)
-        if (scheduler := pod.text("schedulerName")) not in ("", "default-scheduler"):
-            notes[f"scheduler {scheduler} may place them in another way"] = None
         cluster, requests = placement.cluster, asking.amounts["requests"]
+        left, why = bounds.admit(asking)
+        yield from why
+        if (scheduler := pod.text("schedulerName")) not in ("", "default-scheduler"):
+            yield f"scheduler {scheduler} may place them in another way"
         served = requests.keys() & cluster.dynamic
         requests = {name: one for name, one in requests.items() if name in gpus or name not in served}
         admitting = placement.selected & ~placement.kept_off[0] & ~placement.kept_off[2]
@@ -259,11 +250,11 @@ class Fitter:
                     free[name] -= taken * one
             short.update(name for name, one in requests.items() if free[name] < one)
         if uncounted := sorted(served if left else served - gpus.keys()):
-            notes[f"devices of DeviceClasses are not counted: {first(uncounted)}"] = None
+            yield f"devices of DeviceClasses are not counted: {first(uncounted)}"
         if left:
             of = counted(len(nodes), "node")
             lacking = [f"too little {name} on {count} of {of}" for name, count in short.most_common()]
             because = first(lacking) or "node selectors, affinity or taints keep them off all known nodes"
-            notes[f"no room for {left}: {because}"] = None
+            yield f"no room for {left}: {because}"
             if priority := pod.text("priorityClassName"):
-                notes[f"priority {priority} is not counted: the scheduler may evict pods of lower priority"] = None
+                yield f"priority {priority} is not counted: the scheduler may evict pods of lower priority"

@@ -37,12 +37,6 @@ _TURNS: Final = {
 """How the verdict about an object changes, the most important first, and the words of the text."""
 
 
-_IN_ALL: Final = {
-    False: "{before} -> {after} in all; pods ask for {asked}",
-    True: "{before} -> {after} in all; pods ask for {asked}; they no longer fit",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The answer: what changes, as data. `notes` say what the change does not reach, and what the checks warn of."""
@@ -92,7 +86,8 @@ class Plan:
     def _texts(self) -> Iterator[tuple[str, str, str]]:
         """The titles, heads and texts of the lines below the table."""
         for one in self.capacity:
-            yield "Nodes", f"  {one['resource']}:", _IN_ALL[one["short"]].format(**one)
+            said = "{before} -> {after} in all; pods ask for {asked}".format(**one)
+            yield "Nodes", f"  {one['resource']}:", said + "; they no longer fit" * one["short"]
         for one in self.unfit:
             names = first([f"{pod['namespace']}/{pod['name']}" for pod in one["pods"]])
             said = "{held} of {resource} held, {total} offered: ".format(**one)
@@ -154,17 +149,22 @@ def capacities(pods: Iterable[LivePod], before: Iterable[Offer], after: Iterable
 
     One is short if the pods no longer fit, although they did.
     """
-    asked: Counter[str] = Counter()
+    asked, was, then = Counter[str](), Counter[str](), Counter[str]()
     for pod in pods:
         asked.update(pod.requests)
-    offered: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for totals, each in zip(offered, (before, after), strict=True):
-        for one in each:
-            totals[one.resource] += one.total
-    for name in sorted({*offered[0], *offered[1]}):
-        was, then, wanted = offered[0][name], offered[1][name], asked[name]
-        if was != then:
-            yield {"resource": name, "asked": wanted, "before": was, "after": then, "short": then < wanted <= was}
+    for total, offered in ((was, before), (then, after)):
+        for one in offered:
+            total[one.resource] += one.total
+    for name in sorted({*was, *then}):
+        if was[name] != then[name]:
+            is_short = then[name] < asked[name] <= was[name]
+            yield {
+                "resource": name,
+                "asked": asked[name],
+                "before": was[name],
+                "after": then[name],
+                "short": is_short,
+            }
 
 
 def verdict_changes(audited: Iterable[Audited]) -> Sequence[Data]:
