@@ -242,6 +242,8 @@ class Fitter:
         nodes = [one.name for one in cluster.index.nodes(placement.candidates or admitting) if one.name in self._free]
         short: Counter[str] = Counter()
         for node in nodes:
+            if not left:
+                break
             free = self._free[node]
             if taken := max(0, min(left, *(free[name] // one for name, one in requests.items()))):
                 left -= taken
