@@ -169,6 +169,14 @@ def test_fit_counts_processors_defaults_and_quotas(cluster: FakeCluster, prod: t
     assert {("", plural) for plural in (*lists, "nodes", "pods")} | {("node.k8s.io", "runtimeclasses")} <= allowed
 
 
+def test_fit_reads_no_nodes_that_are_left_out(cluster: FakeCluster, prod: tuple[str, ...], here: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: more}\nspec:\n"
+    (here / "pod.yaml").write_text(pod + "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]\n")
+    ended = plan(prod, "--fit", "pod.yaml", "--without", "nodes", "-o", "json")
+    assert ended.json()["fits"][0]["notes"][-1].startswith("no room for 1: ")
+    assert NODES not in cluster.asked
+
+
 def test_fit_without_the_right_to_read_quotas_says_so(cluster: FakeCluster, prod: tuple[str, ...], here: Path) -> None:
     cluster.refused["/api/v1/namespaces/default/resourcequotas"] = 403
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: more}\nspec:\n  nodeSelector: {nvidia.com/mps.capable: 'true'}\n"

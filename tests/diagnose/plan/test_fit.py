@@ -142,7 +142,8 @@ def test_other_resources_of_a_pod_count() -> None:
 )
 def test_each_resource_counts(resource: str, offered: str, wanted: str, held: str, fitting: int) -> None:
     room = [node("a", 8, **{resource: offered})]
-    (found,) = fits(asking({"requests": {resource: wanted}}), room, [holding({resource: held})])
+    there = holding({resource: held, "example.com/other": 1})
+    (found,) = fits(asking({"requests": {resource: wanted}}), room, [there, holding({resource: held}, "unknown")])
     assert (found["fitting"], nodes(found)) == (fitting, {"a": fitting})
     assert found["notes"] == [f"no room for {9 - fitting}: too little {resource} on 1 of 1 node"]
 

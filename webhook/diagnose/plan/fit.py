@@ -160,8 +160,7 @@ class Fitter:
 
     def __init__(self, evaluator: OfflineEvaluator) -> None:
         self._evaluator = evaluator
-        self._bounds: dict[str, Bounds] = {}
-        self._demands: list[tuple[Evaluated, list[Asking]]] = []
+        self._demands: list[tuple[Evaluated, Bounds, list[Asking]]] = []
         self._free: dict[str, dict[str, int]] = {}
 
     async def read(self, objects: Objects, manifests: Sequence[Manifest | Diagnostic], namespace: str) -> None:
@@ -174,14 +173,17 @@ class Fitter:
             return
         classes = all_of(objects, RUNTIME_CLASS)
         overheads = {word(one, "metadata", "name"): part(one, "overhead", "podFixed") async for one in classes}
+        bounds = {}
+        for place in sorted({found.namespace for found, _ in demands}):
+            ranges, quotas = [[one async for one in all_of(objects, kind, place)] for kind in (LIMIT_RANGE, QUOTA)]
+            bounds[place] = Bounds(ranges, quotas)
         for found, contexts in demands:
-            place = found.namespace
-            if place not in self._bounds:
-                listed = [[one async for one in all_of(objects, kind, place)] for kind in (LIMIT_RANGE, QUOTA)]
-                self._bounds[place] = Bounds(*listed)
-            self._demands.append((found, [Asking.of(one, self._bounds[place].ranges, overheads) for one in contexts]))
-        names = {name for _, asking in self._demands for one in asking for name in one.amounts["requests"]}
+            own = bounds[found.namespace]
+            self._demands.append((found, own, [Asking.of(one, own.ranges, overheads) for one in contexts]))
+        names = {name for *_, asking in self._demands for one in asking for name in one.amounts["requests"]}
         known = {node.name: node for node in self._evaluator.snapshot.facts.nodes or ()}
+        if not known:
+            return
         async for one in all_of(objects, NODE):
             if (node := known.get(word(one, "metadata", "name"))) is not None:
                 offered = _parsed(part(one, "status", "allocatable"))
@@ -214,9 +216,9 @@ class Fitter:
 
     def fits(self) -> Iterator[dict[str, Any]]:
         """Yield the objects that ask for GPUs, with how many pods they want and how many fit."""
-        for found, asking in self._demands:
+        for found, bounds, asking in self._demands:
             placed: Counter[str] = Counter()
-            bounds, placing = self._bounds[found.namespace], [] if found.is_denied else asking
+            placing = [] if found.is_denied else asking
             notes = dict.fromkeys(note for one in placing for note in self._place(one, bounds, placed))
             if wanted := sum(one.wanted for one in asking):
                 yield {
