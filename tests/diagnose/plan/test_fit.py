@@ -16,7 +16,7 @@ from webhook.diagnose.saved import SavedObjects
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source, objects
-from webhook.policy.placement.cluster_objects import DeviceClass
+from webhook.policy.placement.cluster_objects import DeviceClass, RuntimeClass
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS
 from webhook.policy.settings.elements import AnnotationRequest
@@ -119,7 +119,14 @@ def test_selector_limits_nodes() -> None:
 def test_selector_that_no_node_has_is_named() -> None:
     (found,) = fits(deployment(selector="{pool: c}"))
     assert found["fitting"] == 0
-    assert found["notes"] == ["no room for 3: node selectors, affinity or taints keep them off all known nodes"]
+    assert found["notes"] == ["no room for 3: node selectors, affinity or taints keep them off all nodes"]
+
+
+def test_selector_of_a_runtime_class_limits_nodes() -> None:
+    classes = (RuntimeClass("nvidia", "nvidia", {"pool": "b"}), RuntimeClass("none", "none", {"pool": "c"}))
+    (found,) = fits(asking({}, runtimeClassName="nvidia"), runtime_classes=classes)
+    assert nodes(found) == {"b": 8}
+    assert fits(asking({}, runtimeClassName="none"), runtime_classes=classes)[0]["fitting"] == 0
 
 
 def test_other_resources_of_a_pod_count() -> None:

@@ -240,8 +240,10 @@ class Fitter:
             yield f"scheduler {scheduler} may place them in another way"
         served = requests.keys() & cluster.dynamic
         requests = {name: one for name, one in requests.items() if name in gpus or name not in served}
-        admitting = placement.selected & ~placement.kept_off[0] & ~placement.kept_off[2]
-        nodes = [one.name for one in cluster.index.nodes(placement.candidates or admitting) if one.name in self._free]
+        admitting = placement.selected & cluster.selected_by(placement.class_selector)
+        admitting &= ~placement.kept_off[0] & ~placement.kept_off[2]
+        chosen = cluster.index.nodes(admitting & placement.candidates or admitting)
+        nodes = [one.name for one in chosen if one.name in self._free]
         short: Counter[str] = Counter()
         for node in nodes:
             if not left:
@@ -258,7 +260,10 @@ class Fitter:
         if left:
             of = counted(len(nodes), "node")
             lacking = [f"too little {name} on {count} of {of}" for name, count in short.most_common()]
-            because = first(lacking) or "node selectors, affinity or taints keep them off all known nodes"
-            yield f"no room for {left}: {because}"
+            if not lacking:
+                lacking = [
+                    "node selectors, affinity or taints keep them off all nodes" if self._free else "no node is known"
+                ]
+            yield f"no room for {left}: {first(lacking)}"
             if priority := pod.text("priorityClassName"):
                 yield f"priority {priority} is not counted: the scheduler may evict pods of lower priority"
