@@ -65,15 +65,10 @@ def _share(node: Node, resource: str, classes: NodeClasses) -> int | None:
     known = classes.gpus.find(resource)
     if known is None or known.kind == "mig":
         return None
+    config = classes.configs.of(node)
+    shared = (one.replicas for one in config.resources if one.name == resource) if config is not None else ()
     labelled = replicas_of(node.labels.get(REPLICAS))
-    configured = _configured(classes.configs.of(node), resource)
-    return share(card_memory(node.labels.get(CARD_MEMORY)), labelled and max(labelled, configured))
-
-
-def _configured(config: PluginConfig | None, resource: str) -> int:
-    """The replicas of one card by the configuration of its node; 0 where it does not share this resource."""
-    shared = () if config is None else config.resources
-    return next((one.replicas for one in shared if one.name == resource), 0)
+    return share(card_memory(node.labels.get(CARD_MEMORY)), labelled and max(labelled, next(iter(shared), 0)))
 
 
 def replicas_of(label: str | None) -> int:
@@ -95,8 +90,10 @@ def cards_of(
         return labelled
     for name in (base, base + RENAMED):
         if amount := amounts.get(name, 0):
-            replicas = _configured(config, name) or 1
-            if config is None and base == CARD and (REPLICAS in labels or labels.get(STRATEGY) != "none"):
+            replicas = 1
+            if config is not None:
+                replicas = next((one.replicas for one in config.resources if one.name == name), 1) or 1
+            elif base == CARD and (REPLICAS in labels or labels.get(STRATEGY) != "none"):
                 replicas = replicas_of(labels.get(REPLICAS, ""))
             return amount // replicas if replicas and amount % replicas == 0 else None
     return None
