@@ -42,7 +42,7 @@ sharing:
 
 def node(name: str, units: int, taints: list[Object], labels: dict[str, str]) -> Object:
     """A node with GPUs, and with everything else that a node has."""
-    amounts = {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": str(units)}
+    amounts = {"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": str(units)}
     return {
         "metadata": {"name": name, "labels": labels, "annotations": {"owner": "jane.doe"}},
         "spec": {"taints": taints, "providerID": "cost-centre"},

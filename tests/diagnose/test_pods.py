@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.diagnose.cluster_objects import GPU, container, pod
+from tests.diagnose.objects import StoredObjects, metadata
 from webhook.cluster.reading import Owner, controller
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import held_by_node, live_pod, requests_of
@@ -68,6 +69,27 @@ def test_owner_is_topmost_known_controller() -> None:
         "ReplicaSet/web-1",
         "Pod/p",
     ]
+
+
+async def test_owners_are_read_of_the_kinds_that_others_make() -> None:
+    def made(name: str, owner: tuple[str, str, str]) -> Any:
+        return {"metadata": metadata(name, owner=owner)}
+
+    objects = StoredObjects(
+        {
+            "/apis/apps/v1/replicasets": [
+                made("web-1", ("apps/v1", "Deployment", "web")),
+                made("llm-1", ("argoproj.io/v1alpha1", "Rollout", "llm")),
+                {"metadata": metadata("alone")},
+            ],
+            "/apis/batch/v1/jobs": [made("nightly-1", ("batch/v1", "CronJob", "nightly"))],
+        }
+    )
+    owners = await Owners.read(objects, None)
+    kinds = [("ReplicaSet", "web-1"), ("ReplicaSet", "llm-1"), ("ReplicaSet", "alone"), ("Job", "nightly-1")]
+    pods = [live_pod(pod("p", owner=one), LOOKUP) for one in [*kinds, ("RayCluster", "ray")]]
+    wanted = ["Deployment/web", "Rollout/llm", "ReplicaSet/alone", "CronJob/nightly", "RayCluster/ray"]
+    assert [str(owners.top(one)) for one in pods] == wanted
 
 
 @pytest.mark.parametrize("references", ["x", 5, [None], ["x"], [{"controller": True, "kind": [], "name": {}}]])

@@ -261,6 +261,25 @@ async def test_custom_kind_owns_replica_set() -> None:
     assert (where(row), row.pods, row.subject.api_version) == ("team-a/Rollout/llm", 1, "argoproj.io/v1alpha1")
 
 
+async def test_pods_of_a_job_count_in_line_of_its_cron_job() -> None:
+    of_cron_job, of_job = ("batch/v1", "CronJob", "nightly"), ("batch/v1", "Job", "nightly-1")
+    cron = {"metadata": metadata("nightly"), "spec": {"jobTemplate": {"spec": workload("j", 2)["spec"]}}}
+    job = {"metadata": metadata("nightly-1", owner=of_cron_job), "spec": workload("j", 2)["spec"]}
+    found = await rows({CRON_JOBS: [cron], JOBS: [job], PODS: [pod("nightly-1-a", 2, of_job)]})
+    assert shown(found) == [("team-a/CronJob/nightly", 1, "", "denied")]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_pods_that_a_custom_kind_makes_itself_are_in_its_line(*, is_known: bool) -> None:
+    rollout = Served("argoproj.io", "Rollout", Listed("rollout", "rollouts", "argoproj.io", "v1alpha1"))
+    owner = ("argoproj.io/v1alpha1", "Rollout", "llm")
+    found = await rows(
+        {ROLLOUTS: [workload("llm", 2)], PODS: [pod(f"llm-{number}", 2, owner) for number in range(3)]},
+        extra=[rollout] if is_known else (),
+    )
+    assert shown(found) == [("team-a/Rollout/llm", 3, "" if is_known else "llm-0", "denied")]
+
+
 async def test_owners_in_a_circle_end() -> None:
     objects = {REPLICA_SETS: [workload("llm-1", 2, ("apps/v1", "ReplicaSet", "llm-1"))]}
     assert shown(await rows(objects)) == [("team-a/ReplicaSet/llm-1", 0, "", "denied")]
