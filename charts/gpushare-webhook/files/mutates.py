@@ -43,7 +43,8 @@ def ask(path: str, manifest: Object | None = None) -> tuple[Object, str]:
     host = f"[{host}]" if ":" in host else host
     url = f"https://{host}:{port}/api/v1/namespaces/{os.environ['TEST_NAMESPACE']}{path}"
     headers = {"Authorization": f"Bearer {(ACCOUNT / 'token').read_text()}", "Content-Type": "application/json"}
-    request = urllib.request.Request(url, manifest and json.dumps(manifest).encode(), headers)
+    body = None if manifest is None else json.dumps(manifest).encode()
+    request = urllib.request.Request(url, body, headers)
     trusted = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
     try:
         with urllib.request.urlopen(request, timeout=30, context=trusted) as answer:  # noqa: S310

@@ -66,7 +66,7 @@ def test_pod_is_bound_by_selector_of_namespace(selecting: tuple[ControlPlaneOnly
         running.api.patch(path, {"metadata": {"annotations": SELECTOR}})
 
         def selector() -> Object:
-            stored: Object = running.api.create(f"{path}/pods?dryRun=All", pod("one"))
-            return stored["spec"].get("nodeSelector", {})
+            found: Object = running.api.create(f"{path}/pods?dryRun=All", pod("one"))["spec"].get("nodeSelector", {})
+            return found
 
         wait_for("the plugin to add the selector", lambda: selector() == {STRATEGY: "none"})
