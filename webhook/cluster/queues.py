@@ -1,4 +1,4 @@
-"""The namespaces with a default queue of Kueue.
+"""Kueue: the namespaces with a default queue, and the kinds of its objects.
 
 Kueue's webhook puts a Job that names no queue into the LocalQueue `default` of its namespace. A running webhook does
 not read these queues, since the objects that it sees name theirs; a command that checks manifests does.
@@ -12,9 +12,12 @@ from webhook.cluster.api_server import ApiServer
 from webhook.cluster.objects import Kind, LiveObjects, ReadError, all_of
 from webhook.cluster.reading import word
 
-_LOCAL_QUEUES: Final = [
-    Kind("localqueue", "localqueues", "kueue.x-k8s.io", version) for version in ("v1", "v1beta2", "v1beta1")
-]
+_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+_LOCAL_QUEUES: Final = [Kind("localqueue", "localqueues", "kueue.x-k8s.io", version) for version in _VERSIONS]
+
+WORKLOADS: Final = [Kind("workload", "workloads", "kueue.x-k8s.io", version) for version in _VERSIONS]
+"""What Kueue admits in place of each Job, or pod, that waits in a queue."""
+
 _DEFAULT: Final = "default"
 
 

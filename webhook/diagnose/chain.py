@@ -21,7 +21,8 @@ from webhook.cluster.stack import (
 )
 from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import nodes
-from webhook.diagnose.doctor.finding import Check, Finding, listed
+from webhook.diagnose.doctor.finding import Check, listed
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import UNFINISHED, Holding
 from webhook.diagnose.remedy import Advice, Remedy, filled
 from webhook.diagnose.words import reference

@@ -70,11 +70,21 @@ def live_pod(found: Object, lookup: Lookup) -> LivePod:
 
 def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
     """The GPU requests of a pod in whole units by resource; none for a pod that is malformed."""
+    requests = _requests(found, lookup)
+    return {} if requests is None else {name: -(-billionths // NANO) for name, billionths in requests.peaks.items()}
+
+
+def asking(found: Object, lookup: Lookup) -> list[str]:
+    """The names of the containers that ask for GPUs; none for a pod that is malformed."""
+    requests = _requests(found, lookup)
+    return [] if requests is None else [word(one.raw, "name") for one in requests.containers]
+
+
+def _requests(found: Object, lookup: Lookup) -> GpuRequests | None:
     try:
-        peaks = GpuRequests(Pod.of_template(found), lookup).peaks
+        return GpuRequests(Pod.of_template(found), lookup)
     except MalformedError:
-        return {}
-    return {name: -(-billionths // NANO) for name, billionths in peaks.items()}
+        return None
 
 
 class Holding(NamedTuple):

@@ -32,6 +32,7 @@ from webhook.cluster.objects import (
     VALIDATING,
     Kind,
 )
+from webhook.cluster.queues import WORKLOADS
 from webhook.cluster.served import BUILT_IN, of_presets
 
 _DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
@@ -55,7 +56,7 @@ _INSTALLATION: Final = (
 )
 
 READ: Final[Mapping[str, tuple[Kind, ...]]] = {
-    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS),
+    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS, WORKLOADS[0]),
     "top": (*FACTS, POD, REPLICA_SET, JOB),
     "audit": (*FACTS, *_WORKLOADS),
     "plan": (*FACTS, LIMIT_RANGE, *_WORKLOADS),

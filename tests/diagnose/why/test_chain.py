@@ -657,17 +657,17 @@ HOLDERS = [
 )
 def test_first_broken_link_is_named(found: list[Any], cause: str, words: str, remedy: str) -> None:
     live = answers(*found)[0]
-    assert (live.cause, words in live.summary, remedy in str(live.remedy)) == (cause, True, True), (
-        live.summary,
+    assert (live.finding, words in live.cause, remedy in str(live.remedy)) == (cause, True, True), (
+        live.cause,
         str(live.remedy),
     )
     text = str(live.remedy)
     assert "doctor" not in text
-    assert "wait" not in text or "being deleted" in live.summary or "has room now" in live.summary
+    assert "wait" not in text or "being deleted" in live.cause or "has room now" in live.cause
     own = saved(*found)[0]
     kinds = {one["kind"] for each in found for one in (each if isinstance(each, list) else [each])}
-    if "DaemonSet" in kinds and "does not exist" not in live.summary:  # else the files show less
-        assert (own.cause, own.summary, str(own.remedy)) == (live.cause, live.summary, str(live.remedy))
+    if "DaemonSet" in kinds and "does not exist" not in live.cause:  # else the files show less
+        assert (own.finding, own.cause, str(own.remedy)) == (live.finding, live.cause, str(live.remedy))
 
 
 # Whom the chain believes, by the rule of `doctor`.
@@ -691,19 +691,19 @@ def test_plugin_of_a_tenant_beside_that_of_an_administrator_changes_nothing(name
     stack = moved(namespace, plugin(with_manager=False), "2026-01-01T00:00:00Z")
     found: list[Object | list[Object]] = [waiting(), a_node(labels=PRESENT, gpus=0), privileged, stack]
     (alone,), (beside,) = answers(*found), answers(*found, DECOY)
-    assert "although its device plugin runs" in alone.summary
-    assert (beside.summary, beside.evidence) == (alone.summary, alone.evidence)
+    assert "although its device plugin runs" in alone.cause
+    assert (beside.cause, beside.evidence) == (alone.cause, alone.evidence)
 
 
 def test_plugin_of_a_tenant_that_runs_on_no_node_with_gpus_does_not_count() -> None:
     decoy = moved("team-b", plugin(on=(), nodeSelector={"pool": "none"}))
     (cause,) = answers(waiting(), a_node(labels=PRESENT), a_node("cpu-1"), decoy)
-    assert "the cluster has no device plugin" in cause.summary
+    assert "the cluster has no device plugin" in cause.cause
 
 
 def test_plugin_that_is_presumed_to_be_right_is_said_to_be() -> None:
     stack = moved("gpu", plugin(with_manager=False, **DEAD))
     later = moved("team-b", plugin(with_manager=False), "2026-02-02T00:00:00Z")
     (cause,) = answers(waiting(), a_node(labels=PRESENT, gpus=0), stack, later)
-    assert "is not ready" in cause.summary
+    assert "is not ready" in cause.cause
     assert "tenants may use namespace gpu, whose stack is presumed to be right" in cause.evidence

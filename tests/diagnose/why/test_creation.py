@@ -62,7 +62,7 @@ def failed(message: str) -> Object:
 )
 def test_refusal_of_api_server(message: str, expected: str) -> None:
     (cause,) = ask(Recorded(workload("Deployment"), replica_set(), failed(message)), "Deployment").causes
-    assert cause.cause == expected
+    assert cause.finding == expected
     assert message in cause.evidence[0]
 
 
@@ -132,7 +132,7 @@ def test_queue_of_suspended_job_is_named() -> None:
     job = workload("Job", spec={"suspend": True})
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
     (cause,) = ask(Recorded(job), "Job").causes
-    assert (cause.cause, str(cause.remedy)) == ("queued", "kubectl describe localqueue team -n team-a")
+    assert (cause.finding, str(cause.remedy)) == ("queued", "kubectl describe localqueue team -n team-a")
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet", "Job"])
@@ -150,7 +150,7 @@ def test_pod_that_waits_precedes_pod_that_failed_earlier() -> None:
     waiting = pod("main-7d-b", owner=("ReplicaSet", "main-7d"), status={"conditions": [condition]})
     made = replica_set(status={"replicas": 1})
     found = ask(Recorded(workload("Deployment"), made, evicted, waiting), "Deployment", nodes=[mps_node("a")])
-    assert found.causes[0].cause == "other-resources"
+    assert found.causes[0].finding == "other-resources"
     assert "kubectl edit deployment/main -n team-a" in str(found.causes[0].remedy)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Final
 
@@ -22,11 +23,13 @@ from webhook.cluster.objects import (
     ObjectsWithLogs,
     all_of,
 )
+from webhook.cluster.queues import WORKLOADS
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Held, chains
-from webhook.diagnose.pods import UNFINISHED, held_by_node, reachable_pods
+from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference, amounts
+from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference
+from webhook.diagnose.why.creation import KUEUE
 from webhook.diagnose.why.state import (
     ContainerState,
     Event,
@@ -89,8 +92,8 @@ class Question:
         """Gather what an object's state makes necessary."""
         is_saved = not self.objects.has_all(POD)  # before any list is cut short
         of = Reference(kind, word(found, "metadata", "namespace") or namespace, name_of(found))
+        pod: Object | None = found
         if kind == "Pod":
-            pod: Object | None = found
             makers = await self._controllers(of.namespace, found)
         else:
             makers, pod = await self._made_by(kind, of.namespace, found)
@@ -99,14 +102,27 @@ class Question:
         for name, maker in makers if kind != "Pod" else ():
             of_makers += await events_of(self.objects, maker, name)
         around = Around() if pod is None else await self._around(of.namespace, pod)
-        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around, is_saved)
+        queued = await self._queued(of.namespace, makers, pod)
+        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around, is_saved, queued)
+
+    async def _queued(self, namespace: str, makers: Sequence[tuple[str, Object]], pod: Object | None) -> Object:
+        """The Workload of Kueue for a suspended Job, or for a pod that Kueue gates; empty without one."""
+        gates = [word(one, "name") for one in entries(pod, "spec", "schedulingGates")]
+        is_held = any(part(one, "spec").get("suspend") is True for kind, one in makers if kind == "Job")
+        if not is_held and not any(one.startswith(KUEUE) for one in gates):
+            return {}
+        held = {Owner(kind, name_of(one)) for kind, one in (*makers, ("Pod", pod))}
+        kind = await self.objects.served(WORKLOADS)
+        found = [] if kind is None else [one async for one in all_of(self.objects, kind, namespace)]
+        return next((one for one in found if owner_of(one) in held), {})
 
     async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
-        """The objects that control a pod, the topmost first, as far as their kinds are known."""
+        """The objects that control a pod, the topmost first; of a kind that is not known, that of the pod alone."""
         makers: list[tuple[str, Object]] = []
         below = pod
-        while (owner := owner_of(below)) is not None and owner.kind in KINDS and len(makers) < 2:
-            found = await self.objects.one(KINDS[owner.kind], namespace, owner.name)
+        while (owner := owner_of(below)) is not None and len(makers) < 2 and (owner.kind in KINDS or not makers):
+            kind = KINDS.get(owner.kind)
+            found = None if kind is None else await self.objects.one(kind, namespace, owner.name)
             below = found or {"metadata": {"name": owner.name, "namespace": namespace}}
             makers.insert(0, (owner.kind, below))
         return makers
@@ -125,19 +141,12 @@ class Question:
             makers.append((below, between[0]))
             owners = {Owner(below, name_of(one)) for one in between}
             query = query or _selector(between[0])
-        well: Object | None = None
-        wrong: Object | None = None
+        best: Object | None = None
+        rank = partial(_rank, is_served=has_all(kind, found))
         async for pod in all_of(self.objects, POD, namespace, **query):
-            if owner_of(pod) not in owners:
-                continue
-            if is_well(pod):
-                well = pod
-            else:
-                wrong = pod if wrong is None else max(wrong, pod, key=_rank)
-        # Pods that failed long ago say nothing about a workload that is well now.
-        if well is not None and (wrong is None or (is_finished(wrong) and has_all(kind, found))):
-            return makers, well
-        return makers, wrong
+            if owner_of(pod) in owners:
+                best = pod if best is None else max(best, pod, key=rank)
+        return makers, best
 
     async def _around(self, namespace: str, pod: Object) -> Around:
         if is_unscheduled(pod):
@@ -149,7 +158,7 @@ class Question:
         return await self._around_bound(pod, log)
 
     async def _around_unscheduled(self, namespace: str, pod: Object) -> Around:
-        names = {name for _, name, _ in amounts(pod)}
+        names = requests_of(pod, extended)
         facts = await self._facts() if names else Facts()
         (context,) = self._contexts([pod], facts) if facts.nodes is not None else (None,)
         if context is None:
@@ -197,7 +206,7 @@ class Question:
         node = await self.objects.one(NODE, None, name)
         if node is None and not self.objects.hides(NODE, None, name):
             node = {}
-        asks = any(amounts(pod))
+        asks = requests_of(pod, extended)
         known = [*nodes.of_objects([node], Decisive.of(self.settings))] if node else []
         if node is None and asks:
             known = [one for one in (await self.more(("nodes",))).nodes or () if one.name == name]
@@ -218,8 +227,8 @@ class Question:
         """The log of the container that failed, else of the first that asks for an extended resource."""
         states = list(containers(pod))
         failed = next((one for one in states if one.failure), None)
-        asking = {name for name, _, _ in amounts(pod)}
-        chosen = failed or next((one for one in states if one.name in asking), states[0] if states else None)
+        asks = asking(pod, extended)
+        chosen = failed or next((one for one in states if one.name in asks), states[0] if states else None)
         if chosen is None:
             return None
         previous = bool(failed and not failed.ended and failed.ended_before)
@@ -265,15 +274,19 @@ def _age(one: Object) -> tuple[int, str]:
     return int(revision) if is_number else 0, word(one, "metadata", "creationTimestamp")
 
 
-def _rank(pod: Object) -> tuple[int, str]:
-    """How much a pod shows: one that waits or crashes, then one that starts, one that failed, one that was just made.
+def _rank(pod: Object, *, is_served: bool) -> tuple[int, str]:
+    """How much a pod shows: most if it waits or crashes, then if it starts, has failed, was just made, or is well.
 
-    Of equal ones, the newest shows most.
+    Pods that failed long ago say nothing about a workload that has all its pods now. Of equals, the newest shows most.
     """
-    shows = 2 if any(containers(pod)) else 0
-    if (condition(pod, "PodScheduled") and not node_name(pod)) or not all(map(_starts, containers(pod))):
-        shows = 3
-    return 1 if is_finished(pod) else shows, word(pod, "metadata", "creationTimestamp")
+    shows = 3 if any(containers(pod)) else 1
+    if is_well(pod):
+        shows = 0
+    elif is_finished(pod):
+        shows = -1 if is_served else 2
+    elif (condition(pod, "PodScheduled") and not node_name(pod)) or not all(map(_starts, containers(pod))):
+        shows = 4
+    return shows, word(pod, "metadata", "creationTimestamp")
 
 
 def _starts(one: ContainerState) -> bool:

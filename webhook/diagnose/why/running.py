@@ -7,9 +7,10 @@ from typing import Final, TypeVar
 
 from webhook.cluster.reading import condition, is_true, part, word
 from webhook.cluster.stack import Role, role_of
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
-from webhook.diagnose.why.case import Case, Cause, Neighbour
+from webhook.diagnose.why.case import Case, Neighbour
 from webhook.diagnose.why.state import (
     containers,
     first,
@@ -41,7 +42,7 @@ _SHOWN: Final = 5
 _EVICTED: Final = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
 
 
-def lost(case: Case) -> Iterator[Cause]:
+def lost(case: Case) -> Iterator[Finding]:
     """The cause if the node of an unfinished pod does not exist, or is not ready."""
     pod, node, name = case.pod, case.around.node, case.node_name
     if pod is None or node is None or not name or is_finished(pod):
@@ -53,15 +54,15 @@ def lost(case: Case) -> Iterator[Cause]:
             "wait until the control plane deletes the pod; once the machine is off for good: "
             "`kubectl delete pod {pod} --force`, which gives up the guarantee that a pod of a StatefulSet runs once"
         )
-        yield Cause("node-lost", f"node {name} does not exist any more", (), wait)
+        yield case.cause("node-lost", f"node {name} does not exist any more", (), wait)
     elif ready_now and ready_now.get("status") != "True":
         said = word(ready_now, "message")
         evidence = f"node {name}, Ready={word(ready_now, 'status')}: {said}" if said else ""
         show = "`kubectl describe node {node}`"
-        yield Cause("node-lost", f"node {name} is not ready", [evidence], show)
+        yield case.cause("node-lost", f"node {name} is not ready", [evidence], show)
 
 
-def ended(case: Case) -> Iterator[Cause]:
+def ended(case: Case) -> Iterator[Finding]:
     """The causes for which the pod or Job has ended."""
     yield from _of_job(case)
     pod = case.pod
@@ -74,23 +75,25 @@ def ended(case: Case) -> Iterator[Cause]:
             "start the controller that removes the finalizer; if there is none any more: `kubectl patch pod {pod} "
             """--type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`"""
         )
-        yield Cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
+        yield case.cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
     if phase(pod) == "Succeeded":
-        yield Cause("completed", "the pod has completed: each container ended with exit code 0")
+        yield case.cause("completed", "the pod has completed: each container ended with exit code 0")
     elif reason == "DeadlineExceeded":
-        yield _too_long("pod", said)
+        yield _too_long(case, "pod", said)
     elif reason in ("NodeLost", "NodeShutdown", "Terminated"):
-        yield Cause("node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`")
+        yield case.cause(
+            "node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`"
+        )
     elif reason in _EVICTED or (is_true(pod, "DisruptionTarget") and phase(pod) == "Failed"):
         disrupted = condition(pod, "DisruptionTarget")
         by = word(disrupted, "reason")
         helps = _AFTER_EVICTION.get(by, "request what it uses, such as memory: {edit}")
-        if by == "EvictionByEvictionAPI" and not case.makers and owner_of(pod) is None:
+        if by == "EvictionByEvictionAPI" and not case.makers:
             helps = "create the pod again: {edit}"
         evidence = [said or word(disrupted, "message"), by or reason, told(case.events, ("Evicted", "Preempted"))]
-        yield Cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
+        yield case.cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
 
 
 _AFTER_EVICTION: Final = {
@@ -102,19 +105,19 @@ _AFTER_EVICTION: Final = {
 }
 
 
-def _of_job(case: Case) -> Iterator[Cause]:
+def _of_job(case: Case) -> Iterator[Finding]:
     if case.of.kind != "Job":
         return
     if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
-        yield Cause("completed", "the Job has completed")
+        yield case.cause("completed", "the Job has completed")
     failed = condition(case.found, "Failed")
     if failed.get("status") == "True" and word(failed, "reason") == "DeadlineExceeded":
-        yield _too_long("Job", word(failed, "message"))
+        yield _too_long(case, "Job", word(failed, "message"))
 
 
-def _too_long(what: str, said: str) -> Cause:
+def _too_long(case: Case, what: str, said: str) -> Finding:
     summary = f"the {what} ran longer than activeDeadlineSeconds allows"
-    return Cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
+    return case.cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
 
 
 def _finalizers(case: Case) -> list[str]:
@@ -127,7 +130,7 @@ def _finalizers(case: Case) -> list[str]:
 _Found = TypeVar("_Found")
 
 
-def without_mps(case: Case) -> Iterator[Cause]:
+def without_mps(case: Case) -> Iterator[Finding]:
     """The causes for which a pod with a node does not use MPS."""
     pod, context = case.pod, case.around.context
     if pod is None or context is None or not case.node_name or is_finished(pod) or not has_started(pod):
@@ -158,7 +161,7 @@ def _listed(run: Iterable[_Found]) -> list[_Found]:
         return []
 
 
-def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
+def _without_request(case: Case, context: PodContext) -> Iterator[Finding]:
     """A container that reaches GPUs although it asks for none."""
     asking = [(*one.path,) for one in context.requests.containers]
     found = _listed(gps007_visible_devices.run(context))
@@ -166,27 +169,27 @@ def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
     yield from _checked(case, "no-replica-asked", "GPS007", "a container reaches GPUs for which it does not ask", found)
 
 
-def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Violation]) -> Iterator[Cause]:
+def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Violation]) -> Iterator[Finding]:
     """The cause for the violations that a check finds."""
     if found:
         evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
-        yield Cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
+        yield case.cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
 
 
-def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
+def _of_node(case: Case, context: PodContext) -> Iterator[Finding]:
     shared, node = strategy(case), case.node_name
     if shared in ("time-slicing", "none") and _wants_mps(context):
         how = "shares through time-slicing" if shared == "time-slicing" else "does not share its cards"
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
         remedy = "require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}"
-        yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
+        yield case.cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
     elif shared == "mps" and case.around.neighbours is not None and NodeClasses(case.settings).are_discovered:
         daemons = _daemons(case)
         if any(one.node.runs_stack_itself for one in case.around.chains) or any(map(_is_ready, daemons)):
             return
         evidence = [f"{one} is not ready" for one in daemons][:_SHOWN]
         evidence = evidence or [f"none of {len(case.around.neighbours)} pods on the node is the MPS daemon's"]
-        yield Cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
+        yield case.cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
 
 
 def _wants_mps(context: PodContext) -> bool:
@@ -214,7 +217,7 @@ def _is_ready(one: Neighbour) -> bool:
     return is_true(one.pod, "Ready")
 
 
-def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
+def _hidden(case: Case, context: PodContext) -> Iterator[Finding]:
     """What of the pod keeps its containers from the daemon, as our checks find it."""
     for cause, code, summary, run in (
         ("pipe-hidden", "GPS017", "a mount hides the pipe directory of MPS", gps017_pipe_hidden.run),
@@ -224,7 +227,7 @@ def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
         yield from _checked(case, cause, code, summary, _listed(run(context)))
 
 
-def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
+def _other_user(case: Case, context: PodContext) -> Iterator[Finding]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
     own = {user for _, user, _ in _listed(gps008_users.mps_users(context))}
     others = [
@@ -243,16 +246,16 @@ def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
     remedy = "set the same runAsUser in all pods that share the node"
     if others:
         remedy += f", such as {min(user for _, user in others)}"
-    yield Cause("other-user", summary, evidence, remedy)
+    yield case.cause("other-user", summary, evidence, remedy)
 
 
-def nothing_wrong(case: Case) -> Cause:
+def nothing_wrong(case: Case) -> Finding:
     """The cause where no group finds any: with what is known instead."""
     evidence, pod, kind = [], case.pod, case.of.kind
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         evidence.append(f"{ready(kind, case.found)} of {wanted(kind, case.found)} pods are ready")
     if pod is None:
-        return Cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
+        return case.cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
     if kind != "Pod":
         evidence.append(f"pod {name_of(pod)} is {state(pod)}")
     if how := strategy(case):
@@ -272,11 +275,11 @@ def nothing_wrong(case: Case) -> Cause:
             name = next((one.name for one in containers(pod) if not one.ready and not one.is_init), "")
             summary = f"the {which} probe of container {name} fails, so that the pod is not ready"
             helps = "correct the probe, or what it asks: {edit}"
-            return Cause("probe", summary, [*evidence, str(probe)], helps)
+            return case.cause("probe", summary, [*evidence, str(probe)], helps)
         summary, remedy = "the pod runs, and is not ready", read_log or remedy
         evidence += ["" if probe is None else str(probe), word(is_ready, "message")]
     elif is_running and (kind == "Pod" or has_all(kind, case.found)):
         summary, remedy = "nothing is wrong that the cluster shows: the pod runs", read_log
     elif case.events:
         evidence.append(f"last {case.events[0]}")
-    return Cause("nothing-wrong", summary, evidence, remedy)
+    return case.cause("nothing-wrong", summary, evidence, remedy)

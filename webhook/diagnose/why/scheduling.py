@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
 from webhook.diagnose.chain import SHOWN
-from webhook.diagnose.doctor.finding import Finding
-from webhook.diagnose.pods import Holding, counting, requests_of
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.pods import Holding, extended, requests_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
-from webhook.diagnose.why.case import Case, Cause, amounts, row
+from webhook.diagnose.why.case import Case, Row
 from webhook.diagnose.why.state import is_unscheduled, keeps_old, message_of, name_of, owner_of, wanted
 from webhook.diagnose.words import reference, within
 from webhook.policy.placement.cluster_objects import Node
@@ -48,7 +48,7 @@ from webhook.policy.pods.reading import MalformedError
 _FAILED: Final = ("FailedScheduling", "Unschedulable", "NotTriggerScaleUp")
 
 
-def causes(case: Case) -> Iterator[Cause]:
+def causes(case: Case) -> Iterator[Finding]:
     """The causes for which a pod has no node, each with what the scheduler says as its last evidence."""
     pod = case.pod
     if pod is None or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
@@ -73,7 +73,7 @@ def _said(case: Case) -> str:
     return message_of(case.events, _FAILED)
 
 
-def _unseen(case: Case) -> Cause:
+def _unseen(case: Case) -> Finding:
     name = word(case.pod, "spec", "schedulerName") or "default-scheduler"
     claims = [
         word(one, "resourceClaimName") or word(one, "resourceClaimTemplateName")
@@ -81,23 +81,23 @@ def _unseen(case: Case) -> Cause:
     ]
     if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
         summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:SHOWN])}"
-        return Cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
+        return case.cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
     remedy = "install the scheduler {scheduler}, or remove schedulerName: {edit}"
     if name == "default-scheduler":
         remedy = "`kubectl -n kube-system get pods -l component=kube-scheduler`"
     evidence = [f"spec.schedulerName is {name}", "the pod has no condition PodScheduled and no event of a scheduler"]
     summary = f"the scheduler {name} has not looked at the pod; does it run?"
-    return Cause("no-scheduler", summary, evidence, remedy, {"scheduler": name})
+    return case.cause("no-scheduler", summary, evidence, remedy, scheduler=name)
 
 
-def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
+def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the nodes and the holders of their replicas show; none where they show none."""
     context = case.around.context
     if context is None or case.around.facts.nodes is None:
         return
     placement, index = context.placement, context.placement.cluster.index
-    asked = list(dict.fromkeys(name for _, name, _ in amounts(case.pod)))
-    absent = [cause for name in asked if (cause := _absent(case, placement, name)) is not None]
+    wants = requests_of(case.pod or {}, extended)
+    absent = [cause for name in wants if (cause := _absent(case, placement, name)) is not None]
     yield from absent
     if absent or not context.requests.positive or not all(map(index.offers, placement.requests.peaks)):
         return
@@ -109,7 +109,6 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     if failure is not None:
         yield _of_failure(case, placement, failure)
     elif candidates:
-        wants = requests_of(case.pod or {}, counting(case.settings, asked))
         cause = _beside(case, candidates, wants, listed) or _held(case, candidates, wants, listed)
         if cause is not None:
             yield cause
@@ -118,7 +117,7 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
 # Resources that no node offers.
 
 
-def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
+def _absent(case: Case, placement: Placement, name: str) -> Finding | None:
     """The cause if no node offers a GPU resource of this name; None for another resource."""
     cluster, chains = placement.cluster, case.around.chains
     if name in cluster.dynamic or cluster.index.offers(name) or not names_gpu(name, cluster.classes.gpus):
@@ -158,7 +157,7 @@ def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
                 remedy = f"set gfd.enabled: true in the values of the device plugin's chart; {remedy}"
         summary += f": node {node.name} offers none, and its device plugin {how}"
         evidence += _autoscaled(node)
-    return Cause("resource-not-offered", summary, evidence, remedy, names)
+    return case.cause("resource-not-offered", summary, evidence, remedy, **names)
 
 
 _WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
@@ -200,7 +199,7 @@ def _autoscaled(node: SeenNode) -> list[str]:
 
 def _of_chain(
     case: Case, node: SeenNode, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
-) -> Cause:
+) -> Finding:
     """The cause for the first broken link of a node."""
     name = node.name
     about = "" if name in begins else f"node {name}, "
@@ -213,7 +212,7 @@ def _of_chain(
         summary = (
             f"{begins}: the MPS control daemon on node {name}{more} is not ready, and the device plugin waits for it"
         )
-    return Cause(cause, summary, [*broken.evidence, *_autoscaled(node), *evidence], Remedy(broken.remedy))
+    return case.cause(cause, summary, [*broken.evidence, *_autoscaled(node), *evidence], Remedy(broken.remedy))
 
 
 # What the pod fails at the nearest node.
@@ -230,7 +229,7 @@ _CAUSES: Final[Mapping[type, str]] = {
 }
 
 
-def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
+def _of_failure(case: Case, placement: Placement, failure: Failure) -> Finding:
     """The cause for what a pod fails at the nearest node, in the words of GPS014."""
     words, gpus = described(placement, failure, ()), placement.cluster.classes.gpus
     cause, summary = _CAUSES.get(type(failure), "node-selector"), str(words.message)
@@ -238,7 +237,7 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
         case TransientTaint(node, taint):
             is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
             remedy = "`kubectl uncordon {node}`" if is_cordoned else _DESCRIBE
-            return Cause(cause, summary, (), remedy, {"node": node.name})
+            return case.cause(cause, summary, (), remedy, node=node.name)
         case Bare(node) if any(units and names_gpu(name, gpus) for name, units in node.resources.items()):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
@@ -248,11 +247,11 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
                 f"the workload does not set {expression.name}: an annotation of the namespace, or the RuntimeClass does"
             )
             show = "`kubectl describe namespace {namespace}` and the RuntimeClass of the pod show who sets it"
-            return Cause(cause, summary, [added], show)
-    return Cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
+            return case.cause(cause, summary, [added], show)
+    return case.cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
 
 
-def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
+def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Finding:
     """The cause where a node offers none of its GPUs: the first broken link of its chain, as far as that is seen."""
     chain = next((one for one in case.around.chains if one.node.name == node.name), None)
     if chain is not None and chain.broken is not None:
@@ -265,7 +264,7 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
         if chain is not None and chain.unseen:
             summary += f", as far as is seen without {chain.unseen}"
             evidence, remedy = _autoscaled(chain.node), _ask_again(case)
-    return Cause(cause, summary, evidence, remedy, {"node": node.name})
+    return case.cause(cause, summary, evidence, remedy, node=node.name)
 
 
 def _is_added(case: Case, key: str) -> bool:
@@ -277,7 +276,9 @@ def _is_added(case: Case, key: str) -> bool:
 # Nodes that have the GPUs.
 
 
-def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
+def _beside(
+    case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]
+) -> Finding | None:
     """The cause if none of the nodes offers a resource that the pod asks for beside GPUs, such as network devices."""
     nodes = case.around.facts.nodes or ()
     lacking = {one.resource for one in listed}
@@ -293,11 +294,13 @@ def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], li
         remedy = f"ask for at most {most}: {{edit}}" if most else shows
         names = {"node": node.name, "domain": name.partition("/")[0]}
         offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
-        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, names)
+        return case.cause(
+            "other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, **names
+        )
     return None
 
 
-def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
+def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Finding | None:
     """The cause if pods hold what the pod asks for on each node that could take it; None otherwise.
 
     Without all holders, the scheduler's word that a resource is insufficient decides.
@@ -313,13 +316,13 @@ def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], list
             return None
         now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
         again = "nothing to change: the scheduler tries again, which this shows: `kubectl get pod {pod}`"
-        return Cause("replicas-held", now, (), again)
+        return case.cause("replicas-held", now, (), again)
     short = (name for name in wants if not any(held.has_room(node, {name: wants[name]}) for node in candidates))
     resource = next(short, None) or next(iter(lacking or wants))
     return _holding(case, candidates, resource, wants[resource])
 
 
-def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Cause:
+def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Finding:
     """Who holds a resource, and who of them has to end."""
     held = case.around.held
     holders = [one for node in candidates for one in held.of(node, resource)]
@@ -363,7 +366,7 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
         if len(single) == 1:
             remedy = "if the pod that holds them is not needed: `kubectl delete pod {pod} {in}`"
     evidence = [held.described(one, resource) for one in candidates[:SHOWN]]
-    return Cause("replicas-held", summary, evidence, remedy, names)
+    return case.cause("replicas-held", summary, evidence, remedy, **names)
 
 
 def _kin(case: Case, one: Holding) -> str:
@@ -372,7 +375,7 @@ def _kin(case: Case, one: Holding) -> str:
     A Deployment names its ReplicaSets after itself, with a hash of the template.
     """
     own = owner_of(case.pod)
-    if one.pod.namespace != case.namespace or own is None:
+    if one.pod.namespace != case.of.namespace or own is None:
         return ""
     if one.pod.owner == own:
         return "same"
@@ -386,39 +389,39 @@ def _kin(case: Case, one: Holding) -> str:
 
 
 REASONS: Final = (
-    row("volume", "volume", "a volume of the pod is not available", "`kubectl get pvc {ns}`"),
-    row(
+    Row("volume", "volume", "a volume of the pod is not available", "`kubectl get pvc {ns}`"),
+    Row(
         "resource-claim",
         r"claim|device ?class",
         "a resource claim of the pod is not met",
         "`kubectl get resourceclaims {ns}`",
     ),
-    row(
+    Row(
         "host-port",
         "free ports",
         "the nodes that could take the pod use its host port already",
         "remove hostPort, or use a Service: {edit}",
     ),
-    row(
+    Row(
         "pod-affinity",
         "affinity rules|topology spread",
         "affinity to other pods, or the spread over nodes, excludes each node that could take the pod",
         "change podAffinity, podAntiAffinity or topologySpreadConstraints: {edit}",
     ),
-    row(
+    Row(
         "other-resources",
         "too many pods",
         "the nodes that could take the pod lack something besides GPUs",
         "lower the requests: {edit}",
     ),
-    row("node-not-ready", "unschedulable|not ready", "nodes do not take pods now", "`kubectl get nodes`"),
-    row(
+    Row("node-not-ready", "unschedulable|not ready", "nodes do not take pods now", "`kubectl get nodes`"),
+    Row(
         "node-selector",
         "node affinity|node selector|requested node name",
         "node selector or affinity excludes nodes",
         "change nodeSelector or affinity: {edit}",
     ),
-    row("taint", "taint", "nodes have taints that the pod does not tolerate", "add a toleration: {edit}"),
+    Row("taint", "taint", "nodes have taints that the pod does not tolerate", "add a toleration: {edit}"),
 )
 """The reasons by their words, in the order of their weight where a node could take the pod.
 
@@ -430,21 +433,21 @@ _CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
 """The taints of nodes on which no pod of users runs."""
 
 
-def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
+def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the scheduler's message names, the weightiest first."""
-    extended = [one.resource for one in listed if one.resource and not one.cause]
-    if extended and (case.around.context is None or case.around.facts.nodes is None):
-        summary = f"no node has as much of {', '.join(dict.fromkeys(extended))} free as the pod asks for"
-        yield Cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
+    lacking = [one.resource for one in listed if one.resource and not one.cause]
+    if lacking and (case.around.context is None or case.around.facts.nodes is None):
+        summary = f"no node has as much of {', '.join(dict.fromkeys(lacking))} free as the pod asks for"
+        yield case.cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)
     found = False
-    for cause, _, meaning, advice in REASONS:
-        texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
-        if texts and not (found and cause in _OF_ANY_NODE):
+    for row in REASONS:
+        texts = [one.text for one in listed if one.cause == row.cause and not (_CONTROL_PLANE in one.text and more)]
+        if texts and not (found and row.cause in _OF_ANY_NODE):
             found = True
-            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice)
-    if not found and not extended:
-        yield Cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
+            yield row.found(case, f"{row.summary}: {'; '.join(texts[:SHOWN])}")
+    if not found and not lacking:
+        yield case.cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
 
 
 class Reason(NamedTuple):
@@ -491,4 +494,4 @@ def _reason(part: str) -> Reason:
     taint = _TAINT.search(text)
     if taint is not None and is_lifecycle(taint[1]):
         return Reason(text, nodes, "node-not-ready")
-    return Reason(text, nodes, next((one.cause for one in REASONS if one.words.search(text)), ""))
+    return Reason(text, nodes, next((one.cause for one in REASONS if one.search(text)), ""))
