@@ -526,6 +526,23 @@ def held(name: str, amount: int = 1, **fields: Any) -> Object:
     return pod(name, container("main", amount), node="gpu-1", **fields)
 
 
+PULL = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
+NEVER_STARTED = {"phase": "Pending", "containerStatuses": [{"name": "main", "state": PULL}]}
+LEFT_OVER = {
+    "containerStatuses": [
+        {"name": "main", "state": {"terminated": {"exitCode": 0}}},
+        {"name": "p", "state": {"running": {}}},
+    ]
+}
+
+
+def unhealthy() -> Object:
+    """A node of which two of four cards are not healthy."""
+    found = a_node(labels=PRESENT, gpus=2)
+    found["status"]["capacity"] = {**found["status"]["allocatable"], GPU: "4"}
+    return found
+
+
 def rollout(strategy: Object, replicas: int = 1) -> list[Object]:
     """A Deployment whose new pod waits beside its old ones."""
     metadata = {"name": "serve", "namespace": "team-a"}
@@ -641,6 +658,34 @@ HOLDERS = [
         pod("other", {"name": "c", "resources": {"limits": {EFA: 1, GPU: 1}}}, node="gpu-1", owner=("Job", "y")),
     ),
     case(
+        "holder-that-never-started",
+        "replicas-held",
+        "pod team-a/a does not use what it holds: not started: container main: ImagePullBackOff not found",
+        "correct that pod, or delete it: kubectl gpushare why a -n team-a",
+        waiting(),
+        a_node(labels=PRESENT, gpus=2),
+        held("a", owner=("Job", "y"), status=NEVER_STARTED),
+        held("b", owner=("Job", "z")),
+    ),
+    case(
+        "holder-whose-sidecar-runs-on",
+        "replicas-held",
+        "pod team-a/a does not use what it holds: container main has ended, and p runs on",
+        "kubectl gpushare why a -n team-a",
+        waiting(),
+        a_node(labels=PRESENT, gpus=1),
+        held("a", owner=("Job", "y"), status=LEFT_OVER, spec={"restartPolicy": "Never"}),
+    ),
+    case(
+        "unhealthy-cards",
+        "replicas-held",
+        "others hold",
+        "who holds them; look why devices of a node are not healthy: kubectl describe node gpu-1",
+        waiting(),
+        unhealthy(),
+        held("a", 2, owner=("Job", "y")),
+    ),
+    case(
         "room-again",
         "replicas-held",
         "has room now",
@@ -668,6 +713,12 @@ def test_first_broken_link_is_named(found: list[Any], cause: str, words: str, re
     kinds = {one["kind"] for each in found for one in (each if isinstance(each, list) else [each])}
     if "DaemonSet" in kinds and "does not exist" not in live.cause:  # else the files show less
         assert (own.finding, own.cause, str(own.remedy)) == (live.finding, live.cause, str(live.remedy))
+
+
+def test_evidence_about_holders_and_the_pod_itself() -> None:
+    (cause,) = answers(waiting(preemptionPolicy="Never"), unhealthy(), held("a", 2, owner=("Job", "y")))
+    assert cause.evidence[0] == "node gpu-1: 2 of 2 held by team-a/a (2); 2 more are not healthy"
+    assert "preemptionPolicy of the pod is Never" in cause.evidence[1]
 
 
 # Whom the chain believes, by the rule of `doctor`.

@@ -129,6 +129,16 @@ def test_node_without_the_label_that_the_plugin_selects_by(words: str, remedy: s
     assert "nvidia.com/gpu.present" in cause.evidence[0]
 
 
+def test_node_feature_discovery_that_runs_nowhere_is_why_no_node_shows_a_gpu() -> None:
+    both = ("cpu-1", "gpu-1")
+    found: list[Any] = [waiting(), *map(a_node, both), plugin(on=(), affinity=OF_CHART)]
+    cause = answers(*found, workers(both, ready=False))[0]
+    assert "0 of 2 workers of node feature discovery ready" in cause.cause
+    assert str(cause.remedy) == "kubectl -n nvidia-device-plugin describe daemonset/nfd"
+    for others in ([], workers(both)):
+        assert "no label of a node that its selectors admit shows a GPU" in answers(*found, others)[0].cause
+
+
 def test_no_label_by_hand_where_the_plugin_does_not_select_by_it() -> None:
     found: list[Any] = [a_node(labels=BY_CLASS), plugin(on=(), affinity=wants(f"{FEATURE}pci-10de.present"))]
     assert "kubectl label" not in str(answers(waiting(), *found)[0].remedy)

@@ -208,3 +208,20 @@ def test_daemon_is_only_a_pod_of_a_daemon_set() -> None:
     written = daemon()
     del written["metadata"]["ownerReferences"]
     assert [one.finding for one in ask(Recorded(bound(), node(), written)).causes][:1] == ["no-daemon"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "main", "expected"),
+    [
+        ("Never", ended(0, "Completed"), "sidecar-runs-on"),
+        ("OnFailure", ended(0, "Completed"), "sidecar-runs-on"),
+        ("Always", ended(0, "Completed"), "nothing-wrong"),
+        ("Never", {"running": {}}, "nothing-wrong"),
+    ],
+)
+def test_sidecar_that_keeps_the_pod_of_a_job(policy: str, main: Object, expected: str) -> None:
+    states = [state(state=main, ready=False), state("proxy")]
+    job = bound(container(), container("proxy", 0), states=states, spec={"restartPolicy": policy})
+    (cause,) = ask(Recorded(job, node(), daemon())).causes
+    assert cause.finding == expected
+    assert (expected == "nothing-wrong") or "container main has ended, and container proxy runs on" in cause.cause

@@ -181,6 +181,11 @@ class Case:
         """The node that the pod is bound to; empty for none."""
         return word(self.pod, "spec", "nodeName")
 
+    def event(self, *reasons: str, text: str = "") -> Event:
+        """The newest event with one of these reasons and a text in its message; an empty one if there is none."""
+        events = (*self.events, *self.events_of_makers)
+        return next((one for one in events if one.reason in reasons and text in one.message), Event())
+
     def remedy(self, template: str, **names: str | list[Any]) -> Remedy:
         """Fill a template of a remedy, whose names are keywords or those of `_OWN`."""
         return filled(template, lambda name: names[name] if name in names else _OWN[name](self))

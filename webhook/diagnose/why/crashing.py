@@ -12,7 +12,7 @@ from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import asking, extended
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Helps, Row, by_words
-from webhook.diagnose.why.state import ContainerState, containers, first, phase, told
+from webhook.diagnose.why.state import ContainerState, containers, phase
 from webhook.policy.messages import cut
 
 _MOST: Final = 100
@@ -36,9 +36,9 @@ def causes(case: Case) -> Iterator[Finding]:
 
 def _known_errors(case: Case) -> Iterator[Finding]:
     """The known errors in the last lines of the log, and in what a probe says: later ones are often consequences."""
-    log, probe = case.around.log, first(case.events, ("Unhealthy",))
+    log, probe = case.around.log, case.event("Unhealthy")
     texts = [] if log is None else [(log.container, f"log of container {log.container}", log.text)]
-    if probe is not None:
+    if probe:
         texts.append((next(iter(asking(case.pod or {}, extended)), ""), "probe", probe.message))
     for container, where, text in texts:
         for line in text.splitlines()[-LOG_LINES:]:
@@ -47,7 +47,7 @@ def _known_errors(case: Case) -> Iterator[Finding]:
 
 
 def _of_container(case: Case, one: ContainerState) -> Iterator[Finding]:
-    probe = told(case.events, ("Killing",), f"Container {one.name} failed ")
+    probe = str(case.event("Killing", text=f"Container {one.name} failed "))
     last, reason = one.failure, word(one.failure, "reason")
     # An end is history where the container runs again, and is ready.
     matters = one.ended or one.waiting or not one.ready or phase(case.pod or {}) == "Failed"
@@ -55,13 +55,13 @@ def _of_container(case: Case, one: ContainerState) -> Iterator[Finding]:
     if probe and one.restarts:
         summary = f"the kubelet kills container {one.name}, because its probe fails"
         remedy = "correct the probe, or give the program more time: {edit}"
-        yield case.cause("liveness", summary, [probe, told(case.events, ("Unhealthy",))], remedy)
+        yield case.cause("liveness", summary, [probe, str(case.event("Unhealthy"))], remedy)
     elif not last or not matters or reason in ("StartError", "ContainerCannotRun"):
         return
     elif reason == "OOMKilled":
         yield _out_of_memory(case, one, limit, "needs", reason)
     # A runtime that misses the event of the kernel reports the reason Error. The kubelet kills too, and says so.
-    elif number(last, "exitCode") == _SIGKILL and limit and not told(case.events, ("Killing", "Preempting", "Evicted")):
+    elif number(last, "exitCode") == _SIGKILL and limit and not case.event("Killing", "Preempting", "Evicted"):
         how = "exit code 137 (SIGKILL), and no event of the kubelet that names a reason"
         yield _out_of_memory(case, one, limit, "was killed, probably because it needs", how)
     else:

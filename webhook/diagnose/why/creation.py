@@ -9,7 +9,7 @@ from typing import Final
 from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.why.case import Case, Row, by_words
-from webhook.diagnose.why.state import message_of, name_of, wanted
+from webhook.diagnose.why.state import name_of, wanted
 from webhook.policy.checks import CHECKS
 
 # Suspended, queued, gated, paused, or scaled to zero.
@@ -96,10 +96,10 @@ def _refusal(case: Case) -> str:
     failed = [condition(one, "ReplicaFailure") for one in (*short, case.found)]
     said = [word(one, "message") for one in failed if one.get("status") == "True"]
     if short:
-        said.append(message_of(case.events_of_makers, ("FailedCreate",)))
+        said.append(case.event("FailedCreate").message)
     progressing = condition(case.found, "Progressing")
     if word(progressing, "reason") == "ReplicaSetCreateError":  # the API server refuses the ReplicaSet of the template
-        said += [word(progressing, "message"), message_of(case.events_of_makers, ("ReplicaSetCreateError",))]
+        said += [word(progressing, "message"), case.event("ReplicaSetCreateError").message]
     return next(filter(None, said), "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from operator import itemgetter
 from typing import Final
 
@@ -25,7 +26,7 @@ from webhook.cluster.objects import (
 )
 from webhook.cluster.queues import WORKLOADS
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
-from webhook.diagnose.chain import UNKNOWN_HOLDERS, Held, chains
+from webhook.diagnose.chain import SHOWN, UNKNOWN_HOLDERS, Held, chains, seen_of
 from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
 from webhook.diagnose.saved import SavedObjects
 from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference
@@ -53,7 +54,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.pods.gpu_resources import names_gpu
+from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.formats import did_you_mean
 from webhook.policy.settings.settings import Settings
@@ -164,11 +165,14 @@ class Question:
         if context is None:
             return Around(facts)
         placement, index = context.placement, context.placement.cluster.index
-        if context.requests.positive and (candidates := [one.name for one in index.nodes(placement.candidates)]):
+        if context.requests.positive and (candidates := [*index.nodes(placement.candidates)]):
             return Around(facts, context, await self._held(namespace, candidates, names))
         if not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
             return Around(facts, context)
-        found = await chains(self.objects, self.settings, facts, suspects(placement, names), namespace)
+        among = suspects(placement, names)
+        if not among and not self.objects.lacks(DAEMON_SET):  # perhaps nothing labels nodes
+            among = [*islice(index.nodes(placement.selected), 1)]
+        found = await chains(self.objects, self.settings, facts, among, namespace)
         return Around(facts, context, chains=found)
 
     def _contexts(self, pods: Sequence[Object], facts: Facts) -> Iterator[PodContext | None]:
@@ -191,15 +195,16 @@ class Question:
             facts = replace(facts, nodes=tuple(found))
         return facts
 
-    async def _held(self, namespace: str, candidates: Sequence[str], names: Collection[str]) -> Held:
+    async def _held(self, namespace: str, candidates: Sequence[Node], names: Collection[str]) -> Held:
         """Who holds what of the nodes that could take a pod."""
-        few = len(candidates) <= _FEW
-        queries = [f"spec.nodeName={name}" for name in candidates] if few else ["spec.nodeName!="]
+        few, gpus = len(candidates) <= _FEW, GpuResources(self.settings.resources)
+        queries = [f"spec.nodeName={one.name}" for one in candidates] if few else ["spec.nodeName!="]
         pods = []
         for one in queries:
             query = {"fieldSelector": f"{one},{UNFINISHED}"}
             pods += await reachable_pods(self.objects, self.settings, namespace, query, names)
-        return Held(held_by_node(pods), is_complete=self.objects.has_all(POD))
+        capacity = {one.name: (await seen_of(self.objects, one, gpus)).capacity for one in candidates[:SHOWN]}
+        return Held(held_by_node(pods), self.objects.has_all(POD), capacity)
 
     async def _around_bound(self, pod: Object, log: Log | None) -> Around:
         name = node_name(pod)

@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 from webhook.cluster.reading import condition, is_true, part, word
 from webhook.cluster.stack import Role, role_of
 from webhook.diagnose.finding import Finding
+from webhook.diagnose.pods import extended, left_over
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
 from webhook.diagnose.why.case import Case, Neighbour
 from webhook.diagnose.why.state import (
     containers,
-    first,
     has_all,
     has_started,
     is_finished,
@@ -22,7 +22,6 @@ from webhook.diagnose.why.state import (
     phase,
     ready,
     state,
-    told,
     wanted,
 )
 from webhook.policy.checks import (
@@ -78,7 +77,12 @@ def ended(case: Case) -> Iterator[Finding]:
         yield case.cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
-    if phase(pod) == "Succeeded":
+    done, runs_on = left_over(pod, extended)
+    if runs_on and phase(pod) == "Running":
+        summary = f"container {done} has ended, and container {runs_on} runs on, so that the pod keeps its replicas"
+        make = "make it an init container with restartPolicy: Always, which ends with the others: {edit}"
+        yield case.cause("sidecar-runs-on", summary, (), make)
+    elif phase(pod) == "Succeeded":
         yield case.cause("completed", "the pod has completed: each container ended with exit code 0")
     elif reason == "DeadlineExceeded":
         yield _too_long(case, "pod", said)
@@ -92,7 +96,7 @@ def ended(case: Case) -> Iterator[Finding]:
         helps = _AFTER_EVICTION.get(by, "request what it uses, such as memory: {edit}")
         if by == "EvictionByEvictionAPI" and not case.makers:
             helps = "create the pod again: {edit}"
-        evidence = [said or word(disrupted, "message"), by or reason, told(case.events, ("Evicted", "Preempted"))]
+        evidence = [said or word(disrupted, "message"), by or reason, str(case.event("Evicted", "Preempted"))]
         yield case.cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
 
 
@@ -269,15 +273,15 @@ def nothing_wrong(case: Case) -> Finding:
         finalizers = _finalizers(case)
         evidence += [f"metadata.finalizers: {', '.join(finalizers)}"] if finalizers else []
     elif is_running and is_ready.get("status") == "False":
-        probe = first(case.events, ("Unhealthy",))
-        if probe is not None and probe.message.startswith(("Readiness", "Startup")):
+        probe = case.event("Unhealthy")
+        if probe.message.startswith(("Readiness", "Startup")):
             which = probe.message.partition(" ")[0].lower()
             name = next((one.name for one in containers(pod) if not one.ready and not one.is_init), "")
             summary = f"the {which} probe of container {name} fails, so that the pod is not ready"
             helps = "correct the probe, or what it asks: {edit}"
             return case.cause("probe", summary, [*evidence, str(probe)], helps)
         summary, remedy = "the pod runs, and is not ready", read_log or remedy
-        evidence += ["" if probe is None else str(probe), word(is_ready, "message")]
+        evidence += [str(probe), word(is_ready, "message")]
     elif is_running and (kind == "Pod" or has_all(kind, case.found)):
         summary, remedy = "nothing is wrong that the cluster shows: the pod runs", read_log
     elif case.events:

@@ -11,19 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
 from webhook.diagnose.chain import SHOWN
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.pods import Holding, extended, requests_of
+from webhook.diagnose.pods import Holding, LivePod, extended, requests_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
 from webhook.diagnose.why.case import Case, Row
-from webhook.diagnose.why.state import is_unscheduled, keeps_old, message_of, name_of, owner_of, wanted
-from webhook.diagnose.words import reference, within
+from webhook.diagnose.why.state import is_unscheduled, keeps_old, name_of, owner_of, wanted
+from webhook.diagnose.words import named, reference, within
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
     Bare,
@@ -44,8 +43,6 @@ from webhook.policy.placement.reachability import Placement
 from webhook.policy.placement.taints import is_lifecycle
 from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
 from webhook.policy.pods.reading import MalformedError
-
-_FAILED: Final = ("FailedScheduling", "Unschedulable", "NotTriggerScaleUp")
 
 
 def causes(case: Case) -> Iterator[Finding]:
@@ -70,7 +67,7 @@ def _said(case: Case) -> str:
     scheduled = condition(case.pod or {}, "PodScheduled")
     if scheduled.get("status") == "False" and (message := word(scheduled, "message")):
         return message
-    return message_of(case.events, _FAILED)
+    return case.event("FailedScheduling", "Unschedulable", "NotTriggerScaleUp").message
 
 
 def _unseen(case: Case) -> Finding:
@@ -322,9 +319,19 @@ def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], list
     return _holding(case, candidates, resource, wants[resource])
 
 
+_END_OLD: Final = (
+    "let an old pod end first: `kubectl patch {top} -p "
+    """'{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}' {ns}`"""
+)
+_ENDING: Final = (
+    "wait until they have ended; if one stays longer than its grace period, look at its finalizers and its node: "
+    "`kubectl describe pod {pod} {in}`"
+)
+
+
 def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Finding:
     """Who holds a resource, and who of them has to end."""
-    held = case.around.held
+    held, (kind, maker) = case.around.held, case.top
     holders = [one for node in candidates for one in held.of(node, resource)]
     total = sum(node.resources.get(resource, 0) for node in candidates)
     nodes = "the only node" if len(candidates) == 1 else f"each of the {len(candidates)} nodes"
@@ -333,39 +340,32 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
     for one in holders:
         kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
     old, same, ending = kin["old"], kin["same"], kin["ending"]
-    kind, maker = case.top
-    names: dict[str, Any] = {"top": [reference(kind, name_of(maker))]}
-    single = [one.pod for one in holders if one.pod.owner.kind == "Pod" and one.amount >= units]
+    enough = [one.pod for one in holders if one.amount >= units and not one.pod.is_ending]
+    idle, bare = [one for one in enough if one.idle], [one for one in enough if one.owner.kind == "Pod"]
+    whose = "its own pods and others hold" if same or old else "others hold"
+    of: Sequence[LivePod] = bare if len(bare) == 1 else ()
+    summary, remedy = f"{whose} {where}", "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
     if ending >= units:
-        single = [one.pod for one in holders if one.pod.is_ending][:1]
-    if len(single) == 1:
-        names |= {"pod": single[0].name, "in": within(single[0].namespace)}
-    if old and not ending and kind == "Deployment" and keeps_old(maker):
+        summary, remedy = f"pods that are being deleted hold {ending} of {where}", _ENDING
+        of = [one.pod for one in holders if one.pod.is_ending]
+    elif idle:
+        summary += f"; pod {idle[0]} does not use what it holds: {idle[0].idle}"
+        remedy, of = "correct that pod, or delete it: `kubectl gpushare why {pod} {in}` shows how", idle
+    elif old and not ending and kind == "Deployment" and keeps_old(maker):
         waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
-        summary = f"the rollout waits for itself: {waits}"
-        remedy = (
-            "let an old pod end first: `kubectl patch {top} -p "
-            """'{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}' {ns}`"""
-        )
-    elif ending >= units:
-        summary = f"pods that are being deleted hold {ending} of {where}"
-        remedy = (
-            "wait until they have ended; if one stays longer than its grace period, look at its finalizers and its "
-            "node: `kubectl describe pod {pod} {in}`"
-        )
+        summary, remedy = f"the rollout waits for itself: {waits}", _END_OLD
     elif same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
-        fit = same // units
-        summary = f"its own pods hold {where}; the {kind} wants {wanted(kind, maker)} pods, and {fit} fit"
-        remedy, names["fewer"] = (
-            "add nodes, or want fewer pods: `kubectl scale {top} {fewer} {ns}`",
-            [f"--replicas={fit}"],
-        )
-    else:
-        summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
-        remedy = "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
-        if len(single) == 1:
-            remedy = "if the pod that holds them is not needed: `kubectl delete pod {pod} {in}`"
+        summary = f"its own pods hold {where}; the {kind} wants {wanted(kind, maker)} pods, and {same // units} fit"
+        remedy = "add nodes, or want fewer pods: `kubectl scale {top} {fewer} {ns}`"
+    elif of:
+        remedy = "if the pod that holds them is not needed: `kubectl delete pod {pod} {in}`"
     evidence = [held.described(one, resource) for one in candidates[:SHOWN]]
+    if word(case.pod, "spec", "preemptionPolicy") == "Never":
+        evidence.append("preemptionPolicy of the pod is Never: the scheduler ends no pod of a lower priority for it")
+    if unhealthy := [named("node", one.name) for one in candidates if held.unhealthy(one, resource)][:1]:
+        remedy += "; look why devices of a node are not healthy: `kubectl describe node {unhealthy}`"
+    names = {"top": [reference(kind, name_of(maker))], "fewer": [f"--replicas={same // units}"], "unhealthy": unhealthy}
+    names |= {"pod": of[0].name, "in": within(of[0].namespace)} if of else {}
     return case.cause("replicas-held", summary, evidence, remedy, **names)
 
 
@@ -462,6 +462,9 @@ class Reason(NamedTuple):
 _AVAILABLE: Final = re.compile(r"^\d+/\d+ nodes are available: ?", re.ASCII)
 _REST: Final = re.compile(r"[.,;]? (?:preemption|no new claims to deallocate)\b.*", re.ASCII | re.DOTALL)
 _COUNTED: Final = re.compile(r"^(\d{1,7}) (.*)$", re.ASCII | re.DOTALL)
+_NEXT: Final = re.compile(r", (?=\d{1,7} )", re.ASCII)
+"""What divides parts: each but a single one begins with a number."""
+
 _INSUFFICIENT: Final = re.compile(r"^Insufficient (\S+)$", re.ASCII)
 _TAINT: Final = re.compile(r"taint(?:\(s\)|s)? \{([^:}\s]+)", re.ASCII)
 _MOST: Final = 64
@@ -471,19 +474,7 @@ _MOST: Final = 64
 def reasons(message: str) -> list[Reason]:
     """The reasons in a message, in its order; none in a message of another form."""
     listed = _REST.sub("", _AVAILABLE.sub("", message)).rstrip(". ")
-    return [_reason(one) for one in islice(_parts(listed), _MOST)] if listed else []
-
-
-def _parts(listed: str) -> Iterator[str]:
-    """The parts between commas. Each but a single one begins with a number."""
-    part = ""
-    for one in listed.split(", "):
-        if part and _COUNTED.match(one):
-            yield part
-            part = one
-        else:
-            part = f"{part}, {one}" if part else one
-    yield part
+    return [_reason(one) for one in _NEXT.split(listed, _MOST)[:_MOST]] if listed else []
 
 
 def _reason(part: str) -> Reason:

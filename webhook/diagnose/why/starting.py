@@ -12,7 +12,7 @@ from webhook.diagnose.pods import UNEXPECTED
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.crashing import to_get_gpu
-from webhook.diagnose.why.state import ContainerState, containers, first, has_started, is_finished, phase, told
+from webhook.diagnose.why.state import ContainerState, containers, has_started, is_finished, phase
 
 # Rejected by the kubelet: they have failed for good.
 
@@ -23,7 +23,7 @@ def rejected(case: Case) -> Iterator[Finding]:
     if pod is None or phase(pod) != "Failed":
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
-    evidence = [f"node {case.node_name}: {said}"] if said else [told(case.events, (UNEXPECTED,))]
+    evidence = [f"node {case.node_name}: {said}"] if said else [str(case.event(UNEXPECTED))]
     job = next((found for kind, found in case.makers if kind == "Job" and is_true(found, "Complete")), None)
     if reason == UNEXPECTED and job is not None:
         summary = (
@@ -100,7 +100,7 @@ def _of_container(case: Case, one: ContainerState) -> Iterator[Finding]:
     if reason in _IMAGE:
         summary = f"the image of container {one.name} cannot be pulled: {reason}"
         remedy = "correct the image, or its pull secret: {edit}"
-        yield case.cause("image", summary, [said, told(case.events, ("Failed",), "image")], remedy)
+        yield case.cause("image", summary, [said, str(case.event("Failed", text="image"))], remedy)
     elif reason in _CONFIG:
         summary = f"container {one.name} cannot be configured: {said or reason}"
         yield case.cause("container-config", summary, [], _to_correct(case, said))
@@ -119,8 +119,8 @@ def _to_correct(case: Case, said: str) -> Remedy:
 
 
 def _not_started(case: Case, one: ContainerState, said: str) -> Iterator[Finding]:
-    event = first(case.events, ("Failed",))
-    if event is not None and (not said or (_DRIVER.search(event.message) and not _DRIVER.search(said))):
+    event = case.event("Failed")
+    if event and (not said or (_DRIVER.search(event.message) and not _DRIVER.search(said))):
         said = event.message
     evidence = [said]
     if _DRIVER.search(said) and "unsatisfied condition" not in said:
@@ -201,11 +201,11 @@ STARTS: Final = (
 
 def _before_containers(case: Case, pod: Object) -> Iterator[Finding]:
     """The cause before the first container: the newest of failed mounts and sandboxes."""
-    event = first(case.events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"))
-    if event is None:
+    event = case.event("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox")
+    if not event:
         return
     # The kubelet repeats that it waits for volumes, without the reason.
-    better = first(case.events, (event.reason,), "MountVolume.SetUp") or event
+    better = case.event(event.reason, text="MountVolume.SetUp") or event
     name, said = word(pod, "spec", "runtimeClassName"), f"{better.reason}: {better.message}"
     correct = [_to_correct(case, better.message)]
     yield from by_words(case, BEFORE, said, [str(better)], runtimeclass=name, correct=correct)

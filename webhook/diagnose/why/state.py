@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from operator import attrgetter
 from typing import Final, NamedTuple
@@ -158,17 +158,20 @@ MOST: Final = 100
 
 
 class Event(NamedTuple):
-    """An event. `when` is the time at which it was seen last, as text that sorts by time."""
+    """An event; without a reason, there is none. `when` is the time at which it was seen last, as text that sorts."""
 
-    reason: str
-    message: str
-    when: str
-    times: int
-    source: str
+    reason: str = ""
+    message: str = ""
+    when: str = ""
+    times: int = 0
+    source: str = ""
 
     def __str__(self) -> str:
         often = f" ({self.times} times)" if self.times > 1 else ""
-        return f"event {self.reason}{often}: {self.message}"
+        return f"event {self.reason}{often}: {self.message}" if self else ""
+
+    def __bool__(self) -> bool:
+        return bool(self.reason)
 
 
 def event(found: Object) -> Event:
@@ -206,20 +209,3 @@ async def events_of(objects: Objects, about: Object, kind: str) -> list[Event]:
 def newest(found: Iterable[Event]) -> list[Event]:
     """The newest of events, in order."""
     return nlargest(MOST, found, key=attrgetter("when"))
-
-
-def first(found: Sequence[Event], reasons: Collection[str], text: str = "") -> Event | None:
-    """The newest event with one of these reasons, and a text in its message; None without one."""
-    return next((one for one in found if one.reason in reasons and text in one.message), None)
-
-
-def message_of(found: Sequence[Event], reasons: Collection[str]) -> str:
-    """The message of such an event; empty without one."""
-    event = first(found, reasons)
-    return "" if event is None else event.message
-
-
-def told(found: Sequence[Event], reasons: Collection[str], text: str = "") -> str:
-    """Such an event as a line of evidence; empty without one."""
-    event = first(found, reasons, text)
-    return "" if event is None else str(event)
