@@ -122,7 +122,7 @@ def test_message_splits_into_reasons() -> None:
         f"{GPU}. no new claims to deallocate, preemption: 0/6 nodes are available: 6 Preemption is not helpful."
     )
     assert [(one.nodes, one.cause, one.resource) for one in found] == [
-        (1, "other-resources", "cpu"),
+        (1, "other-resources", ""),
         (2, "taint", ""),
         (3, "", GPU),
     ]

@@ -11,15 +11,13 @@ import pytest
 from tests.diagnose.cluster_objects import Object
 from tests.diagnose.why.recorded import bound
 from tests.diagnose.why.site import answers
-from webhook.diagnose.remedy import Remedy, filled
+from webhook.diagnose.remedy import filled
 from webhook.diagnose.why import crashing, creation, scheduling, starting
 from webhook.diagnose.why.case import Case, Reference, Row
 from webhook.policy.settings.settings import Settings
 
 _ADDED: dict[str, Any] = {"container": "main", "said": "any", "runtimeclass": "nvidia"}
 """The names that callers of a table add to those of its words."""
-
-_REMEDIES: dict[str, Any] = {"correct": [Remedy("correct")]}
 
 
 @pytest.mark.parametrize(
@@ -29,6 +27,7 @@ _REMEDIES: dict[str, Any] = {"correct": [Remedy("correct")]}
         crashing.KNOWN,
         scheduling.REASONS,
         starting.BEFORE,
+        starting.CONFIGURED,
         starting.REJECTIONS,
         starting.STARTS,
     ],
@@ -41,7 +40,7 @@ def test_each_row_can_be_filled(rows: Sequence[Row]) -> None:
         assert one.summary.format(node="mps-1", **names)
         remedy = one.remedy if isinstance(one.remedy, str) else one.remedy(case, "main")
         if isinstance(remedy, str):
-            commands = len(case.remedy(remedy, **names, **_REMEDIES).as_data()["commands"])
+            commands = len(case.remedy(remedy, **names).as_data()["commands"])
             assert commands >= remedy.count("`") // 2 + remedy.count("{edit}"), one
 
 

@@ -15,7 +15,7 @@ from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy, filled
-from webhook.diagnose.why.state import Event, name_of
+from webhook.diagnose.why.state import Event, name_of, node_name
 from webhook.diagnose.words import named, reference, within
 from webhook.policy.commands import Word
 from webhook.policy.context import PodContext
@@ -179,7 +179,7 @@ class Case:
     @property
     def node_name(self) -> str:
         """The node that the pod is bound to; empty for none."""
-        return word(self.pod, "spec", "nodeName")
+        return node_name(self.pod)
 
     def event(self, *reasons: str, text: str = "") -> Event:
         """The newest event with one of these reasons and a text in its message; an empty one if there is none."""

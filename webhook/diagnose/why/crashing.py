@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from webhook.cluster.objects import LOG_LINES
-from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
+from webhook.cluster.reading import Object, entries, number, part, word
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import asking, extended
 from webhook.diagnose.remedy import Remedy
@@ -27,11 +27,6 @@ def causes(case: Case) -> Iterator[Finding]:
     yield from islice(_known_errors(case), 1)
     for one in islice(containers(case.pod), _MOST):
         yield from _of_container(case, one)
-    failed = condition(case.found, "Failed")
-    is_failed = case.of.kind == "Job" and is_true(case.found, "Failed") and word(failed, "reason") != "DeadlineExceeded"
-    if case.pod is None and is_failed:
-        evidence = [": ".join(filter(None, (word(failed, "reason"), word(failed, "message"))))]
-        yield case.cause("exit-code", "the Job failed, and its pods are gone", evidence, "`kubectl describe {object}`")
 
 
 def _known_errors(case: Case) -> Iterator[Finding]:

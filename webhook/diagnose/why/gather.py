@@ -121,7 +121,7 @@ class Question:
         """The objects that control a pod, the topmost first; of a kind that is not known, that of the pod alone."""
         makers: list[tuple[str, Object]] = []
         below = pod
-        while (owner := owner_of(below)) is not None and len(makers) < 2 and (owner.kind in KINDS or not makers):
+        while (owner := owner_of(below)).kind and len(makers) < 2 and (owner.kind in KINDS or not makers):
             kind = KINDS.get(owner.kind)
             found = None if kind is None else await self.objects.one(kind, namespace, owner.name)
             below = found or {"metadata": {"name": owner.name, "namespace": namespace}}
@@ -301,7 +301,8 @@ def _starts(one: ContainerState) -> bool:
 
 # The kinds and names of a question, as users spell them, and names that are near.
 
-_SHORT: Final[Mapping[str, str]] = {
+_SPELLED: Final[Mapping[str, str]] = {
+    **{spelled: name for name, kind in KINDS.items() for spelled in (kind.name, kind.plural)},
     "po": "Pod",
     "deploy": "Deployment",
     "rs": "ReplicaSet",
@@ -309,7 +310,7 @@ _SHORT: Final[Mapping[str, str]] = {
     "ds": "DaemonSet",
     "cj": "CronJob",
 }
-"""The short names of kubectl."""
+"""The kinds by the names that kubectl knows, with the short ones."""
 
 _MOST: Final = 500
 """Names among which a near one is looked for: a page."""
@@ -322,11 +323,8 @@ class KindError(ValueError):
 def kind_of(asked: str) -> str:
     """The kind for a word of kubectl: its name, its plural, or its short name. Raises KindError."""
     spelled = asked.lower().partition(".")[0]
-    for name, kind in KINDS.items():
-        if spelled in (kind.name, kind.plural):
-            return name
-    if spelled in _SHORT:
-        return _SHORT[spelled]
+    if spelled in _SPELLED:
+        return _SPELLED[spelled]
     if spelled in ("node", "nodes", "no"):
         doctor = Command("kubectl", "gpushare", "doctor")
         raise KindError(f'why is about pods; "{doctor}" checks nodes, and "top" shows who holds replicas')

@@ -24,13 +24,8 @@ from webhook.diagnose.why.state import (
     state,
     wanted,
 )
-from webhook.policy.checks import (
-    gps004_pipe_directory,
-    gps005_shared_memory,
-    gps007_visible_devices,
-    gps008_users,
-    gps017_pipe_hidden,
-)
+from webhook.policy.checks import CHECKS
+from webhook.policy.checks.gps008_users import mps_users
 from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
@@ -112,11 +107,15 @@ _AFTER_EVICTION: Final = {
 def _of_job(case: Case) -> Iterator[Finding]:
     if case.of.kind != "Job":
         return
+    failed = condition(case.found, "Failed")
+    reason, said = word(failed, "reason"), word(failed, "message")
     if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
         yield case.cause("completed", "the Job has completed")
-    failed = condition(case.found, "Failed")
-    if failed.get("status") == "True" and word(failed, "reason") == "DeadlineExceeded":
-        yield _too_long(case, "Job", word(failed, "message"))
+    elif failed.get("status") == "True" and reason == "DeadlineExceeded":
+        yield _too_long(case, "Job", said)
+    elif failed.get("status") == "True" and case.pod is None:
+        evidence, show = [": ".join(filter(None, (reason, said)))], "`kubectl describe {object}`"
+        yield case.cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
 
 
 def _too_long(case: Case, what: str, said: str) -> Finding:
@@ -134,17 +133,33 @@ def _finalizers(case: Case) -> list[str]:
 _Found = TypeVar("_Found")
 
 
+_HIDDEN: Final = {
+    "GPS017": ("pipe-hidden", "a mount hides the pipe directory of MPS"),
+    "GPS004": ("pipe-directory", f"{PIPE_DIRECTORY} points away from the daemon"),
+    "GPS005": ("shared-memory-hidden", "a mount hides the /dev/shm of MPS"),
+}
+"""What of a pod keeps its containers from the daemon, as our checks find it: the causes by the codes of the checks."""
+
+_RUNS: Final = {check.code: check.run for check in CHECKS}
+
+
 def without_mps(case: Case) -> Iterator[Finding]:
     """The causes for which a pod with a node does not use MPS."""
     pod, context = case.pod, case.around.context
     if pod is None or context is None or not case.node_name or is_finished(pod) or not has_started(pod):
         return
-    yield from _without_request(case, context)
+    asking = [(*one.path,) for one in context.requests.containers]
+    reaching = _listed(_RUNS["GPS007"](context))
+    reaching = [one for one in reaching if not any(one.path[: len(path)] == path for path in asking)]
+    yield from _checked(
+        case, "GPS007", "no-replica-asked", "a container reaches GPUs for which it does not ask", reaching
+    )
     if not context.requests.positive:
         return
     yield from _of_node(case, context)
     if context.mps_requests:
-        yield from _hidden(case, context)
+        for code, (cause, summary) in _HIDDEN.items():
+            yield from _checked(case, code, cause, summary, _listed(_RUNS[code](context)))
         yield from _other_user(case, context)
 
 
@@ -165,15 +180,7 @@ def _listed(run: Iterable[_Found]) -> list[_Found]:
         return []
 
 
-def _without_request(case: Case, context: PodContext) -> Iterator[Finding]:
-    """A container that reaches GPUs although it asks for none."""
-    asking = [(*one.path,) for one in context.requests.containers]
-    found = _listed(gps007_visible_devices.run(context))
-    found = [one for one in found if not any(one.path[: len(path)] == path for path in asking)]
-    yield from _checked(case, "no-replica-asked", "GPS007", "a container reaches GPUs for which it does not ask", found)
-
-
-def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Violation]) -> Iterator[Finding]:
+def _checked(case: Case, code: str, cause: str, summary: str, found: Sequence[Violation]) -> Iterator[Finding]:
     """The cause for the violations that a check finds."""
     if found:
         evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
@@ -189,58 +196,37 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Finding]:
         yield case.cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
     elif shared == "mps" and case.around.neighbours is not None and NodeClasses(case.settings).are_discovered:
         daemons = _daemons(case)
-        if any(one.node.runs_stack_itself for one in case.around.chains) or any(map(_is_ready, daemons)):
+        if any(one.node.runs_stack_itself for one in case.around.chains) or any(ready for _, ready in daemons):
             return
-        evidence = [f"{one} is not ready" for one in daemons][:_SHOWN]
+        evidence = [f"{one} is not ready" for one, _ in daemons][:_SHOWN]
         evidence = evidence or [f"none of {len(case.around.neighbours)} pods on the node is the MPS daemon's"]
         yield case.cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
 
 
 def _wants_mps(context: PodContext) -> bool:
     """Whether a container that asks for GPUs names the pipe directory of MPS, or mounts it."""
-    for request in context.requests.positive:
-        container, pipe = request.container, context.policy.pipes.get(request.resource.name)
-        try:
-            names = PIPE_DIRECTORY in container.variables
-            mounts = pipe is not None and any(clean_path(pipe.clean) == path for path in container.mounts)
-        except MalformedError:
-            return False
-        if names or mounts:
-            return True
-    return False
+    try:
+        return any(
+            PIPE_DIRECTORY in one.container.variables
+            or (pipe is not None and clean_path(pipe.clean) in one.container.mounts)
+            for one in context.requests.positive
+            for pipe in [context.policy.pipes.get(one.resource.name)]
+        )
+    except MalformedError:
+        return False
 
 
-def _daemons(case: Case) -> list[Neighbour]:
-    """The pods on the node that a DaemonSet of the MPS control daemon made; none where they are not known."""
-    owned = [(one, owner_of(one.pod)) for one in case.around.neighbours or ()]
-    of_sets = [one for one, owner in owned if owner is not None and owner.kind == "DaemonSet"]
-    return [one for one in of_sets if role_of(part(one.pod, "spec")) is Role.DAEMON]
-
-
-def _is_ready(one: Neighbour) -> bool:
-    return is_true(one.pod, "Ready")
-
-
-def _hidden(case: Case, context: PodContext) -> Iterator[Finding]:
-    """What of the pod keeps its containers from the daemon, as our checks find it."""
-    for cause, code, summary, run in (
-        ("pipe-hidden", "GPS017", "a mount hides the pipe directory of MPS", gps017_pipe_hidden.run),
-        ("pipe-directory", "GPS004", f"{PIPE_DIRECTORY} points away from the daemon", gps004_pipe_directory.run),
-        ("shared-memory-hidden", "GPS005", "a mount hides the /dev/shm of MPS", gps005_shared_memory.run),
-    ):
-        yield from _checked(case, cause, code, summary, _listed(run(context)))
+def _daemons(case: Case) -> list[tuple[Neighbour, bool]]:
+    """The pods on the node that a DaemonSet of the MPS control daemon made, and whether each is ready."""
+    of_sets = [one for one in case.around.neighbours or () if owner_of(one.pod).kind == "DaemonSet"]
+    return [(one, is_true(one.pod, "Ready")) for one in of_sets if role_of(part(one.pod, "spec")) is Role.DAEMON]
 
 
 def _other_user(case: Case, context: PodContext) -> Iterator[Finding]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
-    own = {user for _, user, _ in _listed(gps008_users.mps_users(context))}
-    others = [
-        (str(one), user)
-        for one in case.around.neighbours or ()
-        if one.context is not None and own
-        for user in {user for _, user, _ in _listed(gps008_users.mps_users(one.context))} - own
-    ]
-    wrong = _listed(gps008_users.run(context))
+    own, wrong = _users(context), _listed(_RUNS["GPS008"](context))
+    beside = [(str(one), one.context) for one in case.around.neighbours or () if one.context is not None]
+    others = [(pod, user) for pod, context in beside for user in sorted(_users(context) - own)] if own else []
     if not own or not (others or wrong):
         return
     evidence = [f"GPS008: {one.message}" for one in wrong[:_SHOWN]]
@@ -251,6 +237,10 @@ def _other_user(case: Case, context: PodContext) -> Iterator[Finding]:
     if others:
         remedy += f", such as {min(user for _, user in others)}"
     yield case.cause("other-user", summary, evidence, remedy)
+
+
+def _users(context: PodContext) -> set[int]:
+    return {user for _, user, _ in _listed(mps_users(context))}
 
 
 def nothing_wrong(case: Case) -> Finding:
@@ -264,7 +254,7 @@ def nothing_wrong(case: Case) -> Finding:
         evidence.append(f"pod {name_of(pod)} is {state(pod)}")
     if how := strategy(case):
         evidence.append(f"node {case.node_name} shares its cards: {how}")
-    evidence += [f"its MPS control daemon is ready: {one}" for one in _daemons(case) if _is_ready(one)][:1]
+    evidence += [f"its MPS control daemon is ready: {one}" for one, ready in _daemons(case) if ready][:1]
     summary, remedy = "nothing is wrong that the cluster shows yet", "`kubectl describe pod {pod}`"
     read_log = "" if case.around.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
     is_running, is_ready = phase(pod) == "Running", condition(pod, "Ready")

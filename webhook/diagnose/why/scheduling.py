@@ -375,14 +375,12 @@ def _kin(case: Case, one: Holding) -> str:
     A Deployment names its ReplicaSets after itself, with a hash of the template.
     """
     own = owner_of(case.pod)
-    if one.pod.namespace != case.of.namespace or own is None:
+    if one.pod.namespace != case.of.namespace:
         return ""
-    if one.pod.owner == own:
-        return "same"
     kind, maker = case.top
     above, _, _ = one.pod.owner.name.rpartition("-")
     is_old = (kind, one.pod.owner.kind, above) == ("Deployment", "ReplicaSet", name_of(maker))
-    return "old" if is_old else ""
+    return "same" if one.pod.owner == own else "old" if is_old else ""
 
 
 # What the scheduler says.
@@ -410,7 +408,7 @@ REASONS: Final = (
     ),
     Row(
         "other-resources",
-        "too many pods",
+        "too many pods|^insufficient ",
         "the nodes that could take the pod lack something besides GPUs",
         "lower the requests: {edit}",
     ),
@@ -451,7 +449,7 @@ def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
 
 
 class Reason(NamedTuple):
-    """A reason. `nodes`: how many nodes it keeps off, 0 where it concerns all. `resource`: the one that lacks."""
+    """A reason. `nodes`: how many it keeps off, 0 where it concerns all. `resource`: the extended one that lacks."""
 
     text: str
     nodes: int
@@ -465,7 +463,9 @@ _COUNTED: Final = re.compile(r"^(\d{1,7}) (.*)$", re.ASCII | re.DOTALL)
 _NEXT: Final = re.compile(r", (?=\d{1,7} )", re.ASCII)
 """What divides parts: each but a single one begins with a number."""
 
-_INSUFFICIENT: Final = re.compile(r"^Insufficient (\S+)$", re.ASCII)
+_INSUFFICIENT: Final = re.compile(r"^Insufficient (\S+/\S+)$", re.ASCII)
+"""An extended resource, whose name has a domain."""
+
 _TAINT: Final = re.compile(r"taint(?:\(s\)|s)? \{([^:}\s]+)", re.ASCII)
 _MOST: Final = 64
 """Reasons of a message that are read."""
@@ -480,9 +480,8 @@ def reasons(message: str) -> list[Reason]:
 def _reason(part: str) -> Reason:
     counted = _COUNTED.match(part)
     text, nodes = (counted[2], int(counted[1])) if counted else (part, 0)
-    if lacking := _INSUFFICIENT.match(text):  # the name of an extended resource has a domain
-        return Reason(text, nodes, "" if "/" in lacking[1] else "other-resources", lacking[1])
-    taint = _TAINT.search(text)
+    lacking, taint = _INSUFFICIENT.match(text), _TAINT.search(text)
+    cause = next((one.cause for one in REASONS if one.search(text)), "")
     if taint is not None and is_lifecycle(taint[1]):
-        return Reason(text, nodes, "node-not-ready")
-    return Reason(text, nodes, next((one.cause for one in REASONS if one.search(text)), ""))
+        cause = "node-not-ready"
+    return Reason(text, nodes, "" if lacking else cause, lacking[1] if lacking else "")

@@ -84,6 +84,16 @@ _CONFIG: Final = frozenset({"CreateContainerConfigError", "CreateContainerConfig
 _START: Final = frozenset({"CreateContainerError", "RunContainerError", "StartError", "ContainerCannotRun"})
 
 
+_MISSING: Final = r'(?P<kind>configmap|secret) "(?P<object>[^"]{1,253})" not found'
+_CREATE: Final = "create {kind} {object} in namespace {namespace}, or correct its name: {edit}"
+
+CONFIGURED: Final = (
+    Row("container-config", _MISSING, "container {container} cannot be configured: {said}", _CREATE),
+    Row("container-config", "", "container {container} cannot be configured: {said}", "{edit}"),
+)
+"""What the environment of a container lacks, by the words of the kubelet."""
+
+
 def causes(case: Case) -> Iterator[Finding]:
     """The causes for which containers of a pod with a node do not start."""
     pod = case.pod
@@ -102,20 +112,10 @@ def _of_container(case: Case, one: ContainerState) -> Iterator[Finding]:
         remedy = "correct the image, or its pull secret: {edit}"
         yield case.cause("image", summary, [said, str(case.event("Failed", text="image"))], remedy)
     elif reason in _CONFIG:
-        summary = f"container {one.name} cannot be configured: {said or reason}"
-        yield case.cause("container-config", summary, [], _to_correct(case, said))
+        yield from by_words(case, CONFIGURED, said, [], container=one.name, said=said or reason)
     last = one.ended or one.ended_before
     if reason in _START or (word(last, "reason") in _START and not one.running):
         yield from _not_started(case, one, said or word(last, "message"))
-
-
-def _to_correct(case: Case, said: str) -> Remedy:
-    """What helps where the message may name an object that does not exist."""
-    found = re.search(r'(?P<kind>configmap|secret) "(?P<object>[^"]{1,253})" not found', said, re.ASCII)
-    if found is None:
-        return case.edit
-    create = "create {kind} {object} in namespace {namespace}, or correct its name: {edit}"
-    return case.remedy(create, **found.groupdict())
 
 
 def _not_started(case: Case, one: ContainerState, said: str) -> Iterator[Finding]:
@@ -207,8 +207,7 @@ def _before_containers(case: Case, pod: Object) -> Iterator[Finding]:
     # The kubelet repeats that it waits for volumes, without the reason.
     better = case.event(event.reason, text="MountVolume.SetUp") or event
     name, said = word(pod, "spec", "runtimeClassName"), f"{better.reason}: {better.message}"
-    correct = [_to_correct(case, better.message)]
-    yield from by_words(case, BEFORE, said, [str(better)], runtimeclass=name, correct=correct)
+    yield from by_words(case, BEFORE, said, [str(better)], runtimeclass=name)
 
 
 BEFORE: Final = (
@@ -236,6 +235,7 @@ BEFORE: Final = (
         "node {node} has no such folder or file as the volume requires: {path}",
         "{edit}",
     ),
-    Row("mount-failed", "", "a volume cannot be mounted", "{correct}"),
+    Row("mount-failed", _MISSING, "a volume cannot be mounted", _CREATE),
+    Row("mount-failed", "", "a volume cannot be mounted", "{edit}"),
 )
 """What keeps a pod from its first container, by the reason and the words of an event."""

@@ -17,9 +17,9 @@ def name_of(found: Object | None) -> str:
     return word(found, "metadata", "name")
 
 
-def owner_of(found: Object | None) -> Owner | None:
-    """The owner that controls an object; None without one."""
-    return controller(part(found, "metadata"))
+def owner_of(found: Object | None) -> Owner:
+    """The owner that controls an object; an empty one without any."""
+    return controller(part(found, "metadata")) or Owner("", "")
 
 
 # Containers and pods.
@@ -66,7 +66,7 @@ def phase(pod: Object) -> str:
     return word(pod, "status", "phase")
 
 
-def node_name(pod: Object) -> str:
+def node_name(pod: Object | None) -> str:
     """The node that a pod is bound to; empty for none."""
     return word(pod, "spec", "nodeName")
 
