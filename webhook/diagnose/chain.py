@@ -100,7 +100,7 @@ class Held(NamedTuple):
         more = f" and {len(holders) - len(names)} more" if len(holders) > len(names) else ""
         count, unhealthy = sum(one.amount for one in holders), self.unhealthy(node, resource)
         beyond = ", more than it offers now" if count > total else ""
-        also = f"; {unhealthy} more are not healthy" if unhealthy else ""
+        also = f"; {unhealthy} of {total + unhealthy} are not healthy" if unhealthy else ""
         return f"node {node.name}: {count} of {total} held{beyond} by {', '.join(names)}{more}{also}"
 
     def unhealthy(self, node: Node, resource: str) -> int:
@@ -116,12 +116,14 @@ class Chain(NamedTuple):
     """The links of a node. A node has a chain if its labels or resources show a GPU, or nothing labels nodes.
 
     `runtime_class` is that of its device plugin, and `strategy` how its configuration shares cards; None if unknown.
+    `daemons` are all pods of an MPS control daemon there that some object made.
     """
 
     node: SeenNode
     links: Sequence[Link]
     runtime_class: str | None
     strategy: str | None
+    daemons: Sequence[ProgramPod] = ()
 
     @property
     def broken(self) -> Finding | None:
@@ -171,6 +173,7 @@ async def chains(
         lacking["pods"] = "pods in all namespaces"
     if any(each.config_map and each.maps not in configs for each in programs if each.role is Role.PLUGIN):
         lacking["configurations"] = "the ConfigMap of the device plugin"
+    workers = [one async for each in all_of(objects, DAEMON_SET) if (one := feature_worker(each))] if nodes else []
     found = []
     for node in nodes:
         counting = [one for one in pods if one.node == node.name and trusted.counts(one.namespace)]
@@ -178,11 +181,12 @@ async def chains(
         seen = Stack(trusted, (node,), on, counting, configs, facts, lacking)
         own, chosen = seen.plugin_of(node), None if trusted.presumed else seen.chosen(node)
         shows = bool(node.offered) or shows_gpus(node.labels, node.taints) or node.runs_stack_itself
-        features = await _features(objects, seen, shows=shows)
+        features = _features(seen, workers, shows=shows)
         links = [features, *(_link(*one, seen) for one in _LINKS)] if shows else [features]
         strategy = None if chosen is None or chosen.config is None else chosen.config.strategy
         if shows or features.finding is not None:
-            found.append(Chain(node, links, None if own is None else own.runtime_class, strategy))
+            daemons = [one for one in pods if one.node == node.name and one.role is Role.DAEMON and one.owner]
+            found.append(Chain(node, links, None if own is None else own.runtime_class, strategy, daemons))
     return found
 
 
@@ -294,7 +298,7 @@ _OF_CHART: Final = {f"{_FEATURE}pci-10de.present": "true", f"{_FEATURE}cpu-model
 """The labels of which the plugin's chart wants one (NVIDIA/k8s-device-plugin deployments/helm values.yaml)."""
 
 
-async def _features(objects: Objects, seen: Stack, *, shows: bool) -> Link:
+def _features(seen: Stack, workers: Sequence[Program], *, shows: bool) -> Link:
     """Whether node feature discovery, or who labels by hand, gave the node a label by which the plugin selects it.
 
     Of a node that shows no GPU, one is missed only where node feature discovery runs nowhere.
@@ -312,7 +316,6 @@ async def _features(objects: Objects, seen: Stack, *, shows: bool) -> Link:
     has = sorted(key for key in node.labels if key.startswith(_FEATURE) and "10de" in key)
     who = f"DaemonSet {plugins[0]} selects" if plugins else "the chart of the device plugin selects"
     asks = f"{who} nodes by {listed(sorted(wanted))}"
-    workers = [one async for each in all_of(objects, DAEMON_SET) if (one := feature_worker(each))]
     if not shows and not (workers and workers[0].desired and not workers[0].ready):
         return Link(name)
     advice: Advice = ""

@@ -717,7 +717,7 @@ def test_first_broken_link_is_named(found: list[Any], cause: str, words: str, re
 
 def test_evidence_about_holders_and_the_pod_itself() -> None:
     (cause,) = answers(waiting(preemptionPolicy="Never"), unhealthy(), held("a", 2, owner=("Job", "y")))
-    assert cause.evidence[0] == "node gpu-1: 2 of 2 held by team-a/a (2); 2 more are not healthy"
+    assert cause.evidence[0] == "node gpu-1: 2 of 2 held by team-a/a (2); 2 of 4 are not healthy"
     assert "preemptionPolicy of the pod is Never" in cause.evidence[1]
 
 

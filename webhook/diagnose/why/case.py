@@ -75,16 +75,6 @@ class Why:
             yield from lines_of_unread(unread, width)
 
 
-class Neighbour(NamedTuple):
-    """A pod on the node of another. `context` is None for a malformed pod."""
-
-    pod: Object
-    context: PodContext | None
-
-    def __str__(self) -> str:
-        return f"pod {word(self.pod, 'metadata', 'namespace')}/{word(self.pod, 'metadata', 'name')}"
-
-
 class Log(NamedTuple):
     """The end of a container's log."""
 
@@ -97,15 +87,15 @@ class Around:
     """What surrounds a pod. None where it was not read, because the state needs none of it, or rights lack.
 
     `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, empty if this
-    node does not exist; `neighbours` are the pods on it. `chains` are those of the nodes that could take the pod but
-    offer too little, the likeliest first, or that of its node.
+    node does not exist; `neighbours` are the pods on it, each with its context unless it is malformed. `chains` are
+    those of the nodes that could take the pod but offer too little, the likeliest first, or that of its node.
     """
 
     facts: Facts = field(default_factory=Facts)
     context: PodContext | None = None
     held: Held = UNKNOWN_HOLDERS
     node: Object | None = None
-    neighbours: Sequence[Neighbour] | None = None
+    neighbours: Sequence[tuple[str, PodContext | None]] | None = None
     log: Log | None = None
     chains: Sequence[Chain] = ()
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from webhook.cluster.queues import GROUP
 from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.why.case import Case, Row, by_words
@@ -14,8 +15,7 @@ from webhook.policy.checks import CHECKS
 
 # Suspended, queued, gated, paused, or scaled to zero.
 
-KUEUE: Final = "kueue.x-k8s.io/"
-_QUEUE: Final = f"{KUEUE}queue-name"
+_QUEUE: Final = f"{GROUP}/queue-name"
 
 
 def waiting(case: Case) -> Iterator[Finding]:
@@ -23,7 +23,7 @@ def waiting(case: Case) -> Iterator[Finding]:
     if case.of.kind != "Pod":
         yield from _of_workload(case)
     gates = [word(one, "name") for one in entries(case.pod, "spec", "schedulingGates")]
-    if any(one.startswith(KUEUE) for one in gates):
+    if any(one.startswith(f"{GROUP}/") for one in gates):
         yield _queued(case, case.pod or {}, f"Kueue holds the pod with the scheduling gate {gates[0]}")
     elif gates:
         summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"

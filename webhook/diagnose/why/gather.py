@@ -24,13 +24,12 @@ from webhook.cluster.objects import (
     ObjectsWithLogs,
     all_of,
 )
-from webhook.cluster.queues import WORKLOADS
+from webhook.cluster.queues import GROUP, WORKLOADS
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
 from webhook.diagnose.chain import SHOWN, UNKNOWN_HOLDERS, Held, chains, seen_of
 from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference
-from webhook.diagnose.why.creation import KUEUE
+from webhook.diagnose.why.case import Around, Case, Log, Reference
 from webhook.diagnose.why.state import (
     ContainerState,
     Event,
@@ -110,12 +109,15 @@ class Question:
         """The Workload of Kueue for a suspended Job, or for a pod that Kueue gates; empty without one."""
         gates = [word(one, "name") for one in entries(pod, "spec", "schedulingGates")]
         is_held = any(part(one, "spec").get("suspend") is True for kind, one in makers if kind == "Job")
-        if not is_held and not any(one.startswith(KUEUE) for one in gates):
+        if not is_held and not any(one.startswith(f"{GROUP}/") for one in gates):
             return {}
         held = {Owner(kind, name_of(one)) for kind, one in (*makers, ("Pod", pod))}
         kind = await self.objects.served(WORKLOADS)
-        found = [] if kind is None else [one async for one in all_of(self.objects, kind, namespace)]
-        return next((one for one in found if owner_of(one) in held), {})
+        if kind is not None:
+            async for one in all_of(self.objects, kind, namespace):
+                if owner_of(one) in held:
+                    return one
+        return {}
 
     async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
         """The objects that control a pod, the topmost first; of a kind that is not known, that of the pod alone."""
@@ -218,7 +220,8 @@ class Question:
         facts = Facts(nodes=tuple(known)) if known else Facts()
         beside = await self._neighbours(name) if asks and any(containers(pod)) else None
         context, *others = self._contexts([pod, *(beside or ())], facts)
-        neighbours = None if beside is None else list(map(Neighbour, beside, others))
+        names = [f"{word(one, 'metadata', 'namespace')}/{name_of(one)}" for one in beside or ()]
+        neighbours = None if beside is None else [*zip(names, others, strict=True)]
         found = await chains(self.objects, self.settings, facts, known, "") if asks else []
         return Around(facts, context, UNKNOWN_HOLDERS, node, neighbours, log, found)
 

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from webhook.cluster.reading import condition, is_true, part, word
-from webhook.cluster.stack import Role, role_of
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import extended, left_over
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
-from webhook.diagnose.why.case import Case, Neighbour
+from webhook.diagnose.why.case import Case
 from webhook.diagnose.why.state import (
     containers,
     has_all,
     has_started,
     is_finished,
     name_of,
-    owner_of,
     phase,
     ready,
     state,
@@ -198,7 +196,7 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Finding]:
         daemons = _daemons(case)
         if any(one.node.runs_stack_itself for one in case.around.chains) or any(ready for _, ready in daemons):
             return
-        evidence = [f"{one} is not ready" for one, _ in daemons][:_SHOWN]
+        evidence = [f"pod {one} is not ready" for one, _ in daemons][:_SHOWN]
         evidence = evidence or [f"none of {len(case.around.neighbours)} pods on the node is the MPS daemon's"]
         yield case.cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
 
@@ -216,21 +214,20 @@ def _wants_mps(context: PodContext) -> bool:
         return False
 
 
-def _daemons(case: Case) -> list[tuple[Neighbour, bool]]:
-    """The pods on the node that a DaemonSet of the MPS control daemon made, and whether each is ready."""
-    of_sets = [one for one in case.around.neighbours or () if owner_of(one.pod).kind == "DaemonSet"]
-    return [(one, is_true(one.pod, "Ready")) for one in of_sets if role_of(part(one.pod, "spec")) is Role.DAEMON]
+def _daemons(case: Case) -> list[tuple[str, bool]]:
+    """The pods of the MPS control daemon on the node, and whether each is ready; none where they are not known."""
+    return [(f"{one.namespace}/{one.name}", one.is_ready) for chain in case.around.chains for one in chain.daemons]
 
 
 def _other_user(case: Case, context: PodContext) -> Iterator[Finding]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
     own, wrong = _users(context), _listed(_RUNS["GPS008"](context))
-    beside = [(str(one), one.context) for one in case.around.neighbours or () if one.context is not None]
+    beside = [(pod, context) for pod, context in case.around.neighbours or () if context is not None]
     others = [(pod, user) for pod, context in beside for user in sorted(_users(context) - own)] if own else []
     if not own or not (others or wrong):
         return
     evidence = [f"GPS008: {one.message}" for one in wrong[:_SHOWN]]
-    evidence += [f"{pod} uses MPS as user {user}" for pod, user in others[:_SHOWN]]
+    evidence += [f"pod {pod} uses MPS as user {user}" for pod, user in others[:_SHOWN]]
     users = ", ".join(map(str, sorted(own)))
     summary = f"the pod uses MPS as user {users}, and the daemon serves one user at a time"
     remedy = "set the same runAsUser in all pods that share the node"
@@ -254,7 +251,7 @@ def nothing_wrong(case: Case) -> Finding:
         evidence.append(f"pod {name_of(pod)} is {state(pod)}")
     if how := strategy(case):
         evidence.append(f"node {case.node_name} shares its cards: {how}")
-    evidence += [f"its MPS control daemon is ready: {one}" for one, ready in _daemons(case) if ready][:1]
+    evidence += [f"its MPS control daemon is ready: pod {one}" for one, ready in _daemons(case) if ready][:1]
     summary, remedy = "nothing is wrong that the cluster shows yet", "`kubectl describe pod {pod}`"
     read_log = "" if case.around.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
     is_running, is_ready = phase(pod) == "Running", condition(pod, "Ready")
