@@ -12,11 +12,11 @@ from tests.diagnose.cluster_objects import Object
 from tests.diagnose.why.recorded import bound
 from tests.diagnose.why.site import answers
 from webhook.diagnose.remedy import filled
-from webhook.diagnose.why import crashing, creation, scheduling, starting
+from webhook.diagnose.why import crashing, creation, running, scheduling, starting
 from webhook.diagnose.why.case import Case, Reference, Row
 from webhook.policy.settings.settings import Settings
 
-_ADDED: dict[str, Any] = {"container": "main", "said": "any", "runtimeclass": "nvidia"}
+_ADDED: dict[str, Any] = {"container": "main", "said": "any", "runtimeclass": "nvidia", "what": "pod"}
 """The names that callers of a table add to those of its words."""
 
 
@@ -25,6 +25,7 @@ _ADDED: dict[str, Any] = {"container": "main", "said": "any", "runtimeclass": "n
     [
         creation.REFUSALS,
         crashing.KNOWN,
+        running.ENDED,
         scheduling.REASONS,
         starting.BEFORE,
         starting.CONFIGURED,

@@ -10,7 +10,7 @@ from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import extended, left_over
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
-from webhook.diagnose.why.case import Case
+from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.state import (
     containers,
     has_all,
@@ -71,20 +71,16 @@ def ended(case: Case) -> Iterator[Finding]:
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
     done, runs_on = left_over(pod, extended)
+    disrupted, gone = condition(pod, "DisruptionTarget"), list(by_words(case, ENDED, reason, [said], what="pod"))
     if runs_on and phase(pod) == "Running":
         summary = f"container {done} has ended, and container {runs_on} runs on, so that the pod keeps its replicas"
         make = "make it an init container with restartPolicy: Always, which ends with the others: {edit}"
         yield case.cause("sidecar-runs-on", summary, (), make)
     elif phase(pod) == "Succeeded":
         yield case.cause("completed", "the pod has completed: each container ended with exit code 0")
-    elif reason == "DeadlineExceeded":
-        yield _too_long(case, "pod", said)
-    elif reason in ("NodeLost", "NodeShutdown", "Terminated"):
-        yield case.cause(
-            "node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`"
-        )
-    elif reason in _EVICTED or (is_true(pod, "DisruptionTarget") and phase(pod) == "Failed"):
-        disrupted = condition(pod, "DisruptionTarget")
+    elif gone:
+        yield from gone
+    elif reason in _EVICTED or (disrupted.get("status") == "True" and phase(pod) == "Failed"):
         by = word(disrupted, "reason")
         helps = _AFTER_EVICTION.get(by, "request what it uses, such as memory: {edit}")
         if by == "EvictionByEvictionAPI" and not case.makers:
@@ -92,6 +88,22 @@ def ended(case: Case) -> Iterator[Finding]:
         evidence = [said or word(disrupted, "message"), by or reason, str(case.event("Evicted", "Preempted"))]
         yield case.cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
 
+
+ENDED: Final = (
+    Row(
+        "deadline-exceeded",
+        "^DeadlineExceeded$",
+        "the {what} ran longer than activeDeadlineSeconds allows",
+        "raise activeDeadlineSeconds: {edit}",
+    ),
+    Row(
+        "node-lost",
+        "^(?P<reason>NodeLost|NodeShutdown|Terminated)$",
+        "node {node} went away: {reason}",
+        "`kubectl delete pod {pod}`",
+    ),
+)
+"""The reasons of a pod or Job that has ended."""
 
 _AFTER_EVICTION: Final = {
     "PreemptionByScheduler": "give it a higher priorityClassName: {edit}",
@@ -110,15 +122,10 @@ def _of_job(case: Case) -> Iterator[Finding]:
     if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
         yield case.cause("completed", "the Job has completed")
     elif failed.get("status") == "True" and reason == "DeadlineExceeded":
-        yield _too_long(case, "Job", said)
+        yield from by_words(case, ENDED, reason, [said], what="Job")
     elif failed.get("status") == "True" and case.pod is None:
         evidence, show = [": ".join(filter(None, (reason, said)))], "`kubectl describe {object}`"
         yield case.cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
-
-
-def _too_long(case: Case, what: str, said: str) -> Finding:
-    summary = f"the {what} ran longer than activeDeadlineSeconds allows"
-    return case.cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
 
 
 def _finalizers(case: Case) -> list[str]:
