@@ -334,6 +334,7 @@ def _features(seen: Stack, workers: Sequence[Program], *, shows: bool) -> Link:
         advice = _of(workers[0], add, key=taint.key)
     else:
         cause = f"{workers[0].ready} of {counted(workers[0].desired, 'worker')} of node feature discovery ready"
+        cause += "" if shows else f": nothing labels nodes, such as {node.name}"
         advice = _of(workers[0], "`kubectl -n {namespace} describe {set}`")
     mark = filled("`kubectl label node {node} nvidia.com/gpu.present=true`", lambda _: node.name)
     is_enough = not plugins or any(_PRESENT in _selected(one) for one in plugins)

@@ -59,7 +59,7 @@ def _had_already(case: Case, cause: Finding, text: str) -> Iterator[str]:
         held = [one for one in entries(spec, "tolerations") if one.get("key") in (key, None) and "effect" not in one]
         yield from [key] if any(one.get("operator") == "Exists" for one in held) else ()
     for key, value in re.findall(r"kubectl label node \S+ (\S+?)=(\S+?),? ?", text):
-        nodes = (one.node.labels for one in case.around.chains)
+        nodes = (one.node.labels for one in case.chains)
         yield from [key] if any(labels.get(key) == value for labels in nodes) else ()
     for count in re.findall(r"--replicas=(\d+)", text):
         yield from [count] if part(case.top[1], "spec").get("replicas", 1) == int(count) else ()

@@ -133,7 +133,8 @@ def test_node_feature_discovery_that_runs_nowhere_is_why_no_node_shows_a_gpu() -
     both = ("cpu-1", "gpu-1")
     found: list[Any] = [waiting(), *map(a_node, both), plugin(on=(), affinity=OF_CHART)]
     cause = answers(*found, workers(both, ready=False))[0]
-    assert "0 of 2 workers of node feature discovery ready" in cause.cause
+    down = "0 of 2 workers of node feature discovery ready: nothing labels nodes, such as cpu-1"
+    assert cause.cause == f"no node offers {GPU}: {down}"
     assert str(cause.remedy) == "kubectl -n nvidia-device-plugin describe daemonset/nfd"
     for others in ([], workers(both)):
         assert "no label of a node that its selectors admit shows a GPU" in answers(*found, others)[0].cause

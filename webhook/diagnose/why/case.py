@@ -83,32 +83,19 @@ class Log(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What surrounds a pod. None where it was not read, because the state needs none of it, or rights lack.
-
-    `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, empty if this
-    node does not exist; `neighbours` are the pods on it, each with its context unless it is malformed. `chains` are
-    those of the nodes that could take the pod but offer too little, the likeliest first, or that of its node.
-    """
-
-    facts: Facts = field(default_factory=Facts)
-    context: PodContext | None = None
-    held: Held = UNKNOWN_HOLDERS
-    node: Object | None = None
-    neighbours: Sequence[tuple[str, PodContext | None]] | None = None
-    log: Log | None = None
-    chains: Sequence[Chain] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
     """An object that a user asks about.
 
     `pod` is the object itself, or the pod of a workload that shows most of what is wrong; None for a workload without
     one. `makers` are the workload and the objects between it and its pods, by kind, the topmost first; for a pod, those
     that control it. `events` are those of the pod, `events_of_makers` those of the makers, the newest first.
-    `queued` is the Workload of Kueue for a held object, empty without one. `is_saved`: the objects are those of files,
-    which may hold only some of a kind.
+    `is_saved`: the objects are those of files, which may hold only some of a kind. `queued` is the Workload of Kueue
+    for a held object, empty without one.
+
+    The rest surrounds the pod. None where it was not read, because the state needs none of it, or rights lack.
+    `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, empty if this
+    node does not exist; `neighbours` are the pods on it, each with its context unless it is malformed. `chains` are
+    those of the nodes that could take the pod but offer too little, the likeliest first, or that of its node.
     """
 
     of: Reference
@@ -118,9 +105,15 @@ class Case:
     makers: Sequence[tuple[str, Object]] = ()
     events: Sequence[Event] = ()
     events_of_makers: Sequence[Event] = ()
-    around: Around = field(default_factory=Around)
     is_saved: bool = False
     queued: Object = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
+    context: PodContext | None = None
+    held: Held = UNKNOWN_HOLDERS
+    node: Object | None = None
+    neighbours: Sequence[tuple[str, PodContext | None]] | None = None
+    log: Log | None = None
+    chains: Sequence[Chain] = ()
 
     @property
     def top(self) -> tuple[str, Object]:
@@ -157,7 +150,7 @@ class Case:
     @property
     def of_daemon(self) -> Remedy:
         """What helps where the MPS control daemon may be down: what is broken on its node, or how to look at it."""
-        broken = next((one.broken for one in self.around.chains if one.broken is not None), None)
+        broken = next((one.broken for one in self.chains if one.broken is not None), None)
         if broken is not None:
             return Remedy(broken.remedy)
         node = named("node", self.node_name)

@@ -31,7 +31,7 @@ def causes(case: Case) -> Iterator[Finding]:
 
 def _known_errors(case: Case) -> Iterator[Finding]:
     """The known errors in the last lines of the log, and in what a probe says: later ones are often consequences."""
-    log, probe = case.around.log, case.event("Unhealthy")
+    log, probe = case.log, case.event("Unhealthy")
     texts = [] if log is None else [(log.container, f"log of container {log.container}", log.text)]
     if probe:
         texts.append((next(iter(asking(case.pod or {}, extended)), ""), "probe", probe.message))
@@ -81,12 +81,12 @@ def _exit(case: Case, one: ContainerState, last: Object) -> Finding:
     kind = "init container" if one.is_init else "container"
     summary = f"{kind} {one.name} ends with exit code {code}{signal}"
     said = word(last, "message")
-    wanted = class_wanted(case) if any(one.runtime_class for one in case.around.chains) else None
+    wanted = class_wanted(case) if any(one.runtime_class for one in case.chains) else None
     hint = f"the device plugin runs under RuntimeClass {wanted}, and the pod under none" if wanted else ""
     evidence = [_times(one), f"termination message: {said}" if said else "", hint]
-    if case.around.log is None:
+    if case.log is None:
         return case.cause("exit-code", summary, evidence, "`kubectl gpushare why {pod} --logs`")
-    lines = [line for line in case.around.log.text.splitlines() if line.strip()]
+    lines = [line for line in case.log.text.splitlines() if line.strip()]
     evidence += [f"log: {line.strip()}" for line in lines[-3:]]
     show = "read the log: `kubectl logs {pod} -c {container} {previous}`"
     previous = [] if one.ended else ["--previous"]
@@ -124,7 +124,7 @@ def class_wanted(case: Case) -> str | None:
     """The RuntimeClass that the pod lacks: that of the device plugin of its node; None if it has one, or needs none."""
     if word(case.pod, "spec", "runtimeClassName"):
         return None
-    known = next((one.runtime_class for one in case.around.chains if one.runtime_class is not None), None)
+    known = next((one.runtime_class for one in case.chains if one.runtime_class is not None), None)
     return (known or None) if known is not None else case.settings.injections.runtime_class.name
 
 
@@ -155,7 +155,7 @@ def _for_connection(case: Case, container: str) -> str:
 
 def _for_daemon(case: Case, container: str) -> str:
     """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
-    chain = next(iter(case.around.chains), None)
+    chain = next(iter(case.chains), None)
     if chain is not None and chain.strategy == "mps" and "CUDA_MPS_PIPE_DIRECTORY" in _variables(case, container):
         return "remove CUDA_MPS_PIPE_DIRECTORY, which the device plugin sets: {edit}"
     if chain is None or chain.unseen or chain.broken is not None:

@@ -26,10 +26,10 @@ from webhook.cluster.objects import (
 )
 from webhook.cluster.queues import GROUP, WORKLOADS
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
-from webhook.diagnose.chain import SHOWN, UNKNOWN_HOLDERS, Held, chains, seen_of
+from webhook.diagnose.chain import SHOWN, Held, chains, seen_of
 from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.case import Around, Case, Log, Reference
+from webhook.diagnose.why.case import Case, Log, Reference
 from webhook.diagnose.why.state import (
     ContainerState,
     Event,
@@ -101,9 +101,9 @@ class Question:
         of_makers: list[Event] = []
         for name, maker in makers if kind != "Pod" else ():
             of_makers += await events_of(self.objects, maker, name)
-        around = Around() if pod is None else await self._around(of.namespace, pod)
         queued = await self._queued(of.namespace, makers, pod)
-        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around, is_saved, queued)
+        case = Case(of, found, self.settings, pod, makers, events, newest(of_makers), is_saved, queued)
+        return case if pod is None else await self._around(case, pod)
 
     async def _queued(self, namespace: str, makers: Sequence[tuple[str, Object]], pod: Object | None) -> Object:
         """The Workload of Kueue for a suspended Job, or for a pod that Kueue gates; empty without one."""
@@ -151,31 +151,31 @@ class Question:
                 best = pod if best is None else max(best, pod, key=rank)
         return makers, best
 
-    async def _around(self, namespace: str, pod: Object) -> Around:
+    async def _around(self, case: Case, pod: Object) -> Case:
+        """The case with what surrounds its pod."""
         if is_unscheduled(pod):
             is_gated = bool(entries(pod, "spec", "schedulingGates"))
-            return Around() if is_gated else await self._around_unscheduled(namespace, pod)
-        log = await self._log(namespace, pod) if self.wants_log else None
-        if not node_name(pod) or is_finished(pod):
-            return Around(log=log)
-        return await self._around_bound(pod, log)
+            return case if is_gated else await self._around_unscheduled(case, pod)
+        log = await self._log(case.of.namespace, pod) if self.wants_log else None
+        case = replace(case, log=log)
+        return case if not case.node_name or is_finished(pod) else await self._around_bound(case, pod)
 
-    async def _around_unscheduled(self, namespace: str, pod: Object) -> Around:
-        names = requests_of(pod, extended)
+    async def _around_unscheduled(self, case: Case, pod: Object) -> Case:
+        names, namespace = requests_of(pod, extended), case.of.namespace
         facts = await self._facts() if names else Facts()
         (context,) = self._contexts([pod], facts) if facts.nodes is not None else (None,)
         if context is None:
-            return Around(facts)
+            return replace(case, facts=facts)
+        case = replace(case, facts=facts, context=context)
         placement, index = context.placement, context.placement.cluster.index
         if context.requests.positive and (candidates := [*index.nodes(placement.candidates)]):
-            return Around(facts, context, await self._held(namespace, candidates, names))
+            return replace(case, held=await self._held(namespace, candidates, names))
         if not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
-            return Around(facts, context)
+            return case
         among = suspects(placement, names)
         if not among and not self.objects.lacks(DAEMON_SET):  # perhaps nothing labels nodes
             among = [*islice(index.nodes(placement.selected), 1)]
-        found = await chains(self.objects, self.settings, facts, among, namespace)
-        return Around(facts, context, chains=found)
+        return replace(case, chains=await chains(self.objects, self.settings, facts, among, namespace))
 
     def _contexts(self, pods: Sequence[Object], facts: Facts) -> Iterator[PodContext | None]:
         """The context in which each pod is checked as it is, without any edit; None for a malformed pod."""
@@ -208,8 +208,8 @@ class Question:
         capacity = {one.name: (await seen_of(self.objects, one, gpus)).capacity for one in candidates[:SHOWN]}
         return Held(held_by_node(pods), self.objects.has_all(POD), capacity)
 
-    async def _around_bound(self, pod: Object, log: Log | None) -> Around:
-        name = node_name(pod)
+    async def _around_bound(self, case: Case, pod: Object) -> Case:
+        name = case.node_name
         node = await self.objects.one(NODE, None, name)
         if node is None and not self.objects.hides(NODE, None, name):
             node = {}
@@ -223,7 +223,7 @@ class Question:
         names = [f"{word(one, 'metadata', 'namespace')}/{name_of(one)}" for one in beside or ()]
         neighbours = None if beside is None else [*zip(names, others, strict=True)]
         found = await chains(self.objects, self.settings, facts, known, "") if asks else []
-        return Around(facts, context, UNKNOWN_HOLDERS, node, neighbours, log, found)
+        return replace(case, facts=facts, context=context, node=node, neighbours=neighbours, chains=found)
 
     async def _neighbours(self, node: str) -> list[Object] | None:
         """The pods of a node, without those that have ended; None if they cannot be read."""

@@ -36,7 +36,7 @@ _EVICTED: Final = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
 
 def lost(case: Case) -> Iterator[Finding]:
     """The cause if the node of an unfinished pod does not exist, or is not ready."""
-    pod, node, name = case.pod, case.around.node, case.node_name
+    pod, node, name = case.pod, case.node, case.node_name
     if pod is None or node is None or not name or is_finished(pod):
         return
     ready_now = condition(node, "Ready")
@@ -150,7 +150,7 @@ _RUNS: Final = {check.code: check.run for check in CHECKS}
 
 def without_mps(case: Case) -> Iterator[Finding]:
     """The causes for which a pod with a node does not use MPS."""
-    pod, context = case.pod, case.around.context
+    pod, context = case.pod, case.context
     if pod is None or context is None or not case.node_name or is_finished(pod) or not has_started(pod):
         return
     asking = [(*one.path,) for one in context.requests.containers]
@@ -170,10 +170,10 @@ def without_mps(case: Case) -> Iterator[Finding]:
 
 def strategy(case: Case) -> str:
     """How the pod's node shares its cards, by its plugin's configuration, else by labels; empty where nothing says."""
-    configured = next((one.strategy for one in case.around.chains), None)
+    configured = next((one.strategy for one in case.chains), None)
     if configured is not None or not case.node_name:
         return configured or ""
-    facts = case.around.facts
+    facts = case.facts
     return next((strategy_of(one, NodeClasses(case.settings, facts.device_plugin)) for one in facts.nodes or ()), "")
 
 
@@ -199,12 +199,12 @@ def _of_node(case: Case, context: PodContext) -> Iterator[Finding]:
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
         remedy = "require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}"
         yield case.cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
-    elif shared == "mps" and case.around.neighbours is not None and NodeClasses(case.settings).are_discovered:
+    elif shared == "mps" and case.neighbours is not None and NodeClasses(case.settings).are_discovered:
         daemons = _daemons(case)
-        if any(one.node.runs_stack_itself for one in case.around.chains) or any(ready for _, ready in daemons):
+        if any(one.node.runs_stack_itself for one in case.chains) or any(ready for _, ready in daemons):
             return
         evidence = [f"pod {one} is not ready" for one, _ in daemons][:_SHOWN]
-        evidence = evidence or [f"none of {len(case.around.neighbours)} pods on the node is the MPS daemon's"]
+        evidence = evidence or [f"none of {len(case.neighbours)} pods on the node is the MPS daemon's"]
         yield case.cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
 
 
@@ -223,13 +223,13 @@ def _wants_mps(context: PodContext) -> bool:
 
 def _daemons(case: Case) -> list[tuple[str, bool]]:
     """The pods of the MPS control daemon on the node, and whether each is ready; none where they are not known."""
-    return [(f"{one.namespace}/{one.name}", one.is_ready) for chain in case.around.chains for one in chain.daemons]
+    return [(f"{one.namespace}/{one.name}", one.is_ready) for chain in case.chains for one in chain.daemons]
 
 
 def _other_user(case: Case, context: PodContext) -> Iterator[Finding]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
     own, wrong = _users(context), _listed(_RUNS["GPS008"](context))
-    beside = [(pod, context) for pod, context in case.around.neighbours or () if context is not None]
+    beside = [(pod, context) for pod, context in case.neighbours or () if context is not None]
     others = [(pod, user) for pod, context in beside for user in sorted(_users(context) - own)] if own else []
     if not own or not (others or wrong):
         return
@@ -260,7 +260,7 @@ def nothing_wrong(case: Case) -> Finding:
         evidence.append(f"node {case.node_name} shares its cards: {how}")
     evidence += [f"its MPS control daemon is ready: pod {one}" for one, ready in _daemons(case) if ready][:1]
     summary, remedy = "nothing is wrong that the cluster shows yet", "`kubectl describe pod {pod}`"
-    read_log = "" if case.around.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
+    read_log = "" if case.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
     is_running, is_ready = phase(pod) == "Running", condition(pod, "Ready")
     if word(pod, "metadata", "deletionTimestamp"):
         summary = "the pod is being deleted, and has not ended yet"

@@ -89,8 +89,8 @@ def _unseen(case: Case) -> Finding:
 
 def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the nodes and the holders of their replicas show; none where they show none."""
-    context = case.around.context
-    if context is None or case.around.facts.nodes is None:
+    context = case.context
+    if context is None or case.facts.nodes is None:
         return
     placement, index = context.placement, context.placement.cluster.index
     wants = requests_of(case.pod or {}, extended)
@@ -116,7 +116,7 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
 
 def _absent(case: Case, placement: Placement, name: str) -> Finding | None:
     """The cause if no node offers a GPU resource of this name; None for another resource."""
-    cluster, chains = placement.cluster, case.around.chains
+    cluster, chains = placement.cluster, case.chains
     if name in cluster.dynamic or cluster.index.offers(name) or not names_gpu(name, cluster.classes.gpus):
         return None
     gpus = [one for one in cluster.index.offered if names_gpu(one, cluster.classes.gpus)]
@@ -199,8 +199,8 @@ def _of_chain(
 ) -> Finding:
     """The cause for the first broken link of a node."""
     name = node.name
-    about = "" if name in begins else f"node {name}, "
-    alike = [one for one in case.around.chains if one.broken is not None and one.broken.finding == broken.finding]
+    about = "" if name in begins or broken.cause.endswith(f" {name}") else f"node {name}, "
+    alike = [one for one in case.chains if one.broken is not None and one.broken.finding == broken.finding]
     more = f" (and {len(alike) - 1} more nodes)" if len(alike) > 1 and about else ""
     summary = f"{begins}: {about}{broken.cause}{more}"
     if broken.finding == "plugin-not-ready":
@@ -250,7 +250,7 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Finding:
 
 def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Finding:
     """The cause where a node offers none of its GPUs: the first broken link of its chain, as far as that is seen."""
-    chain = next((one for one in case.around.chains if one.node.name == node.name), None)
+    chain = next((one for one in case.chains if one.node.name == node.name), None)
     if chain is not None and chain.broken is not None:
         return _of_chain(case, chain.node, chain.broken, cause, summary)
     evidence, remedy = [], _DESCRIBE
@@ -277,7 +277,7 @@ def _beside(
     case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]
 ) -> Finding | None:
     """The cause if none of the nodes offers a resource that the pod asks for beside GPUs, such as network devices."""
-    nodes = case.around.facts.nodes or ()
+    nodes = case.facts.nodes or ()
     lacking = {one.resource for one in listed}
     for name, units in wants.items():
         is_known = name in lacking or any(name in one.resources for one in nodes)
@@ -302,7 +302,7 @@ def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], list
 
     Without all holders, the scheduler's word that a resource is insufficient decides.
     """
-    held = case.around.held
+    held = case.held
     lacking = [one.resource for one in listed if one.resource in wants]
     free = next((node for node in candidates if held.has_room(node, wants)), None)
     if free is not None and not lacking:
@@ -331,7 +331,7 @@ _ENDING: Final = (
 
 def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Finding:
     """Who holds a resource, and who of them has to end."""
-    held, (kind, maker) = case.around.held, case.top
+    held, (kind, maker) = case.held, case.top
     holders = [one for node in candidates for one in held.of(node, resource)]
     total = sum(node.resources.get(resource, 0) for node in candidates)
     nodes = "the only node" if len(candidates) == 1 else f"each of the {len(candidates)} nodes"
@@ -434,7 +434,7 @@ _CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
 def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the scheduler's message names, the weightiest first."""
     lacking = [one.resource for one in listed if one.resource and not one.cause]
-    if lacking and (case.around.context is None or case.around.facts.nodes is None):
+    if lacking and (case.context is None or case.facts.nodes is None):
         summary = f"no node has as much of {', '.join(dict.fromkeys(lacking))} free as the pod asks for"
         yield case.cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)
