@@ -13,9 +13,7 @@ from webhook.diagnose.finding import Severity as Severity
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.words import named, namespace, qualified, reference
 from webhook.policy.commands import Command, Word
-
-_SHOWN = 10
-"""Names that a list shows; all are counted."""
+from webhook.report.lines import first
 
 MOST: Final = 5
 """Lines of evidence about one object."""
@@ -114,7 +112,5 @@ def several(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def listed(names: Sequence[str]) -> str:
-    """The first names of a list, and how many more it has."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+listed = first
+"""The first names of a list, and how many more it has."""

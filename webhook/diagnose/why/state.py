@@ -174,20 +174,23 @@ class Event(NamedTuple):
         return bool(self.reason)
 
 
+_TIMES: Final = (
+    ("series", "lastObservedTime"),
+    ("lastTimestamp",),
+    ("deprecatedLastTimestamp",),
+    ("eventTime",),
+    ("metadata", "creationTimestamp"),
+)
+_COUNTS: Final = (("series", "count"), ("count",), ("deprecatedCount",))
+
+
 def event(found: Object) -> Event:
     """Read an event of core/v1 or events.k8s.io/v1."""
-    series = part(found, "series")
-    times = [
-        word(series, "lastObservedTime"),
-        word(found, "lastTimestamp") or word(found, "deprecatedLastTimestamp"),
-        word(found, "eventTime"),
-        word(found, "metadata", "creationTimestamp"),
-    ]
     return Event(
         word(found, "reason"),
         word(found, "message") or word(found, "note"),
-        max(one[:19] for one in times),  # to the second: the sources write fractions or none
-        max(number(series, "count"), number(found, "count"), number(found, "deprecatedCount")),
+        max(word(found, *path)[:19] for path in _TIMES),  # to the second: the sources write fractions or none
+        max(number(found, *path) for path in _COUNTS),
         word(found, "source", "component") or word(found, "reportingComponent") or word(found, "reportingController"),
     )
 
