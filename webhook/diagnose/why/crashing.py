@@ -205,7 +205,8 @@ KNOWN: Final = (
         r"CUDA_?ERROR_?ILLEGAL_?ADDRESS|illegal memory access was encountered",
         "the program used an address that is not mapped, or another MPS client of the card did so or was killed in the "
         "middle of a kernel",
-        f"{_RESTART}; look for a pod of the same card that ended then: `kubectl gpushare top -A` shows the pods",
+        "restart the pod, which loses what its programs have not saved; look for a pod of the same card that ended "
+        "then: `kubectl gpushare top -A` shows the pods",
         700,
     ),
     _known(
