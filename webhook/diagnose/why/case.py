@@ -86,7 +86,7 @@ class Log(NamedTuple):
 class Case:
     """An object that a user asks about.
 
-    `pod` is the object itself, or the pod of a workload that shows most of what is wrong; None for a workload without
+    `pod` is the object itself, or the pod of a workload that shows most of what is wrong; empty for a workload without
     one. `makers` are the workload and the objects between it and its pods, by kind, the topmost first; for a pod, those
     that control it. `events` are those of the pod, `events_of_makers` those of the makers, the newest first.
     `is_saved`: the objects are those of files, which may hold only some of a kind. `queued` is the Workload of Kueue
@@ -101,7 +101,7 @@ class Case:
     of: Reference
     found: Object
     settings: Settings
-    pod: Object | None = None
+    pod: Object = field(default_factory=dict)
     makers: Sequence[tuple[str, Object]] = ()
     events: Sequence[Event] = ()
     events_of_makers: Sequence[Event] = ()

@@ -34,7 +34,7 @@ def _known_errors(case: Case) -> Iterator[Finding]:
     log, probe = case.log, case.event("Unhealthy")
     texts = [] if log is None else [(log.container, f"log of container {log.container}", log.text)]
     if probe:
-        texts.append((next(iter(asking(case.pod or {}, extended)), ""), "probe", probe.message))
+        texts.append((next(iter(asking(case.pod, extended)), ""), "probe", probe.message))
     for container, where, text in texts:
         for line in text.splitlines()[-LOG_LINES:]:
             said = cut(line, _LONGEST)
@@ -45,7 +45,7 @@ def _of_container(case: Case, one: ContainerState) -> Iterator[Finding]:
     probe = str(case.event("Killing", text=f"Container {one.name} failed "))
     last, reason = one.failure, word(one.failure, "reason")
     # An end is history where the container runs again, and is ready.
-    matters = one.ended or one.waiting or not one.ready or phase(case.pod or {}) == "Failed"
+    matters = one.ended or one.waiting or not one.ready or phase(case.pod) == "Failed"
     limit = word(_written(case, one.name), "resources", "limits", "memory")
     if probe and one.restarts:
         summary = f"the kubelet kills container {one.name}, because its probe fails"
@@ -108,7 +108,7 @@ _LONGEST: Final = 2000
 
 def to_get_gpu(case: Case, container: str) -> Remedy:
     """What a container lacks of all that brings driver and GPU into it; empty if it lacks nothing."""
-    steps = [] if container in asking(case.pod or {}, extended) else ["ask for nvidia.com/gpu: 1"]
+    steps = [] if container in asking(case.pod, extended) else ["ask for nvidia.com/gpu: 1"]
     if (name := class_wanted(case)) is not None:
         steps.append(f"set runtimeClassName: {name}")
     variables = _variables(case, container)
@@ -171,7 +171,7 @@ def _for_shared_memory(case: Case, _container: str) -> str:
 
 
 def _for_profiling(case: Case, container: str) -> str:
-    if container not in asking(case.pod or {}, extended):
+    if container not in asking(case.pod, extended):
         return "ask for nvidia.com/gpu: 1, so that no other pod takes memory of the card: {edit}"
     return "start programs of the card one after the other, or lower --gpu-memory-utilization: {edit}"
 

@@ -24,7 +24,7 @@ def waiting(case: Case) -> Iterator[Finding]:
         yield from _of_workload(case)
     gates = [word(one, "name") for one in entries(case.pod, "spec", "schedulingGates")]
     if any(one.startswith(f"{GROUP}/") for one in gates):
-        yield _queued(case, case.pod or {}, f"Kueue holds the pod with the scheduling gate {gates[0]}")
+        yield _queued(case, case.pod, f"Kueue holds the pod with the scheduling gate {gates[0]}")
     elif gates:
         summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"
         evidence = [f"spec.schedulingGates: {', '.join(gates)}"]
@@ -51,7 +51,7 @@ def _queued(case: Case, held: Object, summary: str) -> Finding:
 def _of_workload(case: Case) -> Iterator[Finding]:
     kind, found = case.of.kind, case.found
     replicas = number(found, "spec", "replicas", default=1)
-    is_behind = case.pod is None or number(found, "status", "updatedReplicas", default=replicas) < replicas
+    is_behind = not case.pod or number(found, "status", "updatedReplicas", default=replicas) < replicas
     if part(found, "spec").get("suspend") is True:  # a Job or CronJob
         if kind == "Job" and (case.queued or word(found, "metadata", "labels", _QUEUE)):
             yield _queued(case, found, "the Job is suspended, and waits in a queue of Kueue")
@@ -63,7 +63,7 @@ def _of_workload(case: Case) -> Iterator[Finding]:
         scale = "`kubectl scale --replicas=1 {object}`"
         yield case.cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), scale)
     elif part(found, "spec").get("paused") is True and is_behind:  # a Deployment
-        what = "creates no pods" if case.pod is None else "makes no pods of the new template"
+        what = "creates no pods" if not case.pod else "makes no pods of the new template"
         summary = f"the Deployment is paused, and {what}: spec.paused is true"
         yield case.cause("paused", summary, (), "`kubectl rollout resume {object}`")
     elif kind == "DaemonSet" and number(found, "status", "observedGeneration") and not wanted(kind, found):

@@ -41,7 +41,7 @@ def _state(case: Case) -> str:
         return state(case.found)
     if kind in ("Job", "CronJob"):
         ended = next((one for one in ("Complete", "Failed", "Suspended") if is_true(case.found, one)), "")
-        return ended or (state(case.pod) if case.pod is not None else "without a pod")
+        return ended or (state(case.pod) if case.pod else "without a pod")
     wants, progress = wanted(kind, case.found), word(condition(case.found, "Progressing"), "reason")
     updated = number(case.found, "status", "updatedReplicas", default=wants)
     if kind == "Deployment" and updated < wants:

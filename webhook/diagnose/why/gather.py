@@ -92,20 +92,20 @@ class Question:
         """Gather what an object's state makes necessary."""
         is_saved = not self.objects.has_all(POD)  # before any list is cut short
         of = Reference(kind, word(found, "metadata", "namespace") or namespace, name_of(found))
-        pod: Object | None = found
+        pod = found
         if kind == "Pod":
             makers = await self._controllers(of.namespace, found)
         else:
             makers, pod = await self._made_by(kind, of.namespace, found)
-        events = [] if pod is None else await events_of(self.objects, pod, "Pod")
+        events = await events_of(self.objects, pod, "Pod") if pod else []
         of_makers: list[Event] = []
         for name, maker in makers if kind != "Pod" else ():
             of_makers += await events_of(self.objects, maker, name)
         queued = await self._queued(of.namespace, makers, pod)
         case = Case(of, found, self.settings, pod, makers, events, newest(of_makers), is_saved, queued)
-        return case if pod is None else await self._around(case, pod)
+        return await self._around(case) if pod else case
 
-    async def _queued(self, namespace: str, makers: Sequence[tuple[str, Object]], pod: Object | None) -> Object:
+    async def _queued(self, namespace: str, makers: Sequence[tuple[str, Object]], pod: Object) -> Object:
         """The Workload of Kueue for a suspended Job, or for a pod that Kueue gates; empty without one."""
         gates = [word(one, "name") for one in entries(pod, "spec", "schedulingGates")]
         is_held = any(part(one, "spec").get("suspend") is True for kind, one in makers if kind == "Job")
@@ -130,9 +130,7 @@ class Question:
             makers.insert(0, (owner.kind, below))
         return makers
 
-    async def _made_by(
-        self, kind: str, namespace: str, found: Object
-    ) -> tuple[list[tuple[str, Object]], Object | None]:
+    async def _made_by(self, kind: str, namespace: str, found: Object) -> tuple[list[tuple[str, Object]], Object]:
         """The makers of a workload's pods, and the pod that shows most."""
         makers, own, below = [(kind, found)], Owner(kind, name_of(found)), _MADE_BY.get(kind)
         query, owners = _selector(found), {own}
@@ -140,30 +138,29 @@ class Question:
             made = all_of(self.objects, KINDS[below], namespace, **query)
             between = sorted([one async for one in made if owner_of(one) == own], key=_age, reverse=True)
             if not between:
-                return makers, None
+                return makers, {}
             makers.append((below, between[0]))
             owners = {Owner(below, name_of(one)) for one in between}
             query = query or _selector(between[0])
-        best: Object | None = None
+        best: Object = {}
         rank = partial(_rank, is_served=has_all(kind, found))
         async for pod in all_of(self.objects, POD, namespace, **query):
             if owner_of(pod) in owners:
-                best = pod if best is None else max(best, pod, key=rank)
+                best = max(best, pod, key=rank) if best else pod
         return makers, best
 
-    async def _around(self, case: Case, pod: Object) -> Case:
+    async def _around(self, case: Case) -> Case:
         """The case with what surrounds its pod."""
-        if is_unscheduled(pod):
-            is_gated = bool(entries(pod, "spec", "schedulingGates"))
-            return case if is_gated else await self._around_unscheduled(case, pod)
-        log = await self._log(case.of.namespace, pod) if self.wants_log else None
-        case = replace(case, log=log)
-        return case if not case.node_name or is_finished(pod) else await self._around_bound(case, pod)
+        if is_unscheduled(case.pod):
+            is_gated = bool(entries(case.pod, "spec", "schedulingGates"))
+            return case if is_gated else await self._around_unscheduled(case)
+        case = replace(case, log=await self._log(case) if self.wants_log else None)
+        return case if not case.node_name or is_finished(case.pod) else await self._around_bound(case)
 
-    async def _around_unscheduled(self, case: Case, pod: Object) -> Case:
-        names, namespace = requests_of(pod, extended), case.of.namespace
+    async def _around_unscheduled(self, case: Case) -> Case:
+        names, namespace = requests_of(case.pod, extended), case.of.namespace
         facts = await self._facts() if names else Facts()
-        (context,) = self._contexts([pod], facts) if facts.nodes is not None else (None,)
+        (context,) = self._contexts([case.pod], facts) if facts.nodes is not None else (None,)
         if context is None:
             return replace(case, facts=facts)
         case = replace(case, facts=facts, context=context)
@@ -208,18 +205,18 @@ class Question:
         capacity = {one.name: (await seen_of(self.objects, one, gpus)).capacity for one in candidates[:SHOWN]}
         return Held(held_by_node(pods), self.objects.has_all(POD), capacity)
 
-    async def _around_bound(self, case: Case, pod: Object) -> Case:
+    async def _around_bound(self, case: Case) -> Case:
         name = case.node_name
         node = await self.objects.one(NODE, None, name)
         if node is None and not self.objects.hides(NODE, None, name):
             node = {}
-        asks = requests_of(pod, extended)
+        asks = requests_of(case.pod, extended)
         known = [*nodes.of_objects([node], Decisive.of(self.settings))] if node else []
         if node is None and asks:
             known = [one for one in (await self.more(("nodes",))).nodes or () if one.name == name]
         facts = Facts(nodes=tuple(known)) if known else Facts()
-        beside = await self._neighbours(name) if asks and any(containers(pod)) else None
-        context, *others = self._contexts([pod, *(beside or ())], facts)
+        beside = await self._neighbours(name) if asks and any(containers(case.pod)) else None
+        context, *others = self._contexts([case.pod, *(beside or ())], facts)
         names = [f"{word(one, 'metadata', 'namespace')}/{name_of(one)}" for one in beside or ()]
         neighbours = None if beside is None else [*zip(names, others, strict=True)]
         found = await chains(self.objects, self.settings, facts, known, "") if asks else []
@@ -231,16 +228,16 @@ class Question:
         found = [one async for one in pods if node_name(one) == node and not is_finished(one)]
         return found if self.objects.has_all(POD) else None
 
-    async def _log(self, namespace: str, pod: Object) -> Log | None:
+    async def _log(self, case: Case) -> Log | None:
         """The log of the container that failed, else of the first that asks for an extended resource."""
-        states = list(containers(pod))
+        states = list(containers(case.pod))
         failed = next((one for one in states if one.failure), None)
-        asks = asking(pod, extended)
+        asks = asking(case.pod, extended)
         chosen = failed or next((one for one in states if one.name in asks), states[0] if states else None)
         if chosen is None:
             return None
         previous = bool(failed and not failed.ended and failed.ended_before)
-        text = await self.objects.log(namespace, name_of(pod), chosen.name, previous=previous)
+        text = await self.objects.log(case.of.namespace, name_of(case.pod), chosen.name, previous=previous)
         return None if text is None else Log(chosen.name, text)
 
 

@@ -37,7 +37,7 @@ _EVICTED: Final = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
 def lost(case: Case) -> Iterator[Finding]:
     """The cause if the node of an unfinished pod does not exist, or is not ready."""
     pod, node, name = case.pod, case.node, case.node_name
-    if pod is None or node is None or not name or is_finished(pod):
+    if node is None or not name or is_finished(pod):
         return
     ready_now = condition(node, "Ready")
     if not node:
@@ -57,10 +57,7 @@ def lost(case: Case) -> Iterator[Finding]:
 def ended(case: Case) -> Iterator[Finding]:
     """The causes for which the pod or Job has ended."""
     yield from _of_job(case)
-    pod = case.pod
-    if pod is None:
-        return
-    finalizers = _finalizers(case)
+    pod, finalizers = case.pod, _finalizers(case)
     if word(pod, "metadata", "deletionTimestamp") and is_finished(pod) and finalizers:
         summary = f"the pod is being deleted, and its finalizer {finalizers[0]} keeps it"
         start = (
@@ -119,11 +116,11 @@ def _of_job(case: Case) -> Iterator[Finding]:
         return
     failed = condition(case.found, "Failed")
     reason, said = word(failed, "reason"), word(failed, "message")
-    if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
+    if is_true(case.found, "Complete") and (not case.pod or phase(case.pod) != "Succeeded"):
         yield case.cause("completed", "the Job has completed")
     elif failed.get("status") == "True" and reason == "DeadlineExceeded":
         yield from by_words(case, ENDED, reason, [said], what="Job")
-    elif failed.get("status") == "True" and case.pod is None:
+    elif failed.get("status") == "True" and not case.pod:
         evidence, show = [": ".join(filter(None, (reason, said)))], "`kubectl describe {object}`"
         yield case.cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
 
@@ -151,7 +148,7 @@ _RUNS: Final = {check.code: check.run for check in CHECKS}
 def without_mps(case: Case) -> Iterator[Finding]:
     """The causes for which a pod with a node does not use MPS."""
     pod, context = case.pod, case.context
-    if pod is None or context is None or not case.node_name or is_finished(pod) or not has_started(pod):
+    if context is None or not case.node_name or is_finished(pod) or not has_started(pod):
         return
     asking = [(*one.path,) for one in context.requests.containers]
     reaching = _listed(_RUNS["GPS007"](context))
@@ -252,7 +249,7 @@ def nothing_wrong(case: Case) -> Finding:
     evidence, pod, kind = [], case.pod, case.of.kind
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         evidence.append(f"{ready(kind, case.found)} of {wanted(kind, case.found)} pods are ready")
-    if pod is None:
+    if not pod:
         return case.cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
     if kind != "Pod":
         evidence.append(f"pod {name_of(pod)} is {state(pod)}")

@@ -48,7 +48,7 @@ from webhook.policy.pods.reading import MalformedError
 def causes(case: Case) -> Iterator[Finding]:
     """The causes for which a pod has no node, each with what the scheduler says as its last evidence."""
     pod = case.pod
-    if pod is None or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
+    if not pod or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
         return
     said = _said(case)
     if not said and not condition(pod, "PodScheduled"):
@@ -64,7 +64,7 @@ def causes(case: Case) -> Iterator[Finding]:
 
 def _said(case: Case) -> str:
     """What the scheduler says about the pod."""
-    scheduled = condition(case.pod or {}, "PodScheduled")
+    scheduled = condition(case.pod, "PodScheduled")
     if scheduled.get("status") == "False" and (message := word(scheduled, "message")):
         return message
     return case.event("FailedScheduling", "Unschedulable", "NotTriggerScaleUp").message
@@ -90,10 +90,10 @@ def _unseen(case: Case) -> Finding:
 def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the nodes and the holders of their replicas show; none where they show none."""
     context = case.context
-    if context is None or case.facts.nodes is None:
+    if context is None:  # nodes are not known
         return
     placement, index = context.placement, context.placement.cluster.index
-    wants = requests_of(case.pod or {}, extended)
+    wants = requests_of(case.pod, extended)
     absent = [cause for name in wants if (cause := _absent(case, placement, name)) is not None]
     yield from absent
     if absent or not context.requests.positive or not all(map(index.offers, placement.requests.peaks)):
@@ -434,7 +434,7 @@ _CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
 def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the scheduler's message names, the weightiest first."""
     lacking = [one.resource for one in listed if one.resource and not one.cause]
-    if lacking and (case.context is None or case.facts.nodes is None):
+    if lacking and case.context is None:
         summary = f"no node has as much of {', '.join(dict.fromkeys(lacking))} free as the pod asks for"
         yield case.cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)

@@ -20,7 +20,7 @@ from webhook.diagnose.why.state import ContainerState, containers, has_started, 
 def rejected(case: Case) -> Iterator[Finding]:
     """The cause for which the kubelet rejected the pod."""
     pod = case.pod
-    if pod is None or phase(pod) != "Failed":
+    if phase(pod) != "Failed":
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
     evidence = [f"node {case.node_name}: {said}"] if said else [str(case.event(UNEXPECTED))]
@@ -97,7 +97,7 @@ CONFIGURED: Final = (
 def causes(case: Case) -> Iterator[Finding]:
     """The causes for which containers of a pod with a node do not start."""
     pod = case.pod
-    if pod is None or not case.node_name:
+    if not case.node_name:
         return
     found = [cause for one in containers(pod) for cause in _of_container(case, one)]
     if not found and not is_finished(pod) and not has_started(pod):
