@@ -313,7 +313,11 @@ async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **q
 
 
 class ObjectsWithLogs(Objects, Protocol):
-    """Objects, and the logs of containers."""
+    """Objects, the versions of their kinds, and the logs of containers."""
+
+    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        """Return the first of some versions of a kind that the API server serves; saved ones are of any version."""
+        return next(iter(kinds), None)
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""

@@ -32,12 +32,12 @@ from webhook.cluster.objects import (
     VALIDATING,
     Kind,
 )
+from webhook.cluster.queues import LOCAL_QUEUES, WORKLOADS
 from webhook.cluster.served import BUILT_IN, of_presets
 
 _DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
-_LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
 
-FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
+FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, LOCAL_QUEUES[0])
 """What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
 
 _WORKLOADS: Final = (POD, *BUILT_IN.values(), *of_presets())
@@ -55,7 +55,7 @@ _INSTALLATION: Final = (
 )
 
 READ: Final[Mapping[str, tuple[Kind, ...]]] = {
-    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS),
+    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS, WORKLOADS[0]),
     "top": (*FACTS, POD, REPLICA_SET, JOB),
     "audit": (*FACTS, *_WORKLOADS),
     "plan": (*FACTS, LIMIT_RANGE, QUOTA, *_WORKLOADS),
