@@ -21,8 +21,8 @@ from webhook.policy.pods.reading import is_placeholder, members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.workloads.kinds import group_of
-from webhook.policy.workloads.operators import may_get_gpus
 from webhook.policy.workloads.paths import Assembly
+from webhook.policy.workloads.presets import may_get_gpus
 
 _HARMLESS = frozenset({"", "void", "none"})
 _PLUGIN_SETS_IT = f"remove {VISIBLE_DEVICES}; the device plugin sets it"
