@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from webhook.policy.checks.check import Check, Scope, about
+from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
@@ -13,7 +11,7 @@ from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Severity, Violation
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per wrong value; of a limit and a request that differ, at the request.
 
     One for each amount that the pod as a whole asks for.
@@ -27,7 +25,7 @@ def run(context: PodContext) -> Iterator[Violation]:
         yield Violation((*context.pod.path_of("resources"), field, name), problem, "move it into a container")
 
 
-def _of_container(container: Container, name: str) -> Iterator[Violation]:
+def _of_container(container: Container, name: str) -> Violations:
     limits, requests = container.limits, container.requests
     is_wrong = False
     for field, values in (("limits", limits), ("requests", requests)):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, groupby
 from operator import attrgetter
 
-from webhook.policy.checks.check import Check, Scope, about, variable
+from webhook.policy.checks.check import Check, Scope, Violations, about, variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import injects_by_cdi, is_sandbox
 from webhook.policy.injections.void_devices import is_monitor, sees_mig
@@ -33,7 +33,7 @@ _DEVICES = "/var/run/nvidia-container-devices"
 _RDMA = "/dev/infiniband"
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per container and variable, one for each mount of a device, and one for `privileged`.
 
     One per pod for the runtime class, if the pod requests no GPU. Where a request only adds ephemeral containers, the
@@ -73,7 +73,7 @@ def _privileged(container: Container) -> Violation:
     return Violation(path, problem, "remove privileged; using a GPU requires no privileges")
 
 
-def _mounted(container: Container) -> Iterator[Violation]:
+def _mounted(container: Container) -> Violations:
     for path, index in container.mounts.items():
         if _is_within(path, _DEVICES):
             problem = about(container, "mounts {}, which exposes GPUs to it", path)
@@ -85,7 +85,7 @@ def _is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
 
 
-def _visible(context: PodContext, container: Container) -> Iterator[Violation]:
+def _visible(context: PodContext, container: Container) -> Violations:
     """The violation of a container whose variable reaches GPUs that it does not request."""
     annotated = context.requests.annotated
     if annotated is not None and annotated.path == container.path:
@@ -111,7 +111,7 @@ def _asks(container: Container) -> bool:
     return any("/" in name and amount not in (0, "0", None) for name, amount in amounts)
 
 
-def _hidden(context: PodContext, container: Container, requests: Sequence[ResourceRequest]) -> Iterator[Violation]:
+def _hidden(context: PodContext, container: Container, requests: Sequence[ResourceRequest]) -> Violations:
     """What hides from the container GPUs for which it asks."""
     path, value = variable(container, VISIBLE_DEVICES)
     if value in _HARMLESS and not injects_by_cdi(context):
@@ -167,7 +167,7 @@ also where the image sets it. CUDA base images set it to all (nvidia/container-i
 """
 
 
-def _by_class(context: PodContext) -> Iterator[Violation]:
+def _by_class(context: PodContext) -> Violations:
     """The violation of a pod that requests no GPU and names a class of the NVIDIA runtime."""
     pod, name, injections = context.pod, context.pod.text("runtimeClassName"), context.policy.injections
     known = context.runtime_class(name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Spread
@@ -22,7 +20,7 @@ def run(context: PodContext) -> Violations:
     return list(_within(context)) or _across(context)
 
 
-def _within(context: PodContext) -> Iterator[Violation]:
+def _within(context: PodContext) -> Violations:
     """The containers with ranks on several replicas, which may be of one card."""
     replicas = {id(request.container): request for request in context.mps_requests if request.billionths > NANO}
     if not replicas or context.extracted.ranks_may_share:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
 from webhook.policy.messages import message
@@ -16,7 +14,7 @@ from webhook.policy.replica_limits import exceeds_limit, whole_cards
 from webhook.policy.verdict import Severity, Violation
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per launch that needs too many GPUs; with the first pod of a group, also of pods without GPUs."""
     launches, group = context.launches, context.extracted.group
     if not launches and group is None:
@@ -38,7 +36,7 @@ def run(context: PodContext) -> Iterator[Violation]:
 
 def _violation(
     context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
-) -> Iterator[Violation]:
+) -> Violations:
     """At most one violation. `gpus`: how many the container has, or the container of its group with the most."""
     group = None if context.extracted.group is None else context.extracted.group.gpus(context.policy.resource)
     present, holder = gpus, "it asks for" if request is not None else "its workers have"

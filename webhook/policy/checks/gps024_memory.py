@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.launchers.find import memory_uses
@@ -22,7 +22,7 @@ from webhook.policy.replica_limits import whole_cards
 from webhook.policy.verdict import Severity, Violation
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """At most one violation for each container with one replica, at the option that sets its memory.
 
     Time-slicing divides no memory, so that all containers of a card have to leave each other room. Under MPS the plugin

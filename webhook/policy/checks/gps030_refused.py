@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.messages import MESSAGE_LIMIT, shorten
 from webhook.policy.sharing.config import refusal
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import Severity, Violation
 
 
-def run(context: SharingConfig) -> Iterator[Violation]:
+def run(context: SharingConfig) -> Violations:
     """The first value that the plugin refuses."""
     if context.unread is not None:
         yield context.unread

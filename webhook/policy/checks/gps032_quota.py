@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable
 from typing import NamedTuple
 
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.messages import message
 from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, elements, members
@@ -24,7 +24,7 @@ class NamespaceLimits(NamedTuple):
 _REQUESTS, _LIMITS, _RATIO = "requests.", "limits.", "maxLimitRequestRatio"
 
 
-def run(context: NamespaceLimits) -> Iterator[Violation]:
+def run(context: NamespaceLimits) -> Violations:
     """One violation for each amount that does not do what it says. Raises MalformedError."""
     spec = members(context.manifest, "spec", ())
     if context.kind == "LimitRange":
@@ -54,7 +54,7 @@ def run(context: NamespaceLimits) -> Iterator[Violation]:
                 yield Violation(("spec", "hard", key), problem, f"add {_REQUESTS}{shares}")
 
 
-def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Iterator[Violation]:
+def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Violations:
     """The violations of an entry for containers.
 
     Where `default` is absent, `max` is the default limit. `defaultRequest` is the default limit, else `min`
@@ -74,7 +74,7 @@ def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Itera
 
 def _rejecting(
     context: NamespaceLimits, item: Members, path: Path, noun: str, fields: Iterable[str], given: Collection[object]
-) -> Iterator[Violation]:
+) -> Violations:
     """The violations of bounds that apply to each pod or container, and that one without an amount does not meet.
 
     A default, which is `given`, meets them (kubernetes/kubernetes plugin/pkg/admission/limitranger/admission.go,
