@@ -1,4 +1,7 @@
-"""The limits on replicas, which requests of a pod exceed them, and the remedies, which depend on the cluster."""
+"""The limits on replicas, which requests of a pod exceed them, and the remedies, which depend on the cluster.
+
+Some schedulers share GPUs in their own way. A pod has markers by which it shows that one of them manages it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,79 @@ from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Placement, Reachability
+from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO, is_whole
 from webhook.policy.pods.requests import ResourceRequest, peak
 from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Severity
+
+
+class Manager(NamedTuple):
+    """A scheduler: its name in messages, the markers of its pods, and the remedy for its clusters.
+
+    `scheduler` is the value of `schedulerName`, None if it also schedules for NVIDIA's device plugin. `resources` begin
+    the names of its resources.
+    """
+
+    name: str
+    scheduler: str | None
+    annotations: frozenset[str]
+    resources: tuple[str, ...]
+    remedy: str
+
+
+_NO_LIMIT = "set limits.perContainer and limits.perPod to null"
+
+MANAGERS = (
+    # Project-HAMi/HAMi docs/config.md, charts/hami/values.yaml
+    Manager("HAMi", "hami-scheduler", frozenset(), ("nvidia.com/gpumem", "nvidia.com/gpucores"), _NO_LIMIT),
+    # kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go
+    Manager(
+        "KAI Scheduler",
+        "kai-scheduler",
+        frozenset({"gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"}),
+        (),
+        "use the profile kai",
+    ),
+    # volcano-sh/volcano pkg/scheduler/api/devices/nvidia/vgpu/type.go
+    Manager("Volcano", None, frozenset(), ("volcano.sh/vgpu-",), _NO_LIMIT),
+)
+
+
+def manager_of_unnamed_cluster(context: PodContext) -> Manager | None:
+    """The scheduler that may manage a pod of a cluster that nothing describes; None where anything does.
+
+    Any author can set a marker. So it counts only on a command line that knows nothing of the cluster.
+    """
+    return manager_of(context.pod) if context.policy.trusts_markers else None
+
+
+def for_manager(context: PodContext) -> str:
+    """To describe the cluster of the scheduler that manages a pod, with the words that join it to another remedy.
+
+    Where the cluster is known, only resources that another device plugin serves show that.
+    """
+    manager = manager_of_unnamed_cluster(context) or _by_resources(context.pod)
+    return "" if manager is None else f"; for a cluster that {manager.name} manages, {manager.remedy}"
+
+
+def manager_of(pod: Pod) -> Manager | None:
+    """The scheduler whose markers a pod has."""
+    scheduler = pod.spec.get("schedulerName")
+    for manager in MANAGERS:
+        is_named = scheduler is not None and scheduler == manager.scheduler
+        if is_named or not manager.annotations.isdisjoint(pod.annotations):
+            return manager
+    return _by_resources(pod)
+
+
+def _by_resources(pod: Pod) -> Manager | None:
+    names = {name for container in pod.containers for name in (*container.limits, *container.requests)}
+    for manager in MANAGERS:
+        for name in names:
+            if name.startswith(manager.resources):
+                return manager
+    return None
 
 
 class Excess(NamedTuple):
@@ -86,8 +158,22 @@ def exceeded_by_pod(context: PodContext) -> int | None:
     return limit if replicas_of_pod(context) > limit * NANO else None
 
 
-def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
-    """The highest severity for requests over a limit: a warning where the pod could still run."""
+def ruling(
+    context: PodContext,
+    manager: Manager | None,
+    requests: Sequence[ResourceRequest],
+    limit: int,
+    shares: str,
+    must_not: str,
+    where: str,
+) -> tuple[str, Severity]:
+    """The rule that requests over a limit break, and their highest severity: a warning where the pod could still run.
+
+    `manager`: the scheduler that may manage the pod. It could run unless that `shares` GPUs, or because nodes that are
+    chosen later must not share them; else the limit is in force `where` they are shared.
+    """
+    if manager is not None:
+        return f"the limit is {limit} unless {manager.name} {shares}", Severity.WARN
     cluster, lands = context.placement.cluster, context.placement.lands
     # Where nodes are unknown and nothing shows any, no node with the device plugin need exist, and those that a
     # DeviceClass serves may be all there are. But a pod that requires nodes of a sharing class meets the device plugin.
@@ -100,11 +186,13 @@ def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     may_be_accepted = context.policy.limits.mps_may_accept_more and not any(
         lands(request.resource, "time-slicing") is Reachability.YES for request in requests
     )
-    could_run = is_dynamic_at_most or may_be_accepted or is_open(context, requests)
-    return Severity.WARN if could_run else Severity.DENY
+    is_open = _is_open(context, requests)
+    could_run = is_dynamic_at_most or may_be_accepted or is_open
+    rule = f"nodes chosen later must not {must_not}" if is_open else f"the limit is {limit} where {where}"
+    return rule, Severity.WARN if could_run else Severity.DENY
 
 
-def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+def _is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
     """Whether the pod's nodes are chosen later, and could be nodes without a limit on the requests."""
     if context.deferral is None:
         return False
@@ -118,12 +206,6 @@ def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
         )
         for request in requests
     )
-
-
-def most(context: PodContext, limit: int) -> int:
-    """The most replicas for which a container may ask, by its own limit and the pod's."""
-    per_pod = context.policy.limits.per_pod
-    return limit if per_pod is None else min(limit, per_pod)
 
 
 def whole_cards(context: PodContext, request: ResourceRequest) -> str:
