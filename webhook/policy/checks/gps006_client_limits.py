@@ -8,7 +8,7 @@ from webhook.policy.checks.check import Check, Scope, Violations, variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
 from webhook.policy.messages import message
-from webhook.policy.placement.memory import share
+from webhook.policy.placement.node_index import share
 from webhook.policy.pods.client_limits import VARIABLES
 from webhook.policy.pods.pod import MEMORY, THREADS
 from webhook.policy.pods.quantity import NANO

@@ -11,8 +11,8 @@ from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.launchers.find import memory_uses
 from webhook.policy.messages import message
-from webhook.policy.placement.memory import NodeKind
 from webhook.policy.placement.node_classes import SharingStrategy
+from webhook.policy.placement.node_index import NodeKind
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.client_limits import memory
 from webhook.policy.pods.pod import MEMORY, Container

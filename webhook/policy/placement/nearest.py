@@ -17,8 +17,7 @@ from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_classes import RENAMED, shows_gpus
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex
 from webhook.policy.placement.reachability import ClusterNodes, Placement
-from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives
-from webhook.policy.placement.taints import is_lifecycle
+from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives, is_lifecycle
 from webhook.policy.pods.gpu_resources import CARD, names_gpu
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.requests import ResourceRequest

@@ -16,8 +16,15 @@ from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import SHARING, STRATEGY, NodeClasses, SharingStrategy
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex, indexing
-from webhook.policy.placement.selector import Constraint, Expression, Requirement, requirement
-from webhook.policy.placement.taints import Tolerations, is_lifecycle, tolerations_of
+from webhook.policy.placement.selector import (
+    Constraint,
+    Expression,
+    Requirement,
+    Tolerations,
+    is_lifecycle,
+    requirement,
+    tolerations_of,
+)
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import Resource, Settings
