@@ -1,12 +1,17 @@
-"""Messages that always fit: names are quoted, shortened in the middle, and safe to print.
+"""Text for people: messages that always fit, with names that are quoted, shortened in the middle, and safe to print.
 
 Untrusted text (names, paths, options and messages of libraries) passes through `printable` before it reaches a message,
 a log or a terminal: short, on one line, and never a command for a terminal or a CI system.
+
+Commands are words that a shell reads back as they are, with names that the API server accepts. A tenant chooses names
+that nothing validates, such as those of owner references, volumes and Events. A copied command runs with the rights of
+its reader, so a text that is no legal name is shown as data, and never in a command.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from typing import NamedTuple
 
 LIMIT = 256
@@ -126,3 +131,30 @@ def is_one_edit_away(left: str, right: str) -> bool:
     left, right = left[start:], right[start:]
     swapped = len(left) >= 2 and left[1::-1] + left[2:] == right
     return swapped or left[1:] == right[1:] or left[1:] == right or left == right[1:]
+
+
+class Word(NamedTuple):
+    """A word with a name of a cluster. `illegal` says what the text is no legal name of; empty for a legal name."""
+
+    text: str
+    illegal: str = ""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The text as data if it is not legal."""
+        return (f'no legal {self.illegal} name: "{printable(self.text)}"',) if self.illegal else ()
+
+
+class Command:
+    """A command for a shell. A `str` among the words is written in this program; what a cluster says is a `Word`.
+
+    Without words if a name is not legal; `doubts` then holds the names.
+    """
+
+    def __init__(self, *words: str | Word) -> None:
+        names = [word if isinstance(word, Word) else Word(word) for word in words]
+        self.doubts = tuple(doubt for word in names for doubt in word.doubts)
+        self.words: tuple[str, ...] = () if self.doubts else tuple(word.text for word in names)
+
+    def __str__(self) -> str:
+        return shlex.join(self.words) or "no command, since a name for it is not legal"

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.policy.placement.facts import Facts, Shown
 from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
 from webhook.policy.placement.node_index import node_kinds

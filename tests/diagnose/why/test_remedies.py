@@ -11,7 +11,7 @@ from tests.diagnose.why.remedies import helps
 from tests.diagnose.why.site import PRESENT, a_node, answers, waiting
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.why.case import Case, Cause, Reference, Why
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.policy.settings.settings import Settings
 
 OF = Reference("Pod", "team-a", "main")

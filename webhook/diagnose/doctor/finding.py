@@ -11,8 +11,7 @@ from webhook.cluster.stack import Program
 from webhook.cluster.trusted import Part, Trust
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.words import named, namespace, qualified, reference
-from webhook.policy.commands import Command, Word
-from webhook.policy.messages import printable
+from webhook.policy.messages import Command, Word, printable
 
 Severity = Literal["error", "warning"]
 

@@ -11,7 +11,7 @@ from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.words import named, reference
 from webhook.diagnostics import dotted
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.report.lines import counted
 
 _NAME: Final = r"\"?([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)\"?"

@@ -16,9 +16,8 @@ from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
 from webhook.diagnose.remedy import Remedy, filled
 from webhook.diagnose.why.state import Event, name_of, owner_of
 from webhook.diagnose.words import named, reference, within
-from webhook.policy.commands import Word
 from webhook.policy.context import PodContext
-from webhook.policy.messages import cut, printable
+from webhook.policy.messages import Word, cut, printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.settings.settings import Settings
