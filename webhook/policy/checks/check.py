@@ -1,4 +1,4 @@
-"""A check: a code, a default severity, a scope, and a function that returns the violations of a pod or an object."""
+"""What a check is, and what the modules of checks share."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ Context = TypeVar("Context")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Generic[Context]):
-    """One check. `title` says in a line what it reports; the page beside the module explains it to users.
+    """A code, a default severity, a scope, and the function that returns the violations of a pod or an object.
+
+    `title` says in a line what the check reports; the page beside the module explains it to users.
 
     Each check exists once, so checks are compared by identity; methods for more would slow down the start of `check`.
     """

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from webhook.policy import replica_limits
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.quantity import amount
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -26,6 +26,3 @@ def run(context: PodContext) -> Violations:
         remedy = "ask for 1" if most == 1 else f"ask for at most {most}"
         remedy += replica_limits.whole_cards(context, request) + replica_limits.unknown_node(context, request)
         yield Violation(request.path, problem, remedy + for_manager, cap)
-
-
-CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")

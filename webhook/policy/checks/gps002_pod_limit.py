@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from webhook.policy import replica_limits
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.quantity import amount
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -26,6 +26,3 @@ def run(context: PodContext) -> Violations:
     if manager is not None:
         remedy += replica_limits.for_manager(context)
     yield Violation(last.path, problem, remedy, cap)
-
-
-CHECK = Check("GPS002", Severity.DENY, Scope.MPS, run, "The pod as a whole requests more replicas than its limit")

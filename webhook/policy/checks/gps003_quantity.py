@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
 from webhook.policy.pods.reading import is_placeholder
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -58,6 +58,3 @@ def _fault(value: object) -> tuple[str, str] | None:
     if billionths < 0:
         return "negative", remedy
     return None if is_whole(billionths) else ("not a whole number", remedy)
-
-
-CHECK = Check("GPS003", Severity.DENY, Scope.NAMES_GPU, run, "A GPU quantity is one that the API server rejects")

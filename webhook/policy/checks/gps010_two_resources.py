@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import injects_by_cdi
 from webhook.policy.pods.quantity import NANO, amount
@@ -39,5 +39,3 @@ _REMEDY = "ask for 1, of a larger profile if need be, or set CUDA_VISIBLE_DEVICE
 
 _DOMAIN = "nvidia.com/"
 """The domain of the resources whose plugins all set NVIDIA_VISIBLE_DEVICES, of which the kubelet keeps one value."""
-
-CHECK = Check("GPS010", Severity.DENY, Scope.GPU, run, "A container requests GPUs that it cannot use together")

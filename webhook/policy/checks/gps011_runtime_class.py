@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import (
     ClassObstacle,
@@ -14,7 +14,7 @@ from webhook.policy.injections.runtime_class import (
     plugin_class,
 )
 from webhook.policy.messages import message, printable
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -88,5 +88,3 @@ _OBSTACLES: dict[ClassObstacle | None, tuple[str, str]] = {
     ),
 }
 """The message and remedy of each obstacle."""
-
-CHECK = Check("GPS011", Severity.WARN, Scope.GPU, run, "The runtime class does not suit the pod")

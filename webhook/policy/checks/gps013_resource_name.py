@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import RENAMED
@@ -74,6 +74,3 @@ def _renamed(container: Container, path: Path, name: str) -> Violation:
         whole = "give nodes with whole cards a configuration without renameByDefault"
         remedy = f"ask for {printable(name)}{RENAMED}, or {whole}"
     return Violation(path, problem, remedy, Severity.WARN)
-
-
-CHECK = Check("GPS013", Severity.WARN, Scope.ANY, run, "A resource name looks like a typo, or no node offers it")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.placement.selector import alternatives
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -42,8 +42,3 @@ def run(context: PodContext) -> Violations:
 
 def _selector(context: PodContext) -> Path:
     return context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
-
-
-CHECK = Check(
-    "GPS014", Severity.WARN, Scope.GPU, run, "Node selector, affinity, taints or the amount contradict the nodes"
-)

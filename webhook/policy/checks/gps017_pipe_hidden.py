@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import members, text
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -44,6 +44,3 @@ def _host_path(pod: Pod, name: str, hosts: dict[str, str]) -> str | None:
         host = text(members(pod.spec["volumes"][number], "hostPath", path), "path", (*path, "hostPath"))
         hosts[name] = clean_path(host) if host else ""
     return hosts[name]
-
-
-CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.client_limits import ANNOTATIONS, INJECTED, PREFIX
@@ -37,6 +37,3 @@ def _wanted(check: Callable[[str], object], value: object) -> str:
     except ValueError as wanted:
         return str(wanted)
     return ""
-
-
-CHECK = Check("GPS018", Severity.DENY, Scope.ANY, run, "A `gpushare-webhook/` annotation is malformed")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Spread
 from webhook.policy.messages import message
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.replica_limits import exceeds_limit, whole_cards
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation
 from webhook.policy.workloads.kinds import ExtractedPod
 
 
@@ -110,6 +110,3 @@ def _meets(labels: Members, expression: Members) -> bool:
         case "DoesNotExist":
             return key not in labels
     return False
-
-
-CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
 from webhook.policy.messages import message
@@ -11,7 +11,7 @@ from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import exceeds_limit, whole_cards
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -86,8 +86,3 @@ def _reaches_others(container: Container) -> bool:
 
 
 _NO_DEVICES = (None, "", "-1", "void", "none")
-
-
-CHECK = Check(
-    "GPS021", Severity.WARN, Scope.GPU, run, "A launcher wants more GPUs than the container, or its group of pods, has"
-)

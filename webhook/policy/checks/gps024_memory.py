@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.launchers.find import memory_uses
@@ -19,7 +19,7 @@ from webhook.policy.pods.pod import MEMORY, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -97,6 +97,3 @@ def _limit(context: PodContext, container: Container) -> float:
         with suppress(ValueError):
             return next((limit.mebibytes for limit in memory(value) if limit.device == 0), 0)
     return 0
-
-
-CHECK = Check("GPS024", Severity.WARN, Scope.SHARED, run, "A program takes more of a card's memory than its share")

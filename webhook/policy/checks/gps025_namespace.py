@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import SHARING
@@ -49,6 +49,3 @@ def _shares(context: PodContext, request: ResourceRequest) -> bool:
     sharing = index.sharing("mps", resource.name) | index.sharing("time-slicing", resource.name)
     offering = index.offering(resource.name, 1) | index.unready(resource.name)
     return bool(sharing & ~index.unknown & offering & placement.selected)
-
-
-CHECK = Check("GPS025", Severity.DENY, Scope.SHARED, run, "The namespace may not share GPUs")

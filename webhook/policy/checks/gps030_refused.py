@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.messages import MESSAGE_LIMIT, shorten
 from webhook.policy.sharing.config import refusal
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation
 
 
 def run(context: SharingConfig) -> Violations:
@@ -23,11 +23,3 @@ def run(context: SharingConfig) -> Violations:
 
 
 _REFUSES: Final = "the device plugin refuses this: "
-
-CHECK = Check(
-    "GPS030",
-    Severity.DENY,
-    Scope.SHARING_CONFIG,
-    run,
-    "The device plugin refuses its configuration, and its nodes offer no GPUs",
-)

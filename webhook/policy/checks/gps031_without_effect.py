@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.sharing.config import PREFIX, RefusedError, full_name, ignored, judged
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation
 
 MOST_CLIENTS: Final = 48
 """Clients of one card through MPS, 16 before compute capability 7.5 (cmd/mps-control-daemon/mps/device.go)."""
@@ -68,12 +68,3 @@ def _of_mps(path: Path, block: dict[str, Any], version: str | None) -> Violation
             few = f"MPS serves at most {MOST_CLIENTS} clients of a card, 16 before Turing"
             problem = f"{few}: the MPS daemon does not start"
             yield Violation((*path, "resources", index, "replicas"), problem, f"set at most {MOST_CLIENTS}")
-
-
-CHECK = Check(
-    "GPS031",
-    Severity.WARN,
-    Scope.SHARING_CONFIG,
-    run,
-    "A part of the device plugin's configuration has no effect, or not the effect that it names",
-)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable
 from typing import NamedTuple
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.messages import message
 from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, elements, members
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation
 
 
 class NamespaceLimits(NamedTuple):
@@ -109,12 +109,3 @@ def _remedy(item: Members, path: Path, name: str, also: Path | None = None) -> s
         return "use a ResourceQuota instead"  # a default below the minimum is invalid
     removed = "it" if also is None else f"it and {also[-2]}"
     return f"remove {removed}, and name the amount in the pods that need a GPU"
-
-
-CHECK = Check(
-    "GPS032",
-    Severity.WARN,
-    Scope.NAMESPACE_LIMITS,
-    run,
-    "A quota counts no GPU, or a LimitRange gives GPUs to pods without one, or rejects them",
-)

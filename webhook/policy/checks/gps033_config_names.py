@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Violations
 from webhook.policy.messages import message, printable
 from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL
 from webhook.policy.sharing.objects import (
@@ -18,7 +18,7 @@ from webhook.policy.sharing.objects import (
     DefaultRule,
     sections,
 )
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation
 from webhook.policy.workloads.paths import at
 
 _MPS: Final = re.compile(r"^ +mps:", re.ASCII | re.MULTILINE)
@@ -99,12 +99,3 @@ def _one_of(names: Sequence[str]) -> str:
     shown = ", ".join(f'"{printable(name, _LONGEST)}"' for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{'one of ' if len(names) > 1 else ''}{shown}{more}"
-
-
-CHECK = Check(
-    "GPS033",
-    Severity.WARN,
-    Scope.CONFIG_NAMES,
-    run,
-    "A name or a key of a configuration of the device plugin leads nowhere",
-)
