@@ -15,8 +15,14 @@ from typing import NamedTuple
 from webhook.policy.launchers.words import CommandLine, Launch, Options, Setting, Spread, is_on_cpu, is_shell, number
 from webhook.policy.verdict import Path
 
+
+def _aliases(spellings: Mapping[str, str]) -> Mapping[str, str]:
+    """The canonical names of options by their other spellings."""
+    return {alias: name for name, aliases in spellings.items() for alias in aliases.split()}
+
+
 _PER_NODE, _TORCH_NODES = "--nproc-per-node", "--nnodes"
-_TORCH_ALIASES = {"--nproc-per": _PER_NODE, "--nproc-per-nod": _PER_NODE}
+_TORCH_ALIASES = _aliases({_PER_NODE: "--nproc-per --nproc-per-nod"})
 _TORCH_FLAGS = frozenset({"--standalone", "-m", "--module", "--no-python", "--run-path", "--use-env", "-h", "--help"})
 
 
@@ -47,13 +53,14 @@ def torchrun(line: CommandLine, start: int) -> Launch | None:
 
 
 _RANKS, _EACH, _HOSTS, _MAP = "-np", "--npernode", "--host", "--map-by"
-_MPI_ALIASES = {
-    **{"--np": _RANKS, "-n": _RANKS, "--n": _RANKS, "-c": _RANKS, "--num-proc": _RANKS},
-    **{"-N": _EACH, "-npernode": _EACH, "-ppn": _EACH, "--ppn": _EACH, "-perhost": _EACH},
-    **{"-H": _HOSTS, "-host": _HOSTS, "-hosts": _HOSTS, "--hosts": _HOSTS, "-f": _HOSTS},
-    **{"-hostfile": _HOSTS, "--hostfile": _HOSTS, "-machinefile": _HOSTS, "--machinefile": _HOSTS, "-hostlist": _HOSTS},
-    "-map-by": _MAP,
-}
+_MPI_ALIASES = _aliases(
+    {
+        _RANKS: "--np -n --n -c --num-proc",
+        _EACH: "-N -npernode -ppn --ppn -perhost",
+        _HOSTS: "-H -host -hosts --hosts -f -hostfile --hostfile -machinefile --machinefile -hostlist",
+        _MAP: "-map-by",
+    }
+)
 
 
 def mpirun(line: CommandLine, start: int) -> Launch | None:
@@ -97,7 +104,7 @@ def mpirun(line: CommandLine, start: int) -> Launch | None:
 
 
 _THREADS, _GPUS = "-t", "-g"
-_TEST_ALIASES = {"--nthreads": _THREADS, "--ngpus": _GPUS}
+_TEST_ALIASES = _aliases({_THREADS: "--nthreads", _GPUS: "--ngpus"})
 _TESTS = frozenset(
     """
     all_gather_perf all_reduce_perf alltoall_perf alltoallv_perf broadcast_perf gather_perf hypercube_perf reduce_perf
@@ -114,11 +121,22 @@ _NODES, _CONFIG, _NODE_RANK, _HEADLESS = "--nnodes", "--config", "--node-rank", 
 _PARTIAL = (_RANK, _START, _HYBRID, _EXTERNAL, _HEADLESS)
 """Options with which this command starts some of the engines. Without a number of local ones, one is certain."""
 _UTILIZATION, _CACHE = "--gpu-memory-utilization", "--kv-cache-memory-bytes"
-_VLLM_ALIASES = {
-    **{"-tp": _TENSOR, "--tensor-parallel": _TENSOR, "-pp": _PIPELINE, "--pipeline-parallel": _PIPELINE},
-    **{"-pcp": _PREFILL, "-dp": _DATA, "-dpl": _LOCAL, "-dpn": _RANK, "-dpr": _START, "-dph": _HYBRID},
-    **{"-dpe": _EXTERNAL, "-dpb": _DATA_BACKEND, "-n": _NODES, "--kv-cache-memory": _CACHE},
-}
+_VLLM_ALIASES = _aliases(
+    {
+        _TENSOR: "-tp --tensor-parallel",
+        _PIPELINE: "-pp --pipeline-parallel",
+        _PREFILL: "-pcp",
+        _DATA: "-dp",
+        _LOCAL: "-dpl",
+        _RANK: "-dpn",
+        _START: "-dpr",
+        _HYBRID: "-dph",
+        _EXTERNAL: "-dpe",
+        _DATA_BACKEND: "-dpb",
+        _NODES: "-n",
+        _CACHE: "--kv-cache-memory",
+    }
+)
 
 
 def vllm(line: CommandLine, start: int) -> Launch | None:
@@ -193,10 +211,14 @@ def _engines(options: Options) -> int:
 
 
 _ATTENTION, _RAY = "--enable-dp-attention", "--use-ray"
-_SGLANG_ALIASES = {
-    **{"--tp": _TENSOR, "--tp-size": _TENSOR, "--tensor-parallel": _TENSOR, "--nnode": _NODES},
-    **{"--pp": _PIPELINE, "--pp-size": _PIPELINE, "--dp": _DATA, "--dp-size": _DATA},
-}
+_SGLANG_ALIASES = _aliases(
+    {
+        _TENSOR: "--tp --tp-size --tensor-parallel",
+        _PIPELINE: "--pp --pp-size",
+        _DATA: "--dp --dp-size",
+        _NODES: "--nnode",
+    }
+)
 
 
 def sglang(line: CommandLine, start: int) -> Launch | None:
