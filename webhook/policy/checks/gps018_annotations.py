@@ -21,19 +21,11 @@ def run(context: PodContext) -> Violations:
             continue
         path, check = (*context.pod.metadata_path, "annotations", key), _KNOWN.get(key)
         if check is not None:
-            wanted = _wanted(check, value)
-            if wanted:
+            try:
+                check(value if isinstance(value, str) else "")
+            except ValueError as wanted:
                 problem = message("annotation {} cannot be {}", key, value)
                 yield Violation(path, problem, f"use {wanted}, in quotes")
         elif key not in own:
             problem = message("annotation {} is not a gpushare-webhook annotation", key)
             yield Violation(path, problem, f"use one of {', '.join(sorted(_KNOWN))}", Severity.WARN)
-
-
-def _wanted(check: Callable[[str], object], value: object) -> str:
-    """What an annotation may hold if the value is wrong; empty if it is right."""
-    try:
-        check(value if isinstance(value, str) else "")
-    except ValueError as wanted:
-        return str(wanted)
-    return ""

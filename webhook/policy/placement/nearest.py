@@ -99,23 +99,17 @@ def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> It
 
     `is_deferred`: a queue that chooses the nodes later may add tolerations.
     """
-    failure = _failure(placement)
-    if failure is None or (is_deferred and isinstance(failure, Untolerated)):
-        return ()
-    return (described(placement, failure, selector),)
-
-
-def _failure(placement: Placement) -> Failure | None:
     cluster, index, nodes = placement.cluster, placement.cluster.index, placement.candidates
     if any(name in cluster.dynamic or not index.offers(name) for name in placement.requests.peaks):
-        return None  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
-    if not nodes:
-        return nearest_failure(placement)
-    for name, peak in placement.beside.items():
+        return  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
+    failure = None if nodes else nearest_failure(placement)
+    if failure is not None and not (is_deferred and isinstance(failure, Untolerated)):
+        yield described(placement, failure, selector)
+    for name, peak in placement.beside.items() if nodes else ():
         nodes &= index.offering(name, peak)
         if not nodes:
-            return NoCommonNode(name, next(index.nodes(placement.candidates)))
-    return None
+            yield described(placement, NoCommonNode(name, next(index.nodes(placement.candidates))), selector)
+            return
 
 
 def offered_instead(cluster: ClusterNodes, resource: str, among: NodeBitset | None = None) -> str | None:

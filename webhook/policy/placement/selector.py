@@ -316,9 +316,6 @@ def alternatives(pod: Pod) -> list[Alternative] | None:
 
 _NONE: Set[str] = frozenset()
 
-Raw = Mapping[str, Any]
-"""A toleration in the form of a pod's spec."""
-
 
 def as_raw(toleration: Toleration) -> dict[str, str]:
     """The toleration in the form of a pod's spec, without redundant members."""
@@ -386,7 +383,7 @@ class Tolerations:
         """The keys of taints with this effect that they name."""
         return {key for key, own in chain(self._every, self._values) if own in ("", effect)}
 
-    def cover(self, other: Raw) -> bool:
+    def cover(self, other: Mapping[str, Any]) -> bool:
         """Whether one of them permanently tolerates every taint that this toleration does."""
         if not self._permanent:
             return False

@@ -254,13 +254,9 @@ class FactsSettings(Section):
     )
 
     @property
-    def are_about_nodes(self) -> bool:
-        """Whether facts are wanted on which it depends where a pod can land."""
-        return self.nodes or self.device_classes or self.device_plugin is not None
-
-    @property
     def are_wanted(self) -> bool:
-        return self.are_about_nodes or self.namespaces or self.runtime_classes
+        of_nodes = self.nodes or self.device_classes or self.device_plugin is not None
+        return of_nodes or self.namespaces or self.runtime_classes
 
 
 PresetName = Literal[
