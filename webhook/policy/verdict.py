@@ -63,6 +63,10 @@ class Violation(NamedTuple):
     cap: Severity = Severity.DENY
 
 
+Violations = Iterable[Violation]
+"""The violations that a check reports; empty when nothing is wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A violation with its code and severity, as users see it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from webhook.policy.checks import (
@@ -37,7 +36,7 @@ from webhook.policy.checks import (
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
 from webhook.policy.sharing.objects import ConfigNames, SharingConfig
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violations
 
 DENY, WARN = Severity.DENY, Severity.WARN
 
@@ -111,7 +110,7 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
 )
 """The checks of each pod."""
 
-OBJECT_CHECKS: tuple[Check[Iterable[Violation]], ...] = (
+OBJECT_CHECKS: tuple[Check[Violations], ...] = (
     Check(
         "GPS023",
         WARN,

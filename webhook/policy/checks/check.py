@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
@@ -11,10 +11,7 @@ from webhook.policy.context import PodContext
 from webhook.policy.messages import Message, message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import text
-from webhook.policy.verdict import Path, Severity, Violation
-
-Violations = Iterable[Violation]
-"""The violations that a check reports; empty when nothing is wrong."""
+from webhook.policy.verdict import Path, Severity, Violations
 
 
 class Scope(Enum):

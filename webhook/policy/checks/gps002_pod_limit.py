@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from webhook.policy import replica_limits
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.quantity import amount
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

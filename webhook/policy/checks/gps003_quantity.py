@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
 from webhook.policy.pods.reading import is_placeholder
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations, about, variable
+from webhook.policy.checks.check import about, variable
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

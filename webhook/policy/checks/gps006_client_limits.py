@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.policy.checks.check import Violations, variable
+from webhook.policy.checks.check import variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
 from webhook.policy.messages import message
@@ -13,7 +13,7 @@ from webhook.policy.pods.client_limits import VARIABLES
 from webhook.policy.pods.pod import MEMORY, THREADS
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

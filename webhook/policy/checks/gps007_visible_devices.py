@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain, groupby
 from operator import attrgetter
 
-from webhook.policy.checks.check import Violations, about, variable
+from webhook.policy.checks.check import about, variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import injects_by_cdi, is_sandbox
 from webhook.policy.injections.void_devices import is_monitor, sees_mig
@@ -19,7 +19,7 @@ from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import is_placeholder, members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import manager_of
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 from webhook.policy.workloads.kinds import group_of
 from webhook.policy.workloads.paths import Assembly
 from webhook.policy.workloads.presets import may_get_gpus

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import INIT, Container
 from webhook.policy.pods.reading import members
-from webhook.policy.verdict import Path, Violation
+from webhook.policy.verdict import Path, Violation, Violations
 
 
 def mps_users(context: PodContext) -> list[tuple[Container, int, Path]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Pod
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from webhook.policy.checks.check import Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import injects_by_cdi
 from webhook.policy.pods.quantity import NANO, amount
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import (
     ClassObstacle,
@@ -14,7 +13,7 @@ from webhook.policy.injections.runtime_class import (
     plugin_class,
 )
 from webhook.policy.messages import message, printable
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

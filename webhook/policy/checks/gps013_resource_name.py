@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, parse_or_zero
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Severity, Violation, Violations
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.placement.selector import alternatives
-from webhook.policy.verdict import Path, Violation
+from webhook.policy.verdict import Path, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

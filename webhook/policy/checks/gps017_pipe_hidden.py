@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import members, text
-from webhook.policy.verdict import Path, Violation
+from webhook.policy.verdict import Path, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

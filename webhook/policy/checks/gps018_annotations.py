@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.client_limits import ANNOTATIONS, INJECTED, PREFIX
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations
 
 _KNOWN: dict[str, Callable[[str], object]] = {annotation.key: annotation.write for annotation in ANNOTATIONS}
 

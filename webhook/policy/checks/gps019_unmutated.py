@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import MOST_EDITS, Violation
+from webhook.policy.verdict import MOST_EDITS, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

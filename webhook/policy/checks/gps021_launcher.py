@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
 from webhook.policy.messages import message
@@ -11,7 +10,7 @@ from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import exceeds_limit, whole_cards
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violations
 
 
-def run(violations: Iterable[Violation]) -> Iterable[Violation]:
+def run(violations: Violations) -> Violations:
     """The violations that the search of the command line has found (`webhook/dryrun/search/evaluator.py`)."""
     return violations

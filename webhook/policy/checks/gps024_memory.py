@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.launchers.find import memory_uses
@@ -19,7 +18,7 @@ from webhook.policy.pods.pod import MEMORY, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

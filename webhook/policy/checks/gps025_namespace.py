@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import SHARING
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable
 from typing import NamedTuple
 
-from webhook.policy.checks.check import Violations
 from webhook.policy.messages import message
 from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, elements, members
-from webhook.policy.verdict import Path, Violation
+from webhook.policy.verdict import Path, Violation, Violations
 
 
 class NamespaceLimits(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from webhook.policy.checks.check import Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.quantity import NANO, amount
-from webhook.policy.verdict import Violation
+from webhook.policy.verdict import Violation, Violations
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import NamespaceLimit

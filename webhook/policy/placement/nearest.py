@@ -21,7 +21,7 @@ from webhook.policy.placement.selector import NAME_FIELD, Expression, alternativ
 from webhook.policy.pods.gpu_resources import CARD, names_gpu
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Severity, Violation, Violations
 
 
 class TransientTaint(NamedTuple):
@@ -94,7 +94,7 @@ Failure: TypeAlias = (
 )
 
 
-def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> Iterable[Violation]:
+def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> Violations:
     """One violation if none of the known nodes could take the pod. `selector` is the path of its selectors.
 
     `is_deferred`: a queue that chooses the nodes later may add tolerations.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeGuard
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeGuard
 from webhook.policy.messages import is_one_edit_away, message, printable
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.reading import type_of
-from webhook.policy.verdict import Path, Violation
+from webhook.policy.verdict import Path, Violation, Violations
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import PluginConfig
@@ -312,7 +312,7 @@ _HOME: Final[Mapping[str, str]] = {
 """Where fields belong that users often put elsewhere."""
 
 
-def ignored(value: object) -> Iterator[Violation]:
+def ignored(value: object) -> Violations:
     """A violation for each field that every release of the plugin ignores, level by level."""
     pending: list[tuple[Path, Any, Struct]] = [((), value, ROOT)]
     for path, fields, struct in pending:
