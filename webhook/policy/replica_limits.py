@@ -88,19 +88,14 @@ def _by_resources(pod: Pod) -> Manager | None:
     return None
 
 
-class Excess(NamedTuple):
-    """A request for more replicas than the limit of a class of nodes. `shared`: how it shares, in words of messages."""
-
-    request: ResourceRequest
-    limit: int
-    shared: str
-
-
 _SHARED: Mapping[SharingStrategy, str] = {"mps": "shared through MPS", "time-slicing": "time-sliced"}
 
 
-def over_container(context: PodContext) -> list[Excess]:
-    """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole."""
+def over_container(context: PodContext) -> list[tuple[ResourceRequest, int, str]]:
+    """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole.
+
+    With each come the limit of a class of nodes, and how these share the resource, in words of messages.
+    """
     least, placement = context.policy.container_limits.least, context.placement
     over = []
     for request in context.requests.positive:
@@ -112,7 +107,7 @@ def over_container(context: PodContext) -> list[Excess]:
             if limit is None or amount <= limit * NANO:
                 continue
             if placement.lands(resource, strategy) is not Reachability.NO:
-                over.append(Excess(request, limit, shared))
+                over.append((request, limit, shared))
                 break
     return over
 

@@ -67,11 +67,10 @@ def _violation(
 def _largest(context: PodContext, resource: str, name: str) -> int | None:
     if context.policy.facts.nodes is None:
         return None
-    parts = []
     possible = context.placement.possible
-    for kind in (kind for kind in context.policy.node_kinds[resource] if kind.nodes & possible):
-        part = share(kind.mebibytes, kind.replicas) if name == MEMORY else kind.replicas and 100 // kind.replicas
-        if not part:
-            return None
-        parts.append(part)
-    return max(parts, default=None)
+    parts = [
+        share(kind.mebibytes, kind.replicas) or 0 if name == MEMORY else kind.replicas and 100 // kind.replicas
+        for kind in context.policy.node_kinds[resource]
+        if kind.nodes & possible
+    ]
+    return max(parts, default=None) if all(parts) else None

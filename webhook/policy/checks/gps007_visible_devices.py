@@ -22,7 +22,7 @@ from webhook.policy.replica_limits import manager_of
 from webhook.policy.verdict import Violation, Violations
 from webhook.policy.workloads.kinds import group_of
 from webhook.policy.workloads.paths import Assembly
-from webhook.policy.workloads.presets import may_get_gpus
+from webhook.policy.workloads.presets import GETTING_GPUS
 
 _HARMLESS = frozenset({"", "void", "none"})
 _PLUGIN_SETS_IT = f"remove {VISIBLE_DEVICES}; the device plugin sets it"
@@ -64,13 +64,11 @@ def run(context: PodContext) -> Violations:
 
 def _privileged(container: Container) -> Violation:
     path = (*container.path, "securityContext", "privileged")
-    problem = about(container, "is privileged and sees every GPU of its node")
-    names = (*container.limits, *container.requests)
+    names, remedy = (*container.limits, *container.requests), "remove privileged; using a GPU requires no privileges"
     if any(name.startswith("rdma/") for name in names) or any(_is_within(path, _RDMA) for path in container.mounts):
         # Many containers are privileged for RDMA: they request a device for it, or mount all of them.
         remedy = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
-        return Violation(path, problem, remedy)
-    return Violation(path, problem, "remove privileged; using a GPU requires no privileges")
+    return Violation(path, about(container, "is privileged and sees every GPU of its node"), remedy)
 
 
 def _mounted(container: Container) -> Violations:
@@ -203,7 +201,7 @@ def _may_get_gpus(context: PodContext) -> bool:
     if isinstance(extracted.place.holds, Assembly):
         return True
     version, kind = extracted.manifest.get("apiVersion"), extracted.manifest.get("kind")
-    return isinstance(version, str) and isinstance(kind, str) and may_get_gpus(group_of(version), kind)
+    return isinstance(version, str) and isinstance(kind, str) and (group_of(version), kind) in GETTING_GPUS
 
 
 def _takes_all(context: PodContext, container: Container) -> bool:

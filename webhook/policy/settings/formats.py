@@ -179,9 +179,6 @@ OBJECT = Text("an object's name: lowercase letters, digits, dashes and dots", _S
 KIND = Text("a kind such as JobSet", "[A-Z][A-Za-z0-9]*", 63)
 LABEL_KEY = Text("a label's key such as example.com/team", _KEY, 317, _LONG_PREFIX)
 LABEL_VALUE = Text("a label's value such as a100", f"(?:{_NAME})?", 63)
-PLUGIN_VERSION = Text(
-    "a version of the device plugin such as v0.20.0", r"v?[0-9]{1,9}\.[0-9]{1,9}(?:[.+-][-0-9A-Za-z.+]*)?", 63
-)
 NAMESPACED_NAME = Text("namespace/name of an object", f"{_LABEL}/{_SUBDOMAIN}", 317, "[^/]{64,}/.*")
 CODE = Text("a check's code", "GPS[0-9]{3}")
 """`webhook.settings` narrows it to the codes of registered checks."""
@@ -223,7 +220,10 @@ OptOutAnnotation = Annotated[
 NamespaceName = Annotated[str, NAMESPACE]
 NamespacePattern = Annotated[str, Text("a namespace's name, in which * stands for any text", "[-a-z0-9*]+", 63)]
 ObjectName = Annotated[str, OBJECT]
-PluginVersion = Annotated[str, PLUGIN_VERSION]
+PluginVersion = Annotated[
+    str,
+    Text("a version of the device plugin such as v0.20.0", r"v?[0-9]{1,9}\.[0-9]{1,9}(?:[.+-][-0-9A-Za-z.+]*)?", 63),
+]
 NamespacedName = Annotated[str, NAMESPACED_NAME]
 ClassPattern = Annotated[
     str, Text("a RuntimeClass's or handler's name, in which * stands for any text", "[-a-z0-9.*]+", 253)

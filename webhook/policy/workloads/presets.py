@@ -468,7 +468,7 @@ ASSIGNED: Mapping[tuple[str, str], str] = {
 }
 """What is known about the GPUs of kinds whose templates do not tell which their pods get: an operator decides."""
 
-_MERGED = frozenset(
+GETTING_GPUS = frozenset(ASSIGNED) | frozenset(
     {
         ("serving.kserve.io", "ClusterServingRuntime"),
         ("serving.kserve.io", "LLMInferenceService"),
@@ -480,9 +480,7 @@ _MERGED = frozenset(
         ("trainer.kubeflow.org", "TrainingRuntime"),
     }
 )
-"""Kinds whose controller merges their templates with other fields or another object, which may ask for GPUs."""
+"""Kinds whose pods may get GPUs for which their templates do not ask.
 
-
-def may_get_gpus(group: str, kind: str) -> bool:
-    """Whether the pods of an object may get GPUs for which its templates do not ask."""
-    return (group, kind) in ASSIGNED or (group, kind) in _MERGED
+An operator decides, or the controller merges the templates with other fields or another object, which may ask for GPUs.
+"""
