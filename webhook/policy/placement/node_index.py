@@ -208,17 +208,6 @@ class TaintIndex(NamedTuple):
         return some, some & ~several
 
 
-def _taint_index(sets: Mapping[KeyAndEffect, Mapping[str, NodeBitset]]) -> Steps[TaintIndex]:
-    """Index sets of nodes by key and effect, and by value, of their taints. In steps."""
-    by_key = yield from converted(sets, _values)
-    counts: dict[tuple[str, bool], Counts] = {}
-    for at, ((key, effect), taints) in enumerate(by_key.items(), 1):
-        _count(counts.setdefault((effect, is_lifecycle(key)), []), taints.present)
-        if at % ENTRIES == 0:
-            yield
-    return TaintIndex(by_key, counts)
-
-
 class NodeIndex:
     """Nodes and declared node groups. `offered`: the resources of all of them. `incomplete`: not all is known of these.
 
@@ -399,9 +388,14 @@ def indexing(
         sets.add(known, 1 << len(indexed), classes)
         indexed.append(known)
     labels = yield from converted(sets.labels, _values)
-    taints = yield from _taint_index(sets.taints)
+    taints = yield from converted(sets.taints, _values)
+    counts: dict[tuple[str, bool], Counts] = {}
+    for at, ((key, effect), having) in enumerate(taints.items(), 1):
+        _count(counts.setdefault((effect, is_lifecycle(key)), []), having.present)
+        if at % ENTRIES == 0:
+            yield
     amounts = yield from converted(sets.amounts, lambda by_amount: _at_or_above(by_amount.items()))
-    return NodeIndex(indexed, len(groups), sets, labels, taints, amounts)
+    return NodeIndex(indexed, len(groups), sets, labels, TaintIndex(taints, counts), amounts)
 
 
 MOST_KINDS = 256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -189,25 +189,12 @@ _NIM_SERVICE = PodPath(
 )
 
 
-def _spark_roles(spec: str) -> Iterator[PodPath]:
-    """The paths of the driver and the executors, whose fields replace those of the template and of the application.
+def _spark(kind: str, spec: str) -> Kind:
+    """A kind with a SparkApplicationSpec: the fields of driver and executors replace those of template and application.
 
     The pod of a role gets the role's GPU, its init containers and its sidecars, and what the role's `template` says.
     The template is checked on its own: the operator adds the GPU to a container of it, or replaces the amount there.
     The executors are `instances`, 1 by default (`api/v1beta2/defaults.go`), unless Spark allocates them dynamically.
-    """
-    parts = (INIT_CONTAINERS, Containers("", "spark"), Containers("sidecars[*]"))
-    executors = partial(counted, "instances", 1, unless=f"{spec}.dynamicAllocation.enabled")
-    for path, of_role, of_template in (
-        (f"{spec}.driver", one, one),
-        (f"{spec}.executor", executors(up=0), executors()),
-    ):
-        yield PodPath(path, Assembly(parts, (spec, f"{path}.template.spec", path)), count=of_role)
-        yield PodPath(f"{path}.template", count=of_template)
-
-
-def _spark(kind: str, spec: str) -> Kind:
-    """A kind with a SparkApplicationSpec.
 
     Fields that are not read with a pod may choose its nodes: options of Spark, or those beside a template. Spark adds
     node selectors to those of a template (apache/spark, `BasicExecutorFeatureStep.scala`).
@@ -224,10 +211,19 @@ def _spark(kind: str, spec: str) -> Kind:
             for role in ("driver", "executor")
         )
 
+    parts = (INIT_CONTAINERS, Containers("", "spark"), Containers("sidecars[*]"))
+    executors = partial(counted, "instances", 1, unless=f"{spec}.dynamicAllocation.enabled")
+    paths: list[PodPath] = []
+    for path, of_role, of_template in (
+        (f"{spec}.driver", one, one),
+        (f"{spec}.executor", executors(up=0), executors()),
+    ):
+        holds = Assembly(parts, (spec, f"{path}.template.spec", path))
+        paths += PodPath(path, holds, count=of_role), PodPath(f"{path}.template", count=of_template)
     return Kind(
         "sparkoperator.k8s.io",
         kind,
-        tuple(_spark_roles(spec)),
+        tuple(paths),
         ("v1beta2",),
         suspended=(f"{spec}.suspend",),  # that of a ScheduledSparkApplication itself only stops its schedule
         has_open_nodes=has_selectors,
