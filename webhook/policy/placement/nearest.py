@@ -182,7 +182,7 @@ _PLUGIN = "if it has GPUs, its device plugin does not run, or not yet; else corr
 
 
 def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
-    value, key = expression.held_by(node), printable(expression.name)
+    value, key = node.labels.get(expression.key), printable(expression.name)
     names = [str(expression), node.name]
     if expression.key == NAME_FIELD:
         is_so = "the nearest node is {}"

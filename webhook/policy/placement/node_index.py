@@ -175,10 +175,6 @@ class TaintIndex(NamedTuple):
     by_key: Mapping[KeyAndEffect, _Values]
     counts: Mapping[tuple[str, bool], Counts]
 
-    def having(self, key: KeyAndEffect) -> NodeBitset:
-        """The nodes with a taint of this key and effect, which some node has."""
-        return self.by_key[key].present
-
     def untolerated(
         self, tolerations: Tolerations, effects: frozenset[str], *, passing: bool
     ) -> tuple[NodeBitset, NodeBitset]:

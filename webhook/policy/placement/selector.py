@@ -22,7 +22,7 @@ from webhook.policy.settings.settings import Toleration
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import Node, Taint
+    from webhook.policy.placement.cluster_objects import Taint
 
 
 FIELD = "field:"
@@ -262,10 +262,6 @@ class Expression(NamedTuple):
         constraint = Constraint()
         constraint.add(self.operator, self.values)
         return constraint
-
-    def held_by(self, node: Node) -> str | None:
-        """The value that a node has; None without one."""
-        return node.name if self.key == NAME_FIELD else node.labels.get(self.key)
 
     def raw(self) -> Members:
         """The expression in the form of the pod's spec."""
