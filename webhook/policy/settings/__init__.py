@@ -47,7 +47,7 @@ def default_of(one: Field[Any]) -> Any:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, required))
 class Section:
-    """A section of settings: a frozen dataclass, whose methods all sections share.
+    """A section of settings or facts: a frozen dataclass, whose methods all sections share.
 
     To generate methods for each section would take a tenth of the time in which `check` starts.
     """
