@@ -154,8 +154,7 @@ def vllm(line: CommandLine, start: int) -> Launch | None:
     (vllm/utils/argparse_utils.py at 00da11e).
     """
     options = Options(line, start, _VLLM_ALIASES)
-    engines = _engines(options)
-    return None if engines == 0 or is_on_cpu(line, start) else _vllm("vllm", line, options, engines)
+    return None if is_on_cpu(line, start) else _vllm("vllm", line, options, _engines(options))
 
 
 def vllm_image(line: CommandLine, start: int) -> Launch | None:
@@ -170,15 +169,14 @@ def vllm_image(line: CommandLine, start: int) -> Launch | None:
     is_vllm = (_DATA in written or ("-tp" in written and "-dp" in written)) and _ATTENTION not in written
     if is_on_cpu(line, start) or (options.number(_TENSOR) is None and not is_vllm):
         return None
-    engines = _engines(options) if is_vllm else 1
-    return None if engines == 0 else _vllm("", line, options, engines)
+    return _vllm("", line, options, _engines(options) if is_vllm else 1)
 
 
 def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
     data = _LOCAL if _LOCAL in options and _DATA in options else _DATA
     factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE, _PREFILL)} | {data: engines}
     setting = _greatest(options, factors)
-    if setting is None:
+    if setting is None or not engines:
         return None
     total, nodes = prod(factors.values()), options.number(_NODES)
     spans = _NODES in options and nodes != 1
