@@ -19,7 +19,7 @@ from webhook.diagnose.words import named, reference, within
 from webhook.policy.context import PodContext
 from webhook.policy.messages import Word, cut, printable
 from webhook.policy.placement.facts import Facts
-from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.pods.quantity import NANO, parse_or_zero
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import hanging
@@ -264,13 +264,6 @@ def amounts(pod: Object | None) -> Iterator[tuple[str, str, int]]:
         for one in entries(pod, "spec", key):
             limits, requests = part(one, "resources", "limits"), part(one, "resources", "requests")
             for name, value in {**requests, **limits}.items():
-                units = _units(value)
+                units = -(-parse_or_zero(value) // NANO)
                 if "/" in name and units:
                     yield word(one, "name"), name, units
-
-
-def _units(value: object) -> int:
-    try:
-        return -(-parse(value) // NANO)
-    except QuantityError:
-        return 0

@@ -137,9 +137,8 @@ def _workers_of_ray(manifest: Members, path: Path) -> int | None:
         return 0
     least, most = number(group, "minReplicas", 0), number(group, "maxReplicas", MOST)
     replicas = number(group, "replicas", 0)
-    if least is None or most is None or replicas is None:
-        return None
-    if at(cluster, ("enableInTreeAutoscaling",)) is True and least != most:
+    is_scaled = at(cluster, ("enableInTreeAutoscaling",)) is True and least != most
+    if least is None or most is None or replicas is None or is_scaled:
         return None
     return product(min(max(replicas, least), most), number(group, "numOfHosts", 1))
 
