@@ -1,4 +1,4 @@
-"""Text for people: messages that always fit, with names that are quoted, shortened in the middle, and safe to print.
+"""Text for people: short, and safe to print.
 
 Untrusted text (names, paths, options and messages of libraries) passes through `printable` before it reaches a message,
 a log or a terminal: short, on one line, and never a command for a terminal or a CI system.
@@ -78,49 +78,6 @@ def _described(value: object) -> str:
             return "a huge number"  # Python writes no integer of more than 4300 digits
         case _:
             return str(value)
-
-
-MESSAGE_LIMIT = 112
-"""Characters of a message. With its code, a warning fits the 120 characters that the API server recommends."""
-
-_SHORTEST = 9
-
-
-class Message(NamedTuple):
-    """A message that is formatted on demand: of thousands of findings, only a few are kept."""
-
-    template: str
-    names: tuple[object, ...]
-
-    def __str__(self) -> str:
-        """The template with each `{}` replaced by a quoted name. Long names are shortened until the message fits."""
-        names = [printable(name, MESSAGE_LIMIT) for name in self.names]
-        room = MESSAGE_LIMIT - len(self.template)  # each `{}` makes room for its pair of quotes
-        lengths = [len(name) for name in names]
-        if sum(lengths) > room:
-            names = [shorten(name, share) for name, share in zip(names, _shares(lengths, room), strict=True)]
-        return self.template.format(*[f'"{name}"' for name in names])
-
-
-def message(template: str, *names: object) -> Message:
-    """A message with a name for each `{}` of its template."""
-    return Message(template, names)
-
-
-def _shares(lengths: list[int], room: int) -> list[int]:
-    """The length of each name: short ones stay whole, long ones share the rest, none is shorter than `_SHORTEST`."""
-    # The greatest length to which names that do not fit the room may be cut so that they fit it together: the share of
-    # the longer names of what the shorter ones leave, for the number of shorter ones that leaves most.
-    ordered = sorted(lengths)
-    levels = [(room - sum(ordered[:kept])) // (len(ordered) - kept) for kept in range(len(ordered))]
-    level = max(_SHORTEST, *levels)
-    spare = room - sum(min(length, level) for length in lengths)
-    shares = []
-    for length in reversed(lengths):
-        longer = length > level and spare > 0
-        spare -= longer
-        shares.append(min(length, level) + longer)
-    return shares[::-1]
 
 
 def is_one_edit_away(left: str, right: str) -> bool:

@@ -24,12 +24,12 @@ from webhook.policy.checks import CONFIG_CHECKS, LIMIT_CHECKS, LIMITING, NAME_CH
 from webhook.policy.checks.gps032_quota import NamespaceLimits
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.evaluate import Evaluator, exemption, inject, run_checks
-from webhook.policy.messages import is_one_edit_away, message
+from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.sharing import objects as sharing
 from webhook.policy.sharing.objects import NAMING, VALUES, ConfigNames
 from webhook.policy.snapshot import Snapshot
-from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
+from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, message, skipped
 from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
 from webhook.policy.workloads.paths import Assembly, Form, PathPattern, PodPath, Whole, steps, written
 from webhook.policy.workloads.presets import ASSIGNED, PRESETS

@@ -8,10 +8,9 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from webhook.policy.context import PodContext
-from webhook.policy.messages import Message, message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import text
-from webhook.policy.verdict import Path, Severity, Violations
+from webhook.policy.verdict import Message, Path, Severity, Violations, message
 
 
 class Scope(Enum):

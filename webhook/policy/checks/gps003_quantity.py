@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
 from webhook.policy.pods.reading import is_placeholder
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:

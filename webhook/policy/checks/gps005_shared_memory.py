@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 _GKE = "cloud.google.com/gke-"

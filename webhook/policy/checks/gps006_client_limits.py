@@ -7,13 +7,12 @@ from typing import Any
 from webhook.policy.checks.check import variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
-from webhook.policy.messages import message
 from webhook.policy.placement.node_index import share
 from webhook.policy.pods.client_limits import VARIABLES
 from webhook.policy.pods.pod import MEMORY, THREADS
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:

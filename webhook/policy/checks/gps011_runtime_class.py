@@ -12,8 +12,8 @@ from webhook.policy.injections.runtime_class import (
     obstacle,
     plugin_class,
 )
-from webhook.policy.messages import message, printable
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.messages import printable
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:

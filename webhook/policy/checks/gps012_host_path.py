@@ -5,9 +5,8 @@ from __future__ import annotations
 from webhook.policy.checks.check import variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.pipe_mount import unmounted
-from webhook.policy.messages import message
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.placement.selector import alternatives
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:
@@ -23,8 +22,8 @@ def run(context: PodContext) -> Violations:
     selector = context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
     if requirement is not None:
         if not requirement.satisfiable({}):
-            problem: object = "no node can satisfy both the node selector and the required node affinity"
-            return (Violation(selector, problem, "make them agree"),)
+            said = "no node can satisfy both the node selector and the required node affinity"
+            return (Violation(selector, said, "make them agree"),)
         if context.requests.has_renamed and not cluster.classes.can_share(requirement):
             name = next(one.resource.name for one in context.requests.positive if one.resource.renamed)
             problem = message("{} exists only on nodes that share GPUs, which the selectors exclude", name)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.client_limits import ANNOTATIONS, INJECTED, PREFIX
-from webhook.policy.verdict import Severity, Violation, Violations
+from webhook.policy.verdict import Severity, Violation, Violations, message
 
 _KNOWN: dict[str, Callable[[str], object]] = {annotation.key: annotation.write for annotation in ANNOTATIONS}
 

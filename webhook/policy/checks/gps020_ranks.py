@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Spread
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.replica_limits import exceeds_limit, whole_cards
-from webhook.policy.verdict import Path, Violation, Violations
+from webhook.policy.verdict import Path, Violation, Violations, message
 from webhook.policy.workloads.kinds import ExtractedPod
 
 

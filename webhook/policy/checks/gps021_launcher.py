@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
-from webhook.policy.messages import message
 from webhook.policy.pods.pod import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import exceeds_limit, whole_cards
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:

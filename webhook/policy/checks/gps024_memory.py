@@ -9,7 +9,6 @@ from itertools import chain
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.launchers.find import memory_uses
-from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.node_index import NodeKind
 from webhook.policy.placement.reachability import Reachability
@@ -18,7 +17,7 @@ from webhook.policy.pods.pod import MEMORY, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import SHARING
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
-from webhook.policy.verdict import Severity, Violation, Violations
+from webhook.policy.verdict import Severity, Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:

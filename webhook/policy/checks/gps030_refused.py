@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from webhook.policy.messages import MESSAGE_LIMIT, shorten
+from webhook.policy.messages import shorten
 from webhook.policy.sharing.config import refusal
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import MESSAGE_LIMIT, Violation, Violations
 
 
 def run(context: SharingConfig) -> Violations:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.sharing.config import PREFIX, RefusedError, full_name, ignored, judged
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import Path, Violation, Violations
+from webhook.policy.verdict import Path, Violation, Violations, message
 
 MOST_CLIENTS: Final = 48
 """Clients of one card through MPS, 16 before compute capability 7.5 (cmd/mps-control-daemon/mps/device.go)."""

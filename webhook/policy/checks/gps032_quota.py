@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable
 from typing import NamedTuple
 
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, elements, members
-from webhook.policy.verdict import Path, Violation, Violations
+from webhook.policy.verdict import Path, Violation, Violations, message
 
 
 class NamespaceLimits(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from webhook.policy.messages import message, printable
+from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL
 from webhook.policy.sharing.objects import (
     DISCOVERY,
@@ -17,7 +17,7 @@ from webhook.policy.sharing.objects import (
     DefaultRule,
     sections,
 )
-from webhook.policy.verdict import Path, Violation, Violations
+from webhook.policy.verdict import Path, Violation, Violations, message
 from webhook.policy.workloads.paths import at
 
 _MPS: Final = re.compile(r"^ +mps:", re.ASCII | re.MULTILINE)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import NANO, amount
-from webhook.policy.verdict import Violation, Violations
+from webhook.policy.verdict import Violation, Violations, message
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import NamespaceLimit

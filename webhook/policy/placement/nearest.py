@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from webhook.policy.messages import message, printable
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_classes import RENAMED, shows_gpus
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex
@@ -21,7 +21,7 @@ from webhook.policy.placement.selector import NAME_FIELD, Expression, alternativ
 from webhook.policy.pods.gpu_resources import CARD, names_gpu
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Path, Severity, Violation, Violations
+from webhook.policy.verdict import Path, Severity, Violation, Violations, message
 
 
 class TransientTaint(NamedTuple):

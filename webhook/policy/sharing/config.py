@@ -23,10 +23,10 @@ from functools import cache, partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeGuard
 
-from webhook.policy.messages import is_one_edit_away, message, printable
+from webhook.policy.messages import is_one_edit_away, printable
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.reading import type_of
-from webhook.policy.verdict import Path, Violation, Violations
+from webhook.policy.verdict import Path, Violation, Violations, message
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import PluginConfig
