@@ -126,20 +126,11 @@ def exceeds_limit(context: PodContext, request: ResourceRequest, billionths: int
     return limit is not None and billionths > limit * NANO
 
 
-def replicas_of_pod(context: PodContext) -> int:
-    """The pod's replicas, in billionths: all shared resources together, each container capped at its limit."""
-    amounts = []
-    for container, adjacent in groupby(context.mps_requests, lambda request: request.container):
-        requests = list(adjacent)
-        amount = sum(request.billionths for request in requests)
-        limits = [limit_on(context, "mps", request.resource) for request in requests]
-        in_force = [limit * NANO for limit in limits if limit is not None]
-        amounts.append((container.kind, amount if len(in_force) < len(limits) else min(amount, max(in_force))))
-    return peak(amounts)
+def exceeded_by_pod(context: PodContext) -> tuple[int, int] | None:
+    """The limit on a pod's replicas, and its replicas in billionths, if these exceed the limit.
 
-
-def exceeded_by_pod(context: PodContext) -> int | None:
-    """The limit on a pod's replicas if the pod as a whole asks for more; None if it does not."""
+    They are those of all shared resources together, each container capped at its limit.
+    """
     limit, requests = context.policy.limits.per_pod, context.mps_requests
     if limit is None or not requests:
         return None
@@ -150,7 +141,15 @@ def exceeded_by_pod(context: PodContext) -> int | None:
     allow_several = context.policy.container_limits.allow_several
     if all(allow_several(context.placement, "mps", request.resource) for request in requests):
         return None  # the plugin lifts the limit of a pod too
-    return limit if replicas_of_pod(context) > limit * NANO else None
+    amounts = []
+    for container, adjacent in groupby(requests, lambda request: request.container):
+        own = list(adjacent)
+        amount = sum(request.billionths for request in own)
+        limits = [limit_on(context, "mps", request.resource) for request in own]
+        in_force = [each * NANO for each in limits if each is not None]
+        amounts.append((container.kind, amount if len(in_force) < len(limits) else min(amount, max(in_force))))
+    replicas = peak(amounts)
+    return (limit, replicas) if replicas > limit * NANO else None
 
 
 def ruling(
@@ -164,8 +163,8 @@ def ruling(
 ) -> tuple[str, Severity]:
     """The rule that requests over a limit break, and their highest severity: a warning where the pod could still run.
 
-    `manager`: the scheduler that may manage the pod. It could run unless that `shares` GPUs, or because nodes that are
-    chosen later must not share them; else the limit is in force `where` they are shared.
+    `manager`: the scheduler that may manage the pod, and to which the limit does not apply if it `shares` GPUs. Nodes
+    that are chosen later `must_not` share them; else the limit applies `where` nodes do. These are words of messages.
     """
     if manager is not None:
         return f"the limit is {limit} unless {manager.name} {shares}", Severity.WARN

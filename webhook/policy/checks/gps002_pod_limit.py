@@ -10,14 +10,15 @@ from webhook.policy.verdict import Violation, Violations
 
 def run(context: PodContext) -> Violations:
     """At most one violation, at the last request of the pod."""
-    limit, requests = replica_limits.exceeded_by_pod(context), context.mps_requests
-    if limit is None:
+    exceeded, requests = replica_limits.exceeded_by_pod(context), context.mps_requests
+    if exceeded is None:
         return
+    limit, replicas = exceeded
     last, manager = requests[-1], replica_limits.manager_of_unnamed_cluster(context)
     rule, cap = replica_limits.ruling(
         context, manager, requests, limit, "shares GPUs", "share GPUs through MPS", "GPUs are shared through MPS"
     )
-    problem = f"the pod asks for {amount(replica_limits.replicas_of_pod(context))} replicas as a whole; {rule}"
+    problem = f"the pod asks for {amount(replicas)} replicas as a whole; {rule}"
     remedy = "split the pod, or ask the administrator to raise limits.perPod"
     if not any(request.resource.renamed for request in requests):
         remedy += replica_limits.whole_cards(context, last)
