@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from webhook.policy.placement.node_classes import RENAMED
+from webhook.policy.placement.node_classes import DOMAIN, RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
-from webhook.policy.sharing.config import PREFIX, RefusedError, full_name, ignored, judged
+from webhook.policy.sharing.config import RefusedError, full_name, ignored, judged
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import Path, Violation, Violations, message
 
@@ -45,7 +45,7 @@ def _of_block(path: Path, block: dict[str, Any], why_no_mig: str) -> Violations:
             yield Violation((*here, "name"), unknown, f"name {CARD}")
         # The plugin resets the next fields (api/config/v1/replicas.go, `disableResoureRenaming`).
         rename, default = resource.get("rename"), name + RENAMED if renames else ""
-        if rename is not None and rename not in (default, default.removeprefix(PREFIX)):
+        if rename is not None and rename not in (default, default.removeprefix(DOMAIN)):
             remedy = "remove it" if renames else f"remove it, or set renameByDefault: true, which adds {RENAMED}"
             yield Violation((*here, "rename"), "the device plugin ignores this name", remedy)
         if resource.get("devices", "all") != "all":

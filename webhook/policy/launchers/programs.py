@@ -21,7 +21,7 @@ def _aliases(spellings: Mapping[str, str]) -> Mapping[str, str]:
     return {alias: name for name, aliases in spellings.items() for alias in aliases.split()}
 
 
-_PER_NODE, _TORCH_NODES = "--nproc-per-node", "--nnodes"
+_PER_NODE, _NODES = "--nproc-per-node", "--nnodes"
 _TORCH_ALIASES = _aliases({_PER_NODE: "--nproc-per --nproc-per-nod"})
 _TORCH_FLAGS = frozenset({"--standalone", "-m", "--module", "--no-python", "--run-path", "--use-env", "-h", "--help"})
 
@@ -38,17 +38,17 @@ def torchrun(line: CommandLine, start: int) -> Launch | None:
     if is_on_cpu(line, options.end):
         return None
     nodes, spans = 1, False
-    if _TORCH_NODES in options:
-        least, _, most = options.text(_TORCH_NODES).partition(":")
+    if _NODES in options:
+        least, _, most = options.text(_NODES).partition(":")
         nodes, spans = number(least) or 1, number(most or least) != 1
     each = options.number(_PER_NODE)
     if each is None and not spans:
         return None
     each = each or 1
-    option = _PER_NODE if _PER_NODE in options else _TORCH_NODES
+    option = _PER_NODE if _PER_NODE in options else _NODES
     spread = Spread.CLUSTER if spans else Spread.CONTAINER
     setting = options.setting(option, each if option == _PER_NODE else nodes)
-    across = options.setting(_TORCH_NODES, nodes) if _TORCH_NODES in options else None
+    across = options.setting(_NODES, nodes) if _NODES in options else None
     return Launch("torchrun", setting, each, each * nodes, spread, spans, across)
 
 
@@ -117,7 +117,7 @@ _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-si
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"
 _START, _HYBRID, _EXTERNAL = "--data-parallel-start-rank", "--data-parallel-hybrid-lb", "--data-parallel-external-lb"
 _DATA_BACKEND, _BACKEND = "--data-parallel-backend", "--distributed-executor-backend"
-_NODES, _CONFIG, _NODE_RANK, _HEADLESS = "--nnodes", "--config", "--node-rank", "--headless"
+_CONFIG, _NODE_RANK, _HEADLESS = "--config", "--node-rank", "--headless"
 _PARTIAL = (_RANK, _START, _HYBRID, _EXTERNAL, _HEADLESS)
 """Options with which this command starts some of the engines. Without a number of local ones, one is certain."""
 _UTILIZATION, _CACHE = "--gpu-memory-utilization", "--kv-cache-memory-bytes"

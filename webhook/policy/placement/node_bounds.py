@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.policy.placement.facts import RESTRICTED, label_kind
-from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED
+from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED, DOMAIN
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
@@ -62,7 +62,6 @@ LONGEST_KEY: Final = 253 + 1 + 63
 LONGEST_VALUE: Final = 63
 """Characters of the value of a label or taint (`IsValidLabelValue` there)."""
 
-_GPU: Final = "nvidia.com/"
 _GPU_RESOURCES: Final = ("nvidia.com/gpu", "nvidia.com/mig-")
 _FEATURES: Final = "feature.node.kubernetes.io/"
 """Labels about processors, devices and kernels, of which node feature discovery may write hundreds."""
@@ -76,7 +75,7 @@ def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
         first = nsmallest(
             MOST["labels"],
             labels,
-            lambda key: (ranks.get(label_kind(key), last), not key.startswith(_GPU), key.startswith(_FEATURES), key),
+            lambda key: (ranks.get(label_kind(key), last), not key.startswith(DOMAIN), key.startswith(_FEATURES), key),
         )
         labels = {key: labels[key] for key in first}
     taints = [taint for taint in node.taints if _fits(taint.key, taint.value)]

@@ -98,14 +98,14 @@ class PluginConfigs:
         A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere. Nodes
         without a label may have no configuration, unless there is a default.
         """
-        if not self._by_name or not resource.startswith(_DOMAIN):
+        if not self._by_name or not resource.startswith(DOMAIN):
             return False
         if resource.endswith(RENAMED):
             return resource not in self._naming
         return bool(self._default) and self._naming[resource + RENAMED] == len(self._by_name)
 
 
-_DOMAIN: Final = "nvidia.com/"
+DOMAIN: Final = "nvidia.com/"
 """The domain of the resources that the plugin makes."""
 
 RENAMED: Final = ".shared"
@@ -157,7 +157,7 @@ _TALOS: Final = "extensions.talos.dev/nvidia-"
 def shows_gpus(labels: Mapping[str, str], taints: Iterable[Taint] = ()) -> bool:
     """Whether labels, or taints such as those of NVIDIA's guides, say that a node has GPUs of NVIDIA."""
     return (
-        any(taint.key.startswith(_DOMAIN) for taint in taints)
+        any(taint.key.startswith(DOMAIN) for taint in taints)
         or any(labels.get(key) == value for key, value in _MARKS.items())
         or CONFIG_LABEL in labels
         or labels.get(CARD_COUNT, "0") != "0"

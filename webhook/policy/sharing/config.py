@@ -24,7 +24,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeGuard
 
 from webhook.policy.messages import is_one_edit_away, printable
-from webhook.policy.placement.node_classes import RENAMED
+from webhook.policy.placement.node_classes import DOMAIN, RENAMED
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path, Violation, Violations, message
 
@@ -225,14 +225,13 @@ def _is_integer(value: Any, low: int = -(2**63)) -> bool:
     return is_number and low <= value < 2**63 and value == int(value)
 
 
-PREFIX: Final = "nvidia.com/"
 _LONGEST_NAME: Final = 63
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
 def full_name(name: str) -> str:
     """A resource's name with its domain."""
-    return name if name.startswith(PREFIX) else PREFIX + name
+    return name if name.startswith(DOMAIN) else DOMAIN + name
 
 
 def _resource_name(value: Any, path: Path, remedy: str) -> None:
@@ -241,8 +240,8 @@ def _resource_name(value: Any, path: Path, remedy: str) -> None:
         raise RefusedError(path, f"must be a resource's name, not {type_of(value)}", remedy)
     name = full_name(value)
     if len(name.encode()) > _LONGEST_NAME:
-        raise RefusedError(path, f"longer than {_LONGEST_NAME} characters, {PREFIX} included", remedy)
-    if not _SUBDOMAIN.fullmatch(name.removeprefix(PREFIX)):
+        raise RefusedError(path, f"longer than {_LONGEST_NAME} characters, {DOMAIN} included", remedy)
+    if not _SUBDOMAIN.fullmatch(name.removeprefix(DOMAIN)):
         raise RefusedError(path, f'not a resource\'s name: "{printable(name, 80)}"', remedy)
 
 
