@@ -135,7 +135,7 @@ _MARKS: Final[Mapping[str, str]] = {
     "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia",
     "eks.amazonaws.com/instance-gpu-manufacturer": "nvidia",
 }
-"""Labels of the GPU operator, AKS, Karpenter and EKS that say that a node has GPUs of NVIDIA."""
+"""Labels of the GPU operator, GPU feature discovery, AKS, Karpenter and EKS that say that a node has GPUs of NVIDIA."""
 
 _MODELS: Final = (
     "k8s.amazonaws.com/accelerator",

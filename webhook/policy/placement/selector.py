@@ -360,9 +360,8 @@ class Tolerations:
 
     def tolerate(self, taint: Taint) -> bool:
         """Whether one of them admits a pod to a node with this taint."""
-        return self.tolerate_every(taint.key, taint.effect) or any(
-            taint.value in self._values.get((taint.key, effect), ()) for effect in ("", taint.effect)
-        )
+        key, effect = taint.key, taint.effect
+        return self.tolerate_every(key, effect) or taint.value in self.values(key, effect)
 
     def tolerate_every(self, key: str, effect: str) -> bool:
         """Whether one of them tolerates all values of a taint with this key and effect."""
