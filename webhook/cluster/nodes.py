@@ -17,7 +17,7 @@ from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.pods.gpu_resources import names_gpu
-from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.pods.quantity import NANO, parse_or_zero
 
 PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
@@ -171,7 +171,4 @@ _MOST_BESIDE: Final = 16
 
 def whole(quantity: object) -> int:
     """Whole units of a quantity; 0 for one that is none, which no kubelet reports."""
-    try:
-        return max(0, parse(quantity)) // NANO
-    except QuantityError:
-        return 0
+    return max(0, parse_or_zero(quantity)) // NANO

@@ -24,8 +24,7 @@ from webhook.cluster.reading import Object, condition, controller, entries, numb
 from webhook.policy.messages import cut
 from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, STRATEGY, shows_gpus
-from webhook.policy.placement.selector import NAME_FIELD, Requirement, requirement
-from webhook.policy.placement.taints import Tolerations, is_lifecycle
+from webhook.policy.placement.selector import NAME_FIELD, Requirement, Tolerations, is_lifecycle, requirement
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import MalformedError

@@ -14,8 +14,8 @@ from webhook.dryrun.inputs import Found, Inputs, entries
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Source, objects
 from webhook.policy.checks import CHECKS
-from webhook.policy.messages import message, printable
-from webhook.policy.verdict import DECISIONS, Decision
+from webhook.policy.messages import printable
+from webhook.policy.verdict import DECISIONS, Decision, message
 from webhook.report.model import Entry, LocatedFinding, Result, Suppression, Suppressor
 
 

@@ -14,7 +14,7 @@ from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Document, Manifest, Reason
 from webhook.manifests.embedded import LARGEST, embedded
 from webhook.manifests.recognition import UnrenderedTemplate
-from webhook.policy.sharing.fields import (
+from webhook.policy.sharing.config import (
     is_configuration,
     is_configuration_beside,
     may_be_configuration,

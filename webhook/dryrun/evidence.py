@@ -41,7 +41,7 @@ from webhook.policy.pods.quantity import NANO, QuantityError
 from webhook.policy.pods.quantity import parse as parse_quantity
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
-from webhook.policy.sharing.fields import is_configuration, may_be_configuration
+from webhook.policy.sharing.config import is_configuration, may_be_configuration
 from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, VALUES, ConfigSection, DefaultRule, sections
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.evidence import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused

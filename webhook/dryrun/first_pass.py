@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from webhook.dryrun.inputs import Found
 from webhook.manifests import Source
-from webhook.policy.sharing.fields import may_be_configuration
+from webhook.policy.sharing.config import may_be_configuration
 
 if TYPE_CHECKING:
     from webhook.report.evidence import Place

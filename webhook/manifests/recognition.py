@@ -11,7 +11,7 @@ from typing import NamedTuple
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import NOT_REGULAR, shown
 from webhook.manifests.text import SourceText
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 

@@ -96,10 +96,10 @@ class Configuration:
     """
 
     profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
-    settings: Settings = setting(Settings(), key="*")
-    server: ServerSettings = setting(ServerSettings())
-    tls: Tls = setting(Tls())
-    log: Log = setting(Log())
+    settings: Settings = setting(Settings(), "", key="*")
+    server: ServerSettings = ServerSettings()
+    tls: Tls = Tls()
+    log: Log = Log()
 
 
 def default() -> Configuration:

@@ -11,7 +11,7 @@ from webhook.cluster.trusted import Part, Trust
 from webhook.diagnose.finding import Finding, Severity
 from webhook.diagnose.remedy import Advice, Remedy, filled
 from webhook.diagnose.words import qualified, reference
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.report.lines import first
 
 MOST: Final = 5

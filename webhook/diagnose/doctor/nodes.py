@@ -28,7 +28,7 @@ from webhook.diagnose.sharing import CLOSED, closed
 from webhook.diagnose.words import label, named, reference
 from webhook.diagnostics import dotted
 from webhook.policy.checks import gps030_refused, gps031_without_effect
-from webhook.policy.commands import Word
+from webhook.policy.messages import Word
 from webhook.policy.placement.cluster_objects import PluginConfig
 from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import integer

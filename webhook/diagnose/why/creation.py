@@ -208,8 +208,8 @@ REFUSALS: Final = (
         "pod-security",
         r'violates PodSecurity "(?P<level>[^"]{1,64})".*hostPath',
         "the namespace enforces the Pod Security level {level}, which the pods violate",
-        "if gpushare-webhook adds the volume, set podSecurity.unlabelled to this level where the namespace has no label of "
-        "it, or injections.pipeMount.enabled: false; otherwise use another namespace",
+        "if gpushare-webhook adds the volume, set podSecurity.unlabelled to this level where the namespace has no "
+        "label of it, or injections.pipeMount.enabled: false; otherwise use another namespace",
     ),
     Row(
         "pod-security",

@@ -24,16 +24,15 @@ from webhook.policy.checks import CONFIG_CHECKS, LIMIT_CHECKS, LIMITING, NAME_CH
 from webhook.policy.checks.gps032_quota import NamespaceLimits
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.evaluate import Evaluator, exemption, inject, run_checks
-from webhook.policy.messages import is_one_edit_away, message
+from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.sharing import objects as sharing
 from webhook.policy.sharing.objects import NAMING, VALUES, ConfigNames
 from webhook.policy.snapshot import Snapshot
-from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
+from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, message, skipped
 from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
-from webhook.policy.workloads.operators import who_assigns_gpus
 from webhook.policy.workloads.paths import Assembly, Form, PathPattern, PodPath, Whole, steps, written
-from webhook.policy.workloads.presets import PRESETS
+from webhook.policy.workloads.presets import ASSIGNED, PRESETS
 
 _LONGEST = 96
 """Characters of a group or kind that is compared with known ones."""
@@ -235,7 +234,7 @@ def _why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -
 
 def _open_amounts(held: ManifestObject, pods: Sequence[PodContext]) -> str:
     """Why the pods of an object may get GPUs for which they do not ask; empty where nothing is known."""
-    chosen = None if any(one.requests.named for one in pods) else who_assigns_gpus(held.group, held.kind)
+    chosen = None if any(one.requests.named for one in pods) else ASSIGNED.get((held.group, held.kind))
     if chosen is not None:
         return f"open: it names no GPU resource; {chosen}"
     return _CLAIMS if any(one.pod.spec.get("resourceClaims") for one in pods) else ""
@@ -254,7 +253,7 @@ def _why_skipped(held: ManifestObject, known: Kind | Unknown, mentions: Sequence
         return "skipped: it holds no pod template"
     if held.rendered_by:
         return f"skipped: other objects are rendered from it; check the output of {held.rendered_by}"
-    chosen = who_assigns_gpus(group, kind)
+    chosen = ASSIGNED.get((group, kind))
     if chosen is not None:
         return f"skipped: it names no GPU resource; {chosen}"
     if isinstance(known, Kind) or (is_of_kubernetes(group) and not cause):
