@@ -23,9 +23,8 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Reason, Source
 from webhook.manifests.folders import Patterns, used_files
 from webhook.policy.settings.settings import Settings
-from webhook.report.check import CheckFormat
+from webhook.report.check import PLAIN, CheckFormat
 from webhook.report.model import Entry
-from webhook.report.writer import PLAIN
 
 Steps: TypeAlias = tuple[str | int, ...]
 

@@ -27,17 +27,16 @@ from webhook.cli.source import RunSettings, SettingsSource, chosen, source_optio
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import results
 from webhook.dryrun.files import up_to_root
-from webhook.dryrun.first_pass import FirstPass, first_pass
+from webhook.dryrun.first_pass import FirstPass
 from webhook.dryrun.inputs import Inputs, found
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import in_sections
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
-from webhook.report.check import CheckFormat
+from webhook.report.check import CheckFormat, Page, SourceTree, Writer
 from webhook.report.evidence import NO_EVIDENCE, Evidence
 from webhook.report.model import EVERYTHING, Selection
 from webhook.report.tally import FailOn, Tally
-from webhook.report.writer import Page, SourceTree, Writer
 
 _TITLES = {check.code: check.title for check in CHECKS}
 
@@ -132,7 +131,7 @@ def command(
 
         accepted = Baseline(baseline)
     settings, given = chosen(source, selection), found(inputs, in_sections, notify)
-    first = None if no_facts_from_inputs else first_pass(given)
+    first = None if no_facts_from_inputs else FirstPass(given)
     evaluator, names_sharing, evidence = _prepared(settings, first, inputs.namespace)
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
     rest = given if first is None else first.given()
@@ -157,7 +156,7 @@ def _prepared(chosen: RunSettings, first: FirstPass | None, namespace: str) -> t
     `namespace` is that of objects that name none.
     """
     names_sharing, evidence = chosen.names_sharing, NO_EVIDENCE
-    if first is None or not first.shows_anything:
+    if first is None or not (first.has_words or first.gke):
         evaluator = OfflineEvaluator.of(chosen.settings, chosen.facts)
     else:
         from webhook.dryrun.evidence import known_from  # most inputs show nothing

@@ -183,7 +183,7 @@ class Edits:
             if checked.is_denied:
                 self.denied += 1
                 _tell_denial(checked)
-            elif checked.has_too_many_edits:
+            elif checked.verdict.too_many_edits:
                 message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
                 self._refuse(checked.manifest.diagnostic((), message))
             else:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import MsgspecError, Struct, json
 from msgspec.structs import astuple
 
-from webhook.diagnostics import Diagnostic, InputError
+from webhook.diagnostics import InputError
 from webhook.dryrun.files import content
 from webhook.policy.messages import printable
 from webhook.report.model import Entry, Result, Suppression, Suppressor
@@ -62,7 +62,7 @@ class Baseline:
             }
         except (MsgspecError, RecursionError, ValueError) as error:
             message = f"not a report of `check -o json`: {printable(error)}"
-            raise InputError([Diagnostic(name, 0, 0, message)]) from None
+            raise InputError.of(name, message) from None
 
     def suppress(self, entry: Entry) -> Entry:
         """Return the entry without the findings that the baseline holds.

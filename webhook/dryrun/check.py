@@ -20,20 +20,15 @@ from webhook.report.model import Entry, LocatedFinding, Result, Suppression, Sup
 
 
 def results(inputs: Inputs, evaluator: OfflineEvaluator, given: Iterable[Found]) -> Iterator[Entry]:
-    """Yield the results in the order of what the inputs hold. Raises InputError."""
-    checked = partial(_checked, evaluator, inputs.namespace)
-    yield from _finished(evaluator, listed(entries(inputs, checked, given)))
-
-
-def _finished(evaluator: OfflineEvaluator, found: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield results with what other objects add to them, and without what their comments ignore."""
+    """Yield the results in the order of what the inputs hold, without what their comments ignore. Raises InputError."""
     first: dict[tuple[str, str], tuple[str, str]] = {}
-    one_cluster = evaluator.snapshot.facts.nodes is not None
-    for entry in found:
+    snapshot = evaluator.snapshot
+    for entry in listed(entries(inputs, partial(_checked, evaluator, inputs.namespace), given)):
         if isinstance(entry, Result):
-            entry = _with_other_user(entry, first, one_cluster=one_cluster) if entry.users else entry
-            allowed = evaluator.snapshot.settings.suppress.comments
-            entry = _without_ignored(entry, allowed=allowed) if entry.comments else entry
+            if entry.users:
+                entry = _with_other_user(entry, first, one_cluster=snapshot.facts.nodes is not None)
+            if entry.comments:
+                entry = _without_ignored(entry, allowed=snapshot.settings.suppress.comments)
         yield entry
 
 

@@ -47,11 +47,6 @@ class Evaluated(NamedTuple):
     def is_denied(self) -> bool:
         return self.verdict.decision is Decision.DENIED
 
-    @property
-    def has_too_many_edits(self) -> bool:
-        """Whether the object needs more edits than the limit, so that the webhook makes none."""
-        return self.verdict.too_many_edits
-
     def operations(self) -> list[Operation]:
         """The operations that `mutate` applies: without the annotation that names the edits of the webhook."""
         return self._built(self.verdict.edits)

@@ -8,14 +8,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from webhook.dryrun.inputs import Found
 from webhook.manifests import Source
 from webhook.policy.sharing.fields import may_be_configuration
-
-if TYPE_CHECKING:
-    from webhook.report.evidence import Place
+from webhook.report.evidence import Place
 
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the inputs that wait for the second pass. Inputs with more show nothing."""
@@ -44,17 +41,30 @@ class FirstPass:
     """
 
     def __init__(self, found: Iterable[Found]) -> None:
+        """Read inputs up to MOST_BYTES."""
         self.rest = iter(found)
         self.held: deque[Found] = deque()
         self.sources: list[Source] = []
         self.is_whole = True
         self.has_words = False
         self.gke: Place | None = None
-
-    @property
-    def shows_anything(self) -> bool:
-        """Whether the inputs may show something about a cluster."""
-        return self.has_words or self.gke is not None
+        size = 0
+        for one in self.rest:
+            self.held.append(one)
+            if not isinstance(one, Source):
+                continue
+            data = one.data
+            # Most manifests have none of the words.
+            if _KINDS.search(data) is not None or _SELECTOR in data or may_configure_plugin(data):
+                self.has_words = True
+                self.sources.append(one)
+            if self.gke is None and _GKE in data and (label := re.search(_GKE_GPUS, data, re.MULTILINE)):
+                self.gke = Place(one.file, one.first_line + data.count(b"\n", 0, label.start()))
+            size += len(data)
+            if size > MOST_BYTES:
+                self.is_whole = False
+                self.sources.clear()
+                return
 
     def given(self) -> Iterator[Found]:
         """Yield all inputs in their order, once."""
@@ -63,41 +73,8 @@ class FirstPass:
         yield from self.rest
 
 
-def first_pass(found: Iterable[Found]) -> FirstPass:
-    """Read inputs up to MOST_BYTES."""
-    read = FirstPass(found)
-    size = 0
-    for one in read.rest:
-        read.held.append(one)
-        if not isinstance(one, Source):
-            continue
-        if may_describe_cluster(one.data):
-            read.has_words = True
-            read.sources.append(one)
-        if read.gke is None and _GKE in one.data:
-            read.gke = _place_of_gke(one)
-        size += len(one.data)
-        if size > MOST_BYTES:
-            read.is_whole = False
-            read.sources.clear()
-            return read
-    return read
-
-
-def may_describe_cluster(data: bytes) -> bool:
-    """Whether bytes have a word that an object which describes a cluster has. Most manifests have none."""
-    return _KINDS.search(data) is not None or _SELECTOR in data or may_configure_plugin(data)
-
-
 def may_configure_plugin(data: bytes) -> bool:
     """Whether bytes have a word that configurations of the device plugin have, or objects that choose among them."""
     if any(name in data for name in _NAMES) or (b"config" in data and _CONFIG.search(data) is not None):
         return True
     return may_be_configuration(data)
-
-
-def _place_of_gke(source: Source) -> Place | None:
-    from webhook.report.evidence import Place  # few inputs are for GKE
-
-    found = re.search(_GKE_GPUS, source.data, re.MULTILINE)
-    return None if found is None else Place(source.file, source.first_line + source.data.count(b"\n", 0, found.start()))

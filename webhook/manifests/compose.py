@@ -46,16 +46,8 @@ class _Anchored(NamedTuple):
     characters: int
 
 
-class Composed(NamedTuple):
-    """The value of a document, its offset, and the marks of all its values."""
-
-    value: object
-    start: int
-    marks: Marks
-
-
-def compose(text: SourceText) -> Composed | None:
-    """Return what a text holds; None where it has no document.
+def compose(text: SourceText) -> tuple[object, int, Marks] | None:
+    """Return the value of a document, its offset, and the marks of all its values; None where there is no document.
 
     Raises UnreadableError at the offset of text that kubectl would reject or silently drop.
     """
@@ -77,7 +69,7 @@ def compose(text: SourceText) -> Composed | None:
     if not isinstance(event, events.StreamEndEvent):
         message = 'kubectl ignores everything from here on; start a document with "---"'
         raise UnreadableError(message, event.start_mark.index)
-    return Composed(value, start, marks)
+    return value, start, marks
 
 
 class _Open:

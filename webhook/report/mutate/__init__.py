@@ -1,4 +1,4 @@
-"""The formats of `mutate -o`: the registry here, and one module for each."""
+"""The formats of `mutate -o`: the registry here, and their modules."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from enum import Enum
 from typing import assert_never
 
 from webhook.report.mutate.diff import DiffWriter
-from webhook.report.mutate.json import JsonMutations
-from webhook.report.mutate.patch import PatchWriter
+from webhook.report.mutate.json import JsonMutations, PatchWriter
 from webhook.report.mutate.yaml import YamlMutations
 from webhook.report.mutation import Destination, MutationWriter
 
 
 class MutateFormat(Enum):
-    """A format of `mutate`. The value is the word that `-o` takes and the name of the module."""
+    """A format of `mutate`. The value is the word that `-o` takes."""
 
     YAML = "yaml"
     JSON = "json"
