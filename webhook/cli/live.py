@@ -166,7 +166,7 @@ async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tup
     if status == 404:
         remedy = "name the installation: the namespace, and the name that the chart gives its objects"
         message = f"ConfigMap {installed_as} does not exist; {remedy}"
-        raise _NotInstalledError([Diagnostic(str(cluster), 0, 0, message)])
+        raise _NotInstalledError.of(str(cluster), message)
     if status == 403:
         why = Rule("", "configmaps", ("get",), name, namespace).missing("get")
     else:
@@ -212,4 +212,4 @@ async def _facts(
 
 
 def _error(cluster: Cluster, message: str) -> InputError:
-    return InputError([Diagnostic(str(cluster), 0, 0, message)])
+    return InputError.of(str(cluster), message)
