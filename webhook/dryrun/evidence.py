@@ -211,12 +211,9 @@ class PluginEvidence:
 
 def _shares(texts: Texts) -> bool:
     """Whether one of the first texts is a configuration of the plugin that shares GPUs."""
-    for key in sorted(texts)[:MOST_CONFIGS]:
-        if may_be_configuration(texts[key]):
-            found = read_text(key, texts[key]).config
-            if found is not None and found.strategy != "none":
-                return True
-    return False
+    likely = (key for key in sorted(texts)[:MOST_CONFIGS] if may_be_configuration(texts[key]))
+    found = (read_text(key, texts[key]).config for key in likely)
+    return any(config is not None and config.strategy != "none" for config in found)
 
 
 MOST = 10_000

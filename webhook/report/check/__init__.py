@@ -12,7 +12,9 @@ from webhook.report.tally import FailOn, Tally
 
 
 class SourceTree(NamedTuple):
-    """The root of the repository, and the working directory in it. Both are absolute paths, or empty if unknown."""
+    """The root of the repository, and the working directory in it. Both are absolute paths, or empty if unknown.
+
+    Names then stay as they are given."""
 
     root: str = ""
     working: str = ""
@@ -23,10 +25,6 @@ class SourceTree(NamedTuple):
             return file
         path = normpath(file if isabs(file) else join(self.working, file))
         return path.removeprefix(f"{self.root.rstrip('/')}/") if self.root else path
-
-
-ANYWHERE = SourceTree()
-"""An unknown repository: names stay as they are given."""
 
 
 class Page(NamedTuple):
@@ -40,11 +38,7 @@ class Page(NamedTuple):
     width: int | None = None
     fail_on: FailOn = FailOn.DENY
     is_quiet: bool = False
-    tree: SourceTree = ANYWHERE
-
-
-PLAIN = Page()
-"""A page without colours and without an edge."""
+    tree: SourceTree = SourceTree()
 
 
 class Writer(Protocol):

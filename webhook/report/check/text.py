@@ -10,7 +10,7 @@ from itertools import accumulate
 from webhook.diagnostics import LINE, Unread
 from webhook.policy.messages import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Finding, Severity
-from webhook.report.check import PLAIN, Page
+from webhook.report.check import Page
 from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, LocatedFinding, Result, Suppressor
 from webhook.report.tally import Tally, assumption, further, is_of_another_kind, summary
@@ -29,7 +29,7 @@ _COMMANDS = 10
 class TextWriter:
     """Writes the findings; at the end the remedies, a tally by code, what is not checked, and a summary in one line."""
 
-    def __init__(self, page: Page = PLAIN) -> None:
+    def __init__(self, page: Page) -> None:
         self._page = page
         self._has_lines = False
         self._remedies = Remedies()
@@ -82,7 +82,7 @@ class TextWriter:
 class QuietWriter:
     """Writes the findings with which the run fails, and nothing else."""
 
-    def __init__(self, page: Page = PLAIN) -> None:
+    def __init__(self, page: Page) -> None:
         self._page = page
 
     def add(self, entry: Entry) -> str:
