@@ -130,6 +130,11 @@ def listed(entries: Iterable[Entry]) -> Iterator[Entry | Diagnostic]:
     yield from listing.end()
 
 
+def tallied(counts: Iterable[tuple[str, int]]) -> str:
+    """Return names with their counts, without those that nothing has."""
+    return ", ".join(f"{count} {name}" for name, count in counts if count)
+
+
 class InputError(Exception):
     """An input that cannot be used. `diagnostics` lists its problems in the order of their places, and counts many."""
 

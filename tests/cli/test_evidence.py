@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.cli.run import Ended, run
+from webhook.dryrun.check import FirstPass
 from webhook.dryrun.evidence import known_from
-from webhook.dryrun.first_pass import FirstPass
 from webhook.manifests import Source
 from webhook.policy.placement.cluster_objects import DeviceClass
 from webhook.policy.settings.settings import Settings
@@ -812,7 +812,7 @@ def test_standard_input_shows_its_cluster(here: Path) -> None:
 
 
 def test_inputs_beyond_the_bound_show_nothing_and_are_all_checked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.dryrun.first_pass.MOST_BYTES", 200_000)
+    monkeypatch.setattr("webhook.dryrun.check.MOST_BYTES", 200_000)
     blank = f"{'#' * 127}\n" * 1500
     stream = "---\n".join([pod(), config_map(default=TIME_SLICING), blank, pod(), blank, pod()]).encode()
     report = run("check", "-", "-o", "json", stdin=stream).json()

@@ -10,8 +10,7 @@ from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, res
 from webhook.diagnostics import Unread
 from webhook.report.check import Page, SourceTree
 from webhook.report.check.github import GithubWriter
-from webhook.report.evidence import Evidence, Place, Read, Refused
-from webhook.report.model import Entry
+from webhook.report.model import Entry, Evidence, Place, Read, Refused
 from webhook.report.tally import FailOn, Tally
 
 TREE = SourceTree("/repo", "/repo/sub")

@@ -11,7 +11,7 @@ from tests.report.reports import DENIAL, UNREADABLE, WARNING, result, written
 from webhook.report.check import CheckFormat, Page
 from webhook.report.data import json_text, yaml_text
 from webhook.report.model import Entry
-from webhook.report.mutation import is_command
+from webhook.report.mutate import is_command
 
 pytestmark = pytest.mark.slow
 

@@ -15,27 +15,28 @@ from webhook.cli.options import (
     LISTED,
     ManifestCommand,
     Output,
+    RunSettings,
+    SettingsSource,
+    chosen,
     file_option,
     manifest_options,
     option_group,
     outputs_option,
     read_standard_input_once,
     single_option,
+    source_options,
 )
 from webhook.cli.output import STDOUT, Write, destinations, notify, paint, show, tell, width
-from webhook.cli.source import RunSettings, SettingsSource, chosen, source_options
 from webhook.diagnostics import Diagnostic
-from webhook.dryrun.check import results
+from webhook.dryrun.check import FirstPass, results
 from webhook.dryrun.files import up_to_root
-from webhook.dryrun.first_pass import FirstPass
 from webhook.dryrun.inputs import Inputs, found
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import in_sections
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
 from webhook.report.check import CheckFormat, Page, SourceTree, Writer
-from webhook.report.evidence import NO_EVIDENCE, Evidence
-from webhook.report.model import EVERYTHING, Selection
+from webhook.report.model import EVERYTHING, NO_EVIDENCE, Evidence, Selection
 from webhook.report.tally import FailOn, Tally
 
 _TITLES = {check.code: check.title for check in CHECKS}

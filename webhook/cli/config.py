@@ -36,7 +36,7 @@ def view(config: str | None, output: DataFormat) -> None:
     from webhook.settings.load import load_with_origins
 
     file = settings_file(config)
-    configured, origins = parse(*("", b"") if file is None else content(file.file), load_with_origins)
+    configured, origins = parse(*content(None if file is None else file.file), load_with_origins)
     match output:
         case DataFormat.YAML:
             head = "" if file is None or not file.found else printable(f"# The settings file is {file}.", LINE) + "\n"

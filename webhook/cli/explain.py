@@ -19,7 +19,7 @@ from webhook.policy.injections.injection import Injection
 from webhook.policy.messages import printable
 from webhook.report.explanation import portable
 from webhook.report.lines import NARROWEST, Paint
-from webhook.settings.configuration import default, view
+from webhook.settings.configuration import Configuration, view
 
 _TOPICS: dict[str, Check[Any] | Injection] = {
     **{check.code.lower(): check for check in CHECKS},
@@ -62,7 +62,7 @@ def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
 
 
 def _overview() -> str:
-    switches = view(default())["injections"]
+    switches = view(Configuration())["injections"]
     injections = [
         (injection.name, "on" if switches[injection.name]["enabled"] else "off", injection.title) for injection in ALL
     ]

@@ -188,12 +188,13 @@ async def _facts(
 
     found: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    left_out = [
-        LeftOut(key, f"--without {key}", matters=False) for key in ALL_PARTS if key in cluster.without & {*parts}
-    ]
+    left_out: list[LeftOut] = []
     source, decisive = settings.facts.device_plugin, Decisive.of(settings)
-    for key in (one for one in ALL_PARTS if one in {*parts} - cluster.without):
+    for key in (one for one in ALL_PARTS if one in parts):
         try:
+            if key in cluster.without:
+                left_out.append(LeftOut(key, f"--without {key}", matters=False))
+                continue
             if key == DEFAULT_QUEUES:
                 found["default_queues"] = await default_queues(api)
                 continue

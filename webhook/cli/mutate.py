@@ -18,13 +18,15 @@ from click.core import ParameterSource
 from webhook.cli.options import (
     ManifestCommand,
     Output,
+    SettingsSource,
+    chosen,
     manifest_options,
     outputs_option,
     read_standard_input_once,
+    source_options,
 )
 from webhook.cli.output import LINKED, STDOUT, Write, beside, destinations, notify, paint, show, tell
-from webhook.cli.source import SettingsSource, chosen, source_options
-from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
+from webhook.diagnostics import Diagnostic, InputError, Listing, Unread, tallied
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, applied
 from webhook.dryrun.search.evaluator import OfflineEvaluator
@@ -34,10 +36,9 @@ from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
-from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Destination, EditedFile, Medium, Mutation, MutationWriter
+from webhook.report.mutate import Destination, Medium, MutateFormat, MutationWriter
+from webhook.report.rewrite import EditedFile, Mutation, rewrite
 from webhook.report.rewrite import applied as with_splices
-from webhook.report.rewrite import rewrite
 from webhook.report.tally import LeftUnread
 
 
@@ -147,9 +148,9 @@ def _explain(checked: Evaluated) -> None:
 @cache
 def _opt_in() -> frozenset[str]:
     """Return the names of the injections that are off by default: that they are off needs no explanation."""
-    from webhook.settings.configuration import default, view
+    from webhook.settings.configuration import Configuration, view
 
-    sections = view(default())["injections"].items()
+    sections = view(Configuration())["injections"].items()
     return frozenset(name for name, section in sections if isinstance(section, dict) and not section["enabled"])
 
 
@@ -209,7 +210,7 @@ class Edits:
         return ExitCode.WRONG_INPUT if self.errors else ExitCode.DENIED if self._counts["denied"] else ExitCode.OK
 
     def summary(self) -> str:
-        named = ", ".join(f"{count} {name}" for name, count in self._counts.items() if count)
+        named = tallied(self._counts.items())
         parts = [counted(sum(self._counts.values()), "object") + (f": {named}" if named else "")]
         if self.unread:
             parts.append(str(self.unread))

@@ -120,7 +120,6 @@ def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:
     """
     from webhook.server import File
 
-    if name is None:
-        return parse("", b"", load), None
     file, data = content(name)
-    return parse(file, data, load), None if name == "-" else File(Path(name), lambda new: parse(file, new, load), data)
+    reloads = None if name in (None, "-") else File(Path(name), lambda new: parse(file, new, load), data)
+    return parse(file, data, load), reloads

@@ -19,9 +19,9 @@ from webhook.cluster.classes import device_class, runtime_class, selecting
 from webhook.cluster.device_plugin import MOST_CONFIGS, Texts, device_plugin, parse_config_map, read_text
 from webhook.cluster.nodes import parser
 from webhook.cluster.stack import program
+from webhook.dryrun.check import MOST_BYTES, FirstPass
 from webhook.dryrun.configurations import Values, at, claim, values_of
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
-from webhook.dryrun.first_pass import MOST_BYTES, FirstPass
 from webhook.manifests import Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
 from webhook.policy.checks import LIMITING
@@ -40,7 +40,7 @@ from webhook.policy.settings.settings import Settings
 from webhook.policy.sharing.fields import is_configuration, may_be_configuration
 from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, VALUES, ConfigSection, DefaultRule, sections
 from webhook.policy.workloads.kinds import group_of
-from webhook.report.evidence import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused
+from webhook.report.model import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused
 
 _PART = "devicePlugin"
 _WORDS = {"mps": "MPS", "time-slicing": "time-slicing", "none": "whole cards"}

@@ -60,8 +60,7 @@ def configuration(file: str | None, options: Sequence[Option] = ()) -> Configura
     """Return the configuration of a settings file, overridden by the options. Raises InputError."""
     from webhook.settings.load import load
 
-    named = ("", b"") if file is None else content(file)
-    return parse(*named, partial(load, options=options))
+    return parse(*content(file), partial(load, options=options))
 
 
 def chosen_settings(file: str | None, options: Sequence[Option]) -> tuple[Settings, bool]:
@@ -73,8 +72,7 @@ def chosen_settings(file: str | None, options: Sequence[Option]) -> tuple[Settin
         return Settings(), False
     from webhook.settings.load import SHARING, load_with_keys
 
-    named = ("", b"") if file is None else content(file)
-    held, keys = parse(*named, partial(load_with_keys, options=options))
+    held, keys = parse(*content(file), partial(load_with_keys, options=options))
     return held.settings, not SHARING.isdisjoint(keys)
 
 
@@ -112,8 +110,10 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     return load(whole[0].value, whole[0].locate, file) if whole else load(None, _nowhere, file)
 
 
-def content(file: str) -> tuple[str, bytes]:
-    """Return the name of a settings or facts file in messages, and its bytes. Raises InputError."""
+def content(file: str | None) -> tuple[str, bytes]:
+    """Return the name of a settings or facts file in messages, and its bytes; nothing for None. Raises InputError."""
+    if file is None:
+        return "", b""
     found = source(file, standard_input())
     if isinstance(found, Diagnostic):
         raise InputError([found])

@@ -16,7 +16,7 @@ from itertools import accumulate
 from posixpath import basename, normpath, split
 from typing import NamedTuple, TypeAlias
 
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.diagnostics import Diagnostic, Unread, tallied
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, reason_of, shown
 from webhook.manifests.git import Ignored, WorkTrees
 from webhook.manifests.recognition import (
@@ -128,9 +128,8 @@ def _searched(name: str, search: _Search, nothing: str) -> Iterator[Source | Unr
                 has_input = True
             yield from _read(found)
     if skipped and not has_input:
-        counts = ", ".join(f"{count} {reason}" for reason, count in skipped.most_common())
         instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
-        yield problem(name, f"every file here is skipped ({counts}){instead}")
+        yield problem(name, f"every file here is skipped ({tallied(skipped.most_common())}){instead}")
     elif not has_input:
         yield problem(name, nothing)
 

@@ -1,4 +1,4 @@
-"""The text of a file with the edits of its objects: comments, quotes, indentation and line breaks stay.
+"""Objects with their edits, and the text of a file with them: comments, quotes, indentation and line breaks stay.
 
 The edits of a document become changes of its text. They add to the text; what they take out is `[]`, `{}` or null. The
 result is proven: each value of the new text is as the edits make it. Only block style is edited: no JSON, nothing in
@@ -8,7 +8,7 @@ braces or brackets, and no document with an alias.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
@@ -18,13 +18,48 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Document, Position, documents
+from webhook.manifests import Document, Manifest, Position, documents
 from webhook.manifests.stream import BOM, is_json
 from webhook.manifests.text import BELOW, QUOTES, CollectionMark, Mark, Marks
 from webhook.patch import Operation, pointer
 from webhook.policy.verdict import Path
 from webhook.report.data import yaml_text
-from webhook.report.mutation import Mutation
+from webhook.report.model import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """An object of a file, and the JSON Patch operations for it.
+
+    `patch` applies them to a value that holds the object at a JSON pointer, and may change the value.
+    """
+
+    manifest: Manifest
+    subject: Subject
+    operations: Sequence[dict[str, Any]]
+    patch: Callable[[Any, str], Any]
+
+    def edited(self) -> Any:
+        """Return the object with its edits.
+
+        It may take far more memory than the object of the manifest, in which YAML aliases share their target, so
+        formats hold one result at a time.
+        """
+        return self.patch(self.manifest.unshared(), "")
+
+
+class EditedFile(NamedTuple):
+    """Objects of a file, at least one."""
+
+    mutations: Sequence[Mutation]
+
+    @property
+    def name(self) -> str:
+        return self.mutations[0].manifest.file
+
+    @property
+    def data(self) -> bytes:
+        return self.mutations[0].manifest.within.raw
 
 
 @dataclass(frozen=True, slots=True)

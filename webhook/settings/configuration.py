@@ -102,11 +102,6 @@ class Configuration:
     log: Log = setting(Log())
 
 
-def default() -> Configuration:
-    """The configuration without a file."""
-    return Configuration()
-
-
 def view(configuration: Configuration) -> dict[str, Any]:
     """The effective settings, spelled out as a settings file; loading it gives the same configuration."""
     written = write(configuration)

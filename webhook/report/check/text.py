@@ -219,10 +219,9 @@ def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
         yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
         yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
-    if count := tally.suppressed[Suppressor.COMMENT]:
-        yield f"{counted(count, 'finding')} suppressed by comments, which the cluster does not read"
-    if count := tally.suppressed[Suppressor.BASELINE]:
-        yield f"{counted(count, 'finding')} suppressed by the baseline, which the cluster does not read"
+    for by, what in ((Suppressor.COMMENT, "comments"), (Suppressor.BASELINE, "the baseline")):
+        if count := tally.suppressed[by]:
+            yield f"{counted(count, 'finding')} suppressed by {what}, which the cluster does not read"
     if tally.selection.options:
         yield str(tally.selection)
     yield from tally.evidence.lines()
