@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-import msgspec
 from yaml import CBaseLoader, events
 
 from webhook.diagnostics import KEY, Diagnostic
@@ -192,7 +191,9 @@ class Manifest:
 
         The target of an alias is copied for each alias; the reader has bounded the total size.
         """
-        return msgspec.json.decode(msgspec.json.encode(self.value))
+        from msgspec import json  # a check copies nothing
+
+        return json.decode(json.encode(self.value))
 
     @property
     def line(self) -> int:

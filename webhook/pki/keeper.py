@@ -19,8 +19,8 @@ from webhook.cluster.objects import MUTATING, SECRET, VALIDATING, Kind
 from webhook.cluster.watch import Feed, Named
 from webhook.diagnostics import InputError
 from webhook.pki import bundle, rotation
-from webhook.pki.authority import Authority, age
-from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, HookConfiguration, Installation, Objects
+from webhook.pki.authorities import Authority, age
+from webhook.pki.objects import ClusterState, ConflictError, HookConfiguration, Installation, Objects
 from webhook.pki.rotation import Bundles, CertificateTerms, Lifetimes, Publish, Served, Sign, Step, Store, View
 from webhook.policy.messages import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
@@ -131,7 +131,7 @@ class Keeper:
                 self._dependencies.log("warning", "certificates cannot be written", error=printable(error, 600))
             await self._conflict_backoff.wait()
             return False
-        except (OSError, ApiStatusError) as error:
+        except OSError as error:
             self._continue_without_the_api_server(error)
             await self._failure_backoff.wait()
             return False

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from webhook.cluster.api_server import ApiServer, Object
+from webhook.cluster.api_server import ApiServer, Object, StatusError
 from webhook.cluster.objects import DEPLOYMENT, MUTATING, SECRET, VALIDATING
 from webhook.pki import authorities
 from webhook.pki.authorities import Authorities, decoded
@@ -100,14 +100,6 @@ def _shaped(response: Object, shape: type[Shape], path: str) -> Shape:
         raise ConnectionError(f"GET {path}: not an object of the API server: {error}") from None
 
 
-class ApiStatusError(Exception):
-    """The API server returned an error. The message holds the request, the status and the server's message."""
-
-    def __init__(self, status: int, message: str) -> None:
-        self.status = status
-        super().__init__(message)
-
-
 class ConflictError(Exception):
     """Another client changed the object first, or the patch is invalid: the API server returns the same for both."""
 
@@ -166,7 +158,7 @@ class ClusterState:
 class Objects:
     """Reads and writes the objects of one installation.
 
-    All methods raise OSError if there is no response and ApiStatusError if the response is an error. Those that write
+    All methods raise OSError if there is no response, and StatusError, one of these, for an error. Those that write
     raise ConflictError if the object is no longer as it was read.
     """
 
@@ -222,7 +214,7 @@ class Objects:
     async def _find(self, path: str) -> Object | None:
         try:
             return await self._call("GET", path)
-        except ApiStatusError as error:
+        except StatusError as error:
             if error.status == 404:
                 return None
             raise
@@ -234,5 +226,5 @@ class Objects:
         if status == 409 or (status == 422 and method == "PATCH"):
             raise ConflictError(message)
         if not 200 <= status < 300:
-            raise ApiStatusError(status, message)
+            raise StatusError(status, message)
         return answer

@@ -22,8 +22,7 @@ from typing import Final, TypeAlias, TypeGuard
 from cryptography import x509
 
 from webhook.pki import bundle
-from webhook.pki.authorities import Authorities
-from webhook.pki.authority import Authority
+from webhook.pki.authorities import Authorities, Authority
 
 _SPENT = 2 / 3
 """The part of its lifetime after which a certificate is renewed."""
