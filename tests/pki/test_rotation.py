@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -186,7 +185,7 @@ def test_certificate_is_not_renewed_without_gain() -> None:
 def test_publish_if_any_bundle_differs(live: list[Authority]) -> None:
     held = Authorities(ONE, TWO, (OLD.certificate,), NOW)
     both = bundles(held.certificates, [one.certificate for one in live])
-    one_differs = replace(view(held, serving(ONE), settled=[]), bundles=both)
+    one_differs = view(held, serving(ONE), settled=[])._replace(bundles=both)
     assert rotation.decide(one_differs, TERMS) == Publish(held.certificates)
 
 
@@ -237,10 +236,10 @@ STEPS: dict[str, tuple[View, Step | None]] = {
         Store(RECENT, "authority retained"),
     ),
     "expired predecessor": (
-        view(replace(RECENT, predecessors=(ENDED.certificate, ONE.certificate)), serving(TWO, since=MINUTE)),
+        view(RECENT._replace(predecessors=(ENDED.certificate, ONE.certificate)), serving(TWO, since=MINUTE)),
         Store(RECENT, "predecessor dropped"),
     ),
-    "predecessor in use": (view(replace(RECENT, since=NOW - 100 * DAY), serving(ONE), settled=[]), None),
+    "predecessor in use": (view(RECENT._replace(since=NOW - 100 * DAY), serving(ONE), settled=[]), None),
     "foreign bundles, current authority in use": (
         view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]),
         Publish((TWO.certificate,)),

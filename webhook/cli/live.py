@@ -9,8 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from webhook.cli.options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.output import tell
@@ -34,8 +33,7 @@ SETTINGS_KEY = "settings.yaml"
 """The key of the chart's ConfigMap under which the settings file is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(NamedTuple):
     """What was read of a cluster. `settings_file` is the text of the installed settings file.
 
     `left_out` names each part of the facts that was not read by its key in the facts file, and says why.

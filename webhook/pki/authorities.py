@@ -10,10 +10,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, NamedTuple
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -34,16 +33,14 @@ class DamagedError(ValueError):
     """A certificate and a key do not make an authority. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServingCertificate:
+class ServingCertificate(NamedTuple):
     """A server's certificate and key, as PEM."""
 
     certificate: bytes
     key: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Authority:
+class Authority(NamedTuple):
     """A certificate that signs serving certificates, and its key."""
 
     certificate: x509.Certificate
@@ -170,8 +167,7 @@ SINCE: Final = "gpushare-webhook/predecessors-since"
 """The annotation with the time at which the last predecessor was added."""
 
 
-@dataclass(frozen=True, slots=True)
-class Authorities:
+class Authorities(NamedTuple):
     """The authorities of an installation. `since` is when the last predecessor was added.
 
     `faults` describes the damaged parts of the Secret, which were skipped.

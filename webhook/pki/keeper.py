@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import inf
 from random import Random, SystemRandom
@@ -218,7 +218,7 @@ class Keeper:
         if self._last is None:
             return
         _, seen = self._last
-        view = replace(seen, served=self._served, now=self._dependencies.now())
+        view = seen._replace(served=self._served, now=self._dependencies.now())
         step = rotation.without_the_api_server(view, self._terms, confirmed=seen.now)
         if step is not None:
             self._sign(step.authority)

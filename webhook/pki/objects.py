@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,8 +15,7 @@ from webhook.pki.authorities import Authorities, decoded
 from webhook.policy.messages import printable
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(NamedTuple):
     """An installation, after which its objects are named. `extra_hosts` are for webhooks that are called by URL."""
 
     namespace: str
@@ -104,16 +102,14 @@ class ConflictError(Exception):
     """Another client changed the object first, or the patch is invalid: the API server returns the same for both."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One webhook of a configuration, with its `caBundle` as PEM."""
 
     name: str
     bundle: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class HookConfiguration:
+class HookConfiguration(NamedTuple):
     """What one webhook configuration held at one `resourceVersion`."""
 
     path: str
@@ -146,8 +142,7 @@ class HookConfiguration:
         return [unchanged, *edits] if edits else []
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterState:
+class ClusterState(NamedTuple):
     """The Secret, or None if there is none, the authorities that it holds, and the webhook configurations."""
 
     secret: Object | None

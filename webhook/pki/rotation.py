@@ -14,10 +14,10 @@ reads the cluster again and asks for the next, so each step starts from what is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from cryptography import x509
 
@@ -34,8 +34,7 @@ _AHEAD = timedelta(minutes=5)
 """How far the clocks of two replicas may differ. A time further in the future is damage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetimes:
+class Lifetimes(NamedTuple):
     """The lifetimes of authorities and serving certificates.
 
     `settle` is how long an authority is in every `caBundle` before it signs: longer than an API server takes to see a
@@ -56,8 +55,7 @@ class Lifetimes:
         return 2 * self.leaf + self.settle
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(NamedTuple):
     """The certificate that a replica serves, and that of the authority which signed it."""
 
     certificate: x509.Certificate
@@ -68,8 +66,7 @@ Bundles: TypeAlias = Mapping[bytes, tuple[x509.Certificate, ...]]
 """The certificates of each `caBundle`, by its text."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What one replica knows.
 
     `settled` are the authorities that this replica has seen in all bundles for the settle time.
@@ -91,8 +88,7 @@ class View:
         return authority is not None and bundle.valid(authority.certificate, self.now)
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateTerms:
+class CertificateTerms(NamedTuple):
     """The name and lifetimes of an installation's certificates. `jitter`, from -1 to 1, differs between replicas."""
 
     name: str
@@ -146,13 +142,13 @@ def _restore(view: View, terms: CertificateTerms) -> Store | None:
     faulty = authorities.faults or (authorities.since is not None and authorities.since - view.now > _AHEAD)
     if view.is_valid(authorities.current):
         return Store(_whole(view), "secret repaired") if faulty else None
-    whole = replace(_whole(view), current=None)
+    whole = _whole(view)._replace(current=None)
     if view.is_valid(authorities.successor):
         return Store(whole, "secret repaired") if faulty else None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
     if _may_be_trusted(view):
-        return Store(replace(whole, successor=made), "successor created")
-    return Store(replace(whole, current=made, successor=None), "authority created")
+        return Store(whole._replace(successor=made), "successor created")
+    return Store(whole._replace(current=made, successor=None), "authority created")
 
 
 def _demote(view: View, _: CertificateTerms) -> Store | None:
@@ -165,7 +161,7 @@ def _demote(view: View, _: CertificateTerms) -> Store | None:
     serves = served is not None and served.issuer == current and bundle.valid(served.certificate, view.now)
     if current in published or serves or not any(bundle.valid(certificate, view.now) for certificate in published):
         return None
-    waiting = replace(view, authorities=replace(authorities, current=None, successor=authorities.current))
+    waiting = view._replace(authorities=authorities._replace(current=None, successor=authorities.current))
     return Store(_whole(waiting), "authority replaced")
 
 
@@ -178,7 +174,7 @@ def _promote(view: View, _: CertificateTerms) -> Store | None:
     if authorities.successor.certificate not in view.settled and not lost:
         return None
     retired = () if authorities.current is None else (authorities.current.certificate,)
-    promoted = replace(authorities, current=authorities.successor, successor=None)
+    promoted = authorities._replace(current=authorities.successor, successor=None)
     return Store(_with_predecessors(promoted, retired, view.now), "authority rotated")
 
 
@@ -220,7 +216,7 @@ def _begin(view: View, terms: CertificateTerms) -> Store | None:
     if not due(authorities.current.certificate, terms.lifetimes.ca, terms.jitter, view.now):
         return None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
-    return Store(replace(authorities, successor=made), "successor created")
+    return Store(authorities._replace(successor=made), "successor created")
 
 
 def _drop(view: View, terms: CertificateTerms) -> Store | None:
@@ -236,7 +232,7 @@ def _drop(view: View, terms: CertificateTerms) -> Store | None:
     if kept == authorities.predecessors:
         return None
     since = authorities.since if kept else None
-    return Store(replace(authorities, predecessors=kept, since=since), "predecessor dropped")
+    return Store(authorities._replace(predecessors=kept, since=since), "predecessor dropped")
 
 
 _RULES: Final[tuple[Callable[[View, CertificateTerms], Step | None], ...]] = (
@@ -279,7 +275,7 @@ def _with_predecessors(authorities: Authorities, more: tuple[x509.Certificate, .
     """The authorities with these as additional predecessors, unless they have ended."""
     signing, named = authorities.signing, dict.fromkeys((*more, *authorities.predecessors))
     kept = tuple(root for root in named if root not in signing and now < root.not_valid_after_utc)
-    return replace(authorities, predecessors=kept, since=now if kept else None)
+    return authorities._replace(predecessors=kept, since=now if kept else None)
 
 
 def _may_be_trusted(view: View) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -27,8 +27,7 @@ from webhook.report.data import yaml_text
 from webhook.report.model import Subject
 
 
-@dataclass(frozen=True, slots=True)
-class Mutation:
+class Mutation(NamedTuple):
     """An object of a file, and the JSON Patch operations for it.
 
     `patch` applies them to a value that holds the object at a JSON pointer, and may change the value.
@@ -62,8 +61,7 @@ class EditedFile(NamedTuple):
         return self.mutations[0].manifest.within.raw
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(NamedTuple):
     """Bytes in place of those of a file from `start` to `end`."""
 
     start: int
@@ -71,8 +69,7 @@ class Splice:
     new: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(NamedTuple):
     """A document of a file, from `start` to `end`, with the splices that make the edits of its objects.
 
     `reason` says why its text cannot take them, and `position` where; then there are no splices.
@@ -114,10 +111,10 @@ def _edited(data: bytes, lines: Sequence[int], found: Rewritten) -> Rewritten:
     try:
         splices = tuple(_splices(data, lines, document, found.mutations))
     except UneditableError as error:
-        return replace(found, reason=str(error), position=document.text.position(error.offset))
+        return found._replace(reason=str(error), position=document.text.position(error.offset))
     if _is_sound(data, found, splices):
-        return replace(found, splices=splices)
-    return replace(found, reason="its text cannot take the edits")
+        return found._replace(splices=splices)
+    return found._replace(reason="its text cannot take the edits")
 
 
 def _splices(data: bytes, lines: Sequence[int], document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
@@ -312,8 +309,7 @@ class _Changer:
 _FLOW_STYLE = "a mapping or list in braces or brackets cannot be edited"
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How a text lays out its collections: the indents of a mapping and of a list below the key that holds them.
 
     Where the text shows no block collection, lists are not indented.

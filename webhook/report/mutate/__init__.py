@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from webhook.diagnostics import Diagnostic
 from webhook.policy.messages import COMMAND_ANYWHERE
@@ -23,8 +22,7 @@ class Medium(Enum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(NamedTuple):
     """Where a text goes: its medium, and the colours that it gets."""
 
     medium: Medium = Medium.FILE
