@@ -14,7 +14,7 @@ from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
-LIVES = Lifetimes(ca=300 * DAY, leaf=6 * DAY)
+LIVES = Lifetimes(ca=300 * DAY, leaf=6 * DAY, settle=MINUTE)
 TERMS = CertificateTerms("guard-ca.gpu", LIVES)
 HOSTS = Installation("gpu", "guard").hosts
 
@@ -209,12 +209,11 @@ def test_hosts_begin_with_service_name() -> None:
     assert Installation("gpu", "guard", ("guard.example.com",)).hosts[-1] == "guard.example.com"
 
 
-def test_installation_names_and_default_lifetimes() -> None:
+def test_installation_names_and_retention() -> None:
     ours = Installation("gpu", "guard")
     assert (ours.secret, ours.secrets) == ("guard-ca", "/api/v1/namespaces/gpu/secrets")
     assert ours.deployment == "/apis/apps/v1/namespaces/gpu/deployments/guard"
-    assert Lifetimes() == Lifetimes(365 * DAY, 7 * DAY, MINUTE)
-    assert Lifetimes().retention == 14 * DAY + MINUTE
+    assert Lifetimes(365 * DAY, 7 * DAY, MINUTE).retention == 14 * DAY + MINUTE
 
 
 def test_foreign_authority_in_secret_is_demoted_to_successor() -> None:

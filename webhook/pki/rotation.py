@@ -41,9 +41,9 @@ class Lifetimes(NamedTuple):
     changed configuration.
     """
 
-    ca: timedelta = timedelta(days=365)
-    leaf: timedelta = timedelta(days=7)
-    settle: timedelta = timedelta(seconds=60)
+    ca: timedelta
+    leaf: timedelta
+    settle: timedelta
 
     @property
     def retention(self) -> timedelta:

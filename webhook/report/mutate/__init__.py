@@ -56,7 +56,7 @@ def is_printable(text: str) -> bool:
 
 
 class MutateFormat(Enum):
-    """A format of `mutate`. The value is the word that `-o` takes."""
+    """A format of `mutate`. The value is the word that `-o` takes and the name of the module."""
 
     YAML = "yaml"
     JSON = "json"
@@ -78,7 +78,7 @@ class MutateFormat(Enum):
 
                 return DiffWriter(destination)
             case MutateFormat.PATCH:
-                from webhook.report.mutate.json import PatchWriter
+                from webhook.report.mutate.patch import PatchWriter
 
                 return PatchWriter()
             case _:

@@ -1,4 +1,4 @@
-"""The edited objects as JSON, or their edits as JSON Patch (RFC 6902): one by itself, several as a list."""
+"""The edited objects as JSON: a single object by itself, several as one List."""
 
 from __future__ import annotations
 
@@ -43,22 +43,3 @@ class JsonMutations(MutationWriter):
             yield self._items.end() + self.tail
         elif self._first is not None:
             yield json_text(self.single(self._first))
-
-
-class PatchWriter(JsonMutations):
-    """Writes the operations of each object; in a list, with the object that they are for."""
-
-    head = "["
-    tail = "\n"
-    indent = 2
-
-    def item(self, mutation: Mutation) -> object:
-        return {
-            "file": mutation.manifest.file,
-            "document": mutation.manifest.document,
-            "object": mutation.subject.as_data(),
-            "patch": mutation.operations,
-        }
-
-    def single(self, mutation: Mutation) -> object:
-        return mutation.operations
