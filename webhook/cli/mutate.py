@@ -193,7 +193,10 @@ class Edits:
             self.only_reported |= bool(verdict.reported)
             if entry.is_denied:
                 self._counts["denied"] += 1
-                _tell_denial(entry)
+                for finding in entry.result().findings:
+                    if finding.severity is Severity.DENY:
+                        tell(f"{finding.at(manifest.file)}: {entry.subject} is denied: {finding}")
+                        tell(f"    remedy: {finding.remedy}")
             elif verdict.too_many_edits:
                 message = f"{entry.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
                 self._refuse(manifest.diagnostic((), message))
@@ -236,13 +239,6 @@ def _destination(file: str) -> Destination:
     if file != STDOUT:
         return Destination()
     return Destination(Medium.TERMINAL if sys.stdout.isatty() else Medium.STREAM, paint(sys.stdout))
-
-
-def _tell_denial(checked: Evaluated) -> None:
-    for finding in checked.result().findings:
-        if finding.severity is Severity.DENY:
-            tell(f"{finding.at(checked.manifest.file)}: {checked.subject} is denied: {finding}")
-            tell(f"    remedy: {finding.remedy}")
 
 
 def mutation(checked: Evaluated) -> Mutation:

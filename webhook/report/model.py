@@ -167,9 +167,6 @@ class Selection(NamedTuple):
     remaining: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
 
-    def includes(self, code: str) -> bool:
-        return code not in self.left_out
-
     def apply(self, settings: Settings) -> Settings:
         """Return the settings with the checks that are left out switched off in every namespace."""
         off: Mapping[str, SeverityName] = dict.fromkeys(self.left_out, "off")

@@ -38,7 +38,9 @@ class YamlMutations(MutationWriter):
             text, reason = ("", "the input is JSON") if is_of_json else self._text(data, start, one)
             if reason:
                 renewed.setdefault(reason, []).extend(one.mutations)
-            yield from self._separated(map(_renewed, one.mutations) if reason else (text,))
+            yield from self._separated(
+                (yaml_text(mutation.edited()) for mutation in one.mutations) if reason else (text,)
+            )
         for reason, (first, *others) in renewed.items():
             more = f" (and {counted(len(others), 'more object')})" if others else ""
             message = f"{first.subject}{more}: written as new YAML, without comments and layout: {reason}"
@@ -66,7 +68,3 @@ class YamlMutations(MutationWriter):
         if self._medium is Medium.TERMINAL and not all(map(is_printable, text.split("\n"))):
             return "", "a terminal cannot show a line; redirect the output to a file"
         return text, ""
-
-
-def _renewed(mutation: Mutation) -> str:
-    return yaml_text(mutation.edited())
