@@ -70,10 +70,14 @@ def chosen_settings(file: str | None, options: Sequence[Option]) -> tuple[Settin
     """
     if file is None and not options:
         return Settings(), False
-    from webhook.settings.load import SHARING, load_with_keys
+    from webhook.settings.load import SHARING, load
 
-    held, keys = parse(*content(file), partial(load_with_keys, options=options))
-    return held.settings, not SHARING.isdisjoint(keys)
+    def loaded(value: object, locate: Locate, file: str) -> tuple[Settings, bool]:
+        held = load(value, locate, file, options)
+        keys = (option.section or option.key for option in options)
+        return held.settings, not SHARING.isdisjoint((*(value if isinstance(value, dict) else ()), *keys))
+
+    return parse(*content(file), loaded)
 
 
 def read_facts(file: str | None, settings: Settings) -> Facts:

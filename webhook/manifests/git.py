@@ -73,9 +73,8 @@ class WorkTrees:
             return Ignored()
         ignored = Ignored(self._below(root, folder), "" if place == root else f"{os.path.relpath(place, root)}/")
         if ignored.inside and ignored.concerns():
-            return (
-                Ignored() if self._asked(folder, lambda: not self._run(root, *_IS_IGNORED, place)[0], True) else ignored
-            )
+            is_ignored = self._asked(folder, lambda: self._run(root, *_IS_IGNORED, place)[0] == 0, True)
+            return Ignored() if is_ignored else ignored
         return ignored
 
     def within(self, folder: str) -> Ignored:

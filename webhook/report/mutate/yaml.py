@@ -38,9 +38,8 @@ class YamlMutations(MutationWriter):
             text, reason = ("", "the input is JSON") if is_of_json else self._text(data, start, one)
             if reason:
                 renewed.setdefault(reason, []).extend(one.mutations)
-            yield from self._separated(
-                (yaml_text(mutation.edited()) for mutation in one.mutations) if reason else (text,)
-            )
+            renewal = (yaml_text(mutation.edited()) for mutation in one.mutations)
+            yield from self._separated(renewal if reason else (text,))
         for reason, (first, *others) in renewed.items():
             more = f" (and {counted(len(others), 'more object')})" if others else ""
             message = f"{first.subject}{more}: written as new YAML, without comments and layout: {reason}"
