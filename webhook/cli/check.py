@@ -39,7 +39,7 @@ from webhook.report.check import CheckFormat, Page, SourceTree, Writer
 from webhook.report.model import EVERYTHING, NO_EVIDENCE, Evidence, Selection
 from webhook.report.tally import FailOn, Tally
 
-_TITLES = {check.code: check.title for check in CHECKS}
+_CODES = [check.code for check in CHECKS]
 
 
 def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
@@ -50,7 +50,7 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
         if not parts:
             raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
         given += parts
-    if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _TITLES]:
+    if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _CODES]:
         names = ", ".join(f'"{printable(code)}"' for code in unknown)
         raise click.BadParameter(f"there is no check {names}; {LISTED}")
     return frozenset(code.upper() for code in given)
@@ -64,10 +64,10 @@ def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
     options = tuple(option for option, codes in (("--select", select), ("--ignore", ignore)) if codes)
     if not options:
         return EVERYTHING
-    remaining = (select or frozenset(_TITLES)) - ignore
+    remaining = (select or frozenset(_CODES)) - ignore
     if not remaining:
         raise click.UsageError(f"{' and '.join(options)}: no check remains; name other codes")
-    left_out = tuple(code for code in _TITLES if code not in remaining)
+    left_out = tuple(code for code in _CODES if code not in remaining)
     return Selection(left_out, tuple(sorted(remaining)), options)
 
 

@@ -77,13 +77,9 @@ class SarifWriter:
         return text
 
     def _cuts(self) -> list[dict[str, Any]]:
-        cuts = []
-        if self._left_out:
-            limit = f"a code scanning service accepts {MOST_RESULTS} results and 10 MB compressed"
-            cuts.append(f"{self._left_out} findings are left out: {limit}")
-        if self._unnamed:
-            cuts.append(f"{self._unnamed} more errors are left out")
-        return [{"level": "warning", "message": {"text": text}} for text in cuts]
+        limit = f"a code scanning service accepts {MOST_RESULTS} results and 10 MB compressed"
+        cuts = ((self._left_out, f"findings are left out: {limit}"), (self._unnamed, "more errors are left out"))
+        return [{"level": "warning", "message": {"text": f"{count} {text}"}} for count, text in cuts if count]
 
 
 def _head() -> str:
