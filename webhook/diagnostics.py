@@ -84,8 +84,6 @@ class Listing:
     Entries of a file that follow each other belong together.
     """
 
-    __slots__ = ("_file", "_further", "_has_note", "_listed")
-
     def __init__(self) -> None:
         self._file = ""
         self._listed = self._further = 0

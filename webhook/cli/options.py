@@ -95,14 +95,13 @@ class ManifestCommand(click.Command):
 
 
 def formatted(form: Text) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a callback of an option whose values, one or several, have a format. Raises BadParameter."""
+    """Return a callback of an option whose value has a format. Raises BadParameter."""
 
     def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
-        for one in value if isinstance(value, tuple) else (value,):
-            if one is not None and not form.allows(one):
-                from webhook.policy.settings.formats import must_be  # only for what is wrong
+        if value is not None and not form.allows(value):
+            from webhook.policy.settings.formats import must_be  # only for what is wrong
 
-                raise click.BadParameter(must_be(form.description, one, form.remedy(one)))
+            raise click.BadParameter(must_be(form.description, value, form.remedy(value)))
         return value
 
     return verified

@@ -103,8 +103,6 @@ class _Open:
 
 
 class _Composer:
-    __slots__ = ("anchors", "deepest", "marks", "nodes", "stack", "text", "unfolded", "unfolded_characters")
-
     def __init__(self, text: SourceText) -> None:
         self.text = text
         self.marks = Marks(text.content)

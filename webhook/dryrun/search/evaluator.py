@@ -265,8 +265,6 @@ def _why_skipped(held: ManifestObject, known: Kind | Unknown, mentions: Sequence
 class OfflineEvaluator(Evaluator):
     """An evaluator that also searches an object for pods, and for amounts of GPU resources, that no path leads to."""
 
-    __slots__ = ("_by_name", "_names")
-
     def __init__(self, snapshot: Snapshot, kinds: Kinds) -> None:
         super().__init__(snapshot, kinds)
         self._names = GpuNames(snapshot.gpus)
