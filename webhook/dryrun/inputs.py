@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
-from webhook.diagnostics import Diagnostic, OfFile, Unread, tallied
+from webhook.diagnostics import Diagnostic, Entry, Unread, tallied
 from webhook.dryrun.files import standard_input
 from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, documents, is_pipe, objects, sources, whole
 
@@ -28,9 +28,6 @@ Found: TypeAlias = Source | Unread | Diagnostic
 """An input, a file that is not read, or an error."""
 
 Notify: TypeAlias = Callable[[Diagnostic], object]
-
-Entry = TypeVar("Entry", bound=OfFile)
-"""What an input holds, for the command."""
 
 
 def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | Unread]:

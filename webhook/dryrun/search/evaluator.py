@@ -32,7 +32,7 @@ from webhook.policy.snapshot import Snapshot
 from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
 from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
 from webhook.policy.workloads.operators import who_assigns_gpus
-from webhook.policy.workloads.paths import EVERY, Assembly, Form, PathPattern, PodPath, Whole, steps, written
+from webhook.policy.workloads.paths import EVERY, Assembly, Form, PathPattern, PodPath, Whole, repeats, steps, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
@@ -100,8 +100,9 @@ def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     pattern = tuple(EVERY if isinstance(step, int) else step for step in path)
     text = written(pattern)
     values = ((ApiGroup, group), (KindName, kind), (TemplatePath, text))
-    is_exact = steps(text) == pattern and all(len(step) <= _LONGEST_KEY for step in pattern)
-    if not is_exact or not all(get_args(form)[1].allows(value) for form, value in values):
+    keys = (step for step in path if isinstance(step, str))
+    is_odd = any(repeats(key) or len(key) > _LONGEST_KEY for key in keys) or steps(text) != pattern
+    if is_odd or not all(get_args(form)[1].allows(value) for form, value in values):
         return None
     of_group = f"group: {group}, " if group else ""
     what = "" if holds == "template" else f", holds: {holds}"
