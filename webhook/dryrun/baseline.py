@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os.path import relpath
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from msgspec import MsgspecError, Struct, json
 from msgspec.structs import astuple
@@ -12,9 +12,6 @@ from webhook.diagnostics import InputError
 from webhook.dryrun.files import content
 from webhook.policy.messages import printable
 from webhook.report.model import Entry, Result, Suppression, Suppressor
-
-_Key: TypeAlias = tuple[str, ...]
-"""The identity of a finding: the file, the object, the code and the path. Lines and messages may change."""
 
 
 class _Finding(Struct):
@@ -57,7 +54,8 @@ class Baseline:
                 for each in (*one.findings, *one.suppressed)
                 if each.by in ("", Suppressor.BASELINE.value)
             ]
-            self._known: set[_Key] = {
+            # The identity of a finding: the file, the object, the code and the path. Lines and messages may change.
+            self._known: set[tuple[str, ...]] = {
                 (relpath(one.file), *astuple(one.object), code, path) for one, code, path in found if path is not None
             }
         except (MsgspecError, RecursionError, ValueError) as error:

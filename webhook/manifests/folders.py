@@ -192,7 +192,7 @@ def _walk(search: _Search) -> Iterator[_FoundFile | Unread | Diagnostic]:
     if _is_of_chart(search.top):
         yield Reason.CHART.skips(shown(search.top))
         return
-    pending: list[_Pending] = []
+    pending: list[tuple[_Place, Iterator[os.DirEntry[str]]]] = []
     yield from _open(pending, search, search.top)
     while pending:
         place, entries = pending[-1]
@@ -211,11 +211,7 @@ def _walk(search: _Search) -> Iterator[_FoundFile | Unread | Diagnostic]:
                 yield reason.skips(f"{shown(entry.path)}/")
 
 
-_Pending: TypeAlias = "tuple[_Place, Iterator[os.DirEntry[str]]]"
-"""A folder during a walk, and the entries that remain."""
-
-
-def _open(pending: list[_Pending], search: _Search, path: str) -> Iterator[Diagnostic]:
+def _open(pending: list[tuple[_Place, Iterator[os.DirEntry[str]]]], search: _Search, path: str) -> Iterator[Diagnostic]:
     """Add a folder to those that are pending: the top, or a folder in the last one."""
     try:
         with os.scandir(path) as found:

@@ -45,14 +45,9 @@ _LONGEST_DECIMAL = 20
 
 def plain(text: str) -> Scalar:
     """Return the meaning of a scalar without quotes and tag."""
-    value = WORDS.get(text, text)
-    if value is text and text[0] in NUMERIC:
-        return number(text)
-    return value
-
-
-def number(text: str) -> Scalar:
-    """Return the number that a text spells, or the text itself. The text starts like a number."""
+    word = WORDS.get(text, text)
+    if word is not text or text[0] not in NUMERIC:
+        return word
     if _SHORT_DECIMAL.fullmatch(text):
         return int(text)
     if text[0] == ".":

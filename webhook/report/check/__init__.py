@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from posixpath import isabs, join, normpath
-from typing import NamedTuple, Protocol, assert_never
+from typing import NamedTuple, Protocol
 
 from webhook.report.lines import Paint, plain
 from webhook.report.model import Entry
@@ -87,5 +87,3 @@ class CheckFormat(Enum):
                 from webhook.report.check.github import GithubWriter
 
                 return GithubWriter(page)
-            case _:
-                assert_never(self)

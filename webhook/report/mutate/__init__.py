@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.policy.messages import COMMAND_ANYWHERE
@@ -81,5 +81,3 @@ class MutateFormat(Enum):
                 from webhook.report.mutate.patch import PatchWriter
 
                 return PatchWriter()
-            case _:
-                assert_never(self)
