@@ -14,7 +14,6 @@ reads the cluster again and asks for the next, so each step starts from what is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias, TypeGuard
@@ -96,23 +95,20 @@ class CertificateTerms(NamedTuple):
     jitter: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(NamedTuple):
     """Write these authorities into the Secret. `event` is the log event of the write."""
 
     authorities: Authorities
     event: str
 
 
-@dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(NamedTuple):
     """Write the bundle of these authorities into every entry that has another one."""
 
     authorities: tuple[x509.Certificate, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(NamedTuple):
     """Sign a serving certificate by this authority, and serve it."""
 
     authority: Authority
