@@ -153,14 +153,15 @@ class PluginEvidence:
         else:
             self._refused = Refused(_PART, f"more than {MOST_SOURCES} configurations")
 
-    def read(self) -> tuple[DevicePlugin | None, list[Read | Refused]]:
+    def read(self) -> tuple[DevicePlugin | None, list[Read | Refused | None]]:
         """Return the device plugin as its configurations describe it, None unless they agree, and what to report."""
-        unread = [one for one in self._sources if (one.namespace, one.name) in self._unread]
-        self._sources = [one for one in self._sources if one not in unread]
-        if unread and not self._sources:
-            names = self._unread[unread[0].namespace, unread[0].name]
-            why = f"DaemonSet {printable(names)} gets the ConfigMap, and reads no file of it; set CONFIG_FILE"
-            self._refused = Refused(_PART, why, (unread[0].place,))
+        known = [one for one in self._sources if (one.namespace, one.name) not in self._unread]
+        if self._sources and not known:
+            first = self._sources[0]
+            names = printable(self._unread[first.namespace, first.name])
+            why = f"DaemonSet {names} gets the ConfigMap, and reads no file of it; set CONFIG_FILE"
+            self._refused = Refused(_PART, why, (first.place,))
+        self._sources = known
         chosen = self._chosen()
         if self._refused is None and self._sources:
             if len(self._choices) > 1:
@@ -169,12 +170,11 @@ class PluginEvidence:
                 why = "settings, values or a ClusterPolicy name another ConfigMap"
                 self._refused = Refused(_PART, why, (self._sources[0].place,))
         plugin = self._agreed(chosen) if chosen and self._refused is None else None
-        said: list[Read | Refused] = [] if self._refused is None else [self._refused]
         if plugin is None:
-            return None, said
+            return None, [self._refused]
         words = ", ".join(sorted({_WORDS[config.strategy] for config in plugin.configs or ()}))
         places = tuple(source.place for source in chosen[:MOST_PLACES])
-        return plugin, [Read(_PART, f"device plugin: {words}", places, len(chosen)), *said]
+        return plugin, [Read(_PART, f"device plugin: {words}", places, len(chosen)), self._refused]
 
     def _chosen(self) -> list[_Source]:
         """The sources that the settings name, or else a ClusterPolicy or values name; all of them without a name."""
