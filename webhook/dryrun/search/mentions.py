@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.policy.pods.gpu_resources import MIG, GpuResources
-from webhook.policy.pods.quantity import QuantityError, parse
+from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, is_placeholder
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.verdict import Path
@@ -340,10 +340,7 @@ def _of_mapping(node: Members, link: Link, names: GpuNames, sense: _Sense) -> It
 
 def _amount(value: object) -> int:
     """An amount in billionths: 1 for a placeholder of one, and 0 for what is no amount."""
-    try:
-        return parse(value)
-    except QuantityError:
-        return int(is_placeholder(value))
+    return parse_or_zero(value) or int(is_placeholder(value))
 
 
 def tree_of(read: Iterable[Path], containers: Iterable[Path] = ()) -> Tree:
