@@ -188,7 +188,7 @@ def _reports(
     here = Path.cwd()
     page = Page(fail_on=fail_on, is_quiet=is_quiet, tree=SourceTree(str(up_to_root(here)[-1]), str(here)))
     screen = page._replace(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
-    live = [output for output in outputs if output.file == STDOUT and output.format.is_for_people]
+    live = [output for output in outputs if output.file == STDOUT and output.format is CheckFormat.TEXT]
     data = [output for output in outputs if output not in live]
     with destinations([one.file for one in data]) as writes:
         parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show) for one in live]

@@ -111,7 +111,9 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
         diagnostics.append(Diagnostic(file, *whole[0].locate(("config",)), message))
     if diagnostics:
         raise InputError(diagnostics)
-    return load(whole[0].value, whole[0].locate, file) if whole else load(None, _nowhere, file)
+    if whole:
+        return load(whole[0].value, whole[0].locate, file)
+    return load(None, lambda _: (1, 1), file)  # everything in an empty file is at its start
 
 
 def content(file: str | None) -> tuple[str, bytes]:
@@ -122,11 +124,6 @@ def content(file: str | None) -> tuple[str, bytes]:
     if isinstance(found, Diagnostic):
         raise InputError([found])
     return found.file, found.data
-
-
-def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:
-    """Return the position of everything in an empty file."""
-    return 1, 1
 
 
 def standard_input() -> BinaryIO:

@@ -60,11 +60,6 @@ class CheckFormat(Enum):
     SARIF = "sarif"
     GITHUB = "github"
 
-    @property
-    def is_for_people(self) -> bool:
-        """Whether the text appears line by line; data appears as a whole at the end."""
-        return self is CheckFormat.TEXT
-
     def writer(self, page: Page) -> Writer:
         match self:
             case CheckFormat.TEXT:
