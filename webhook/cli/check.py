@@ -35,6 +35,7 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import in_sections
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
+from webhook.policy.placement.facts import NOTHING_SHOWN
 from webhook.report.check import CheckFormat, Page, SourceTree, Writer
 from webhook.report.model import EVERYTHING, NO_EVIDENCE, Evidence, Selection
 from webhook.report.tally import FailOn, Tally
@@ -156,22 +157,19 @@ def _prepared(chosen: RunSettings, first: FirstPass | None, namespace: str) -> t
 
     `namespace` is that of objects that name none.
     """
-    names_sharing, evidence = chosen.names_sharing, NO_EVIDENCE
-    if first is None or not (first.has_words or first.gke):
-        evaluator = OfflineEvaluator.of(chosen.settings, chosen.facts)
-    else:
+    facts, shown, evidence = chosen.facts, NOTHING_SHOWN, NO_EVIDENCE
+    if first is not None and (first.has_words or first.gke):
         from webhook.dryrun.evidence import known_from  # most inputs show nothing
 
-        facts, shown, of_inputs = known_from(first, chosen.settings, namespace, says_sharing=not names_sharing)
+        known = known_from(first, chosen.settings, namespace, says_sharing=not chosen.names_sharing)
         if chosen.has_facts:  # to which inputs add what objects of namespaces say alone
-            known = chosen.facts
-            namespaces = facts.namespaces if known.namespaces is None else known.namespaces
-            limits = facts.namespace_limits if known.namespace_limits is None else known.namespace_limits
-            known = replace(known, namespaces=namespaces, namespace_limits=limits)
-            evaluator = OfflineEvaluator.of(chosen.settings, known)
+            namespaces = known.facts.namespaces if facts.namespaces is None else facts.namespaces
+            limits = known.facts.namespace_limits if facts.namespace_limits is None else facts.namespace_limits
+            facts = replace(facts, namespaces=namespaces, namespace_limits=limits)
         else:
-            evaluator, evidence = OfflineEvaluator.of(chosen.settings, facts, shown), of_inputs
-            names_sharing = names_sharing or evaluator.snapshot.nodes.are_shown
+            facts, shown, evidence = known
+    evaluator = OfflineEvaluator.of(chosen.settings, facts, shown)
+    names_sharing = chosen.names_sharing or evaluator.snapshot.nodes.are_shown
     if not (chosen.is_described or names_sharing):
         evaluator = evaluator.trusting_markers()
     return evaluator, names_sharing, evidence
