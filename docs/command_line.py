@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from webhook.cli import COMMANDS, cli
-from webhook.cli.serve import SettingOption
 from webhook.report.exit_codes import ExitCode
 
 _Row = tuple[str, str]
@@ -150,7 +149,7 @@ def _default(option: click.Option) -> str:
     """Return a sentence on what applies without the option, unless its description names the setting that does."""
     if option.required:
         return "Required."
-    if isinstance(option, SettingOption) or not option.show_default:
+    if not option.show_default:
         return ""
     fixed: Any = option.default
     values = fixed if option.multiple else (fixed,)

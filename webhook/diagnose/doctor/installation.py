@@ -18,6 +18,7 @@ from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.words import reference
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
+from webhook.policy.placement.selector import Expression
 from webhook.policy.settings.settings import Exempt
 from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
