@@ -251,5 +251,12 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
     return f'; node "{node}"{others} may share its cards, because {_UNDISCOVERED if undiscovered else _INCOMPLETE}'
 
 
+def unknown_namespace(context: PodContext) -> str:
+    """To have the selector of the namespace read, which PodNodeSelector adds to pods alone; empty where it is known."""
+    is_template = not (context.extracted.is_pod or context.origin.is_offline)
+    is_unknown = is_template and context.policy.namespace_labels is None
+    return "; if the namespace selects nodes, ask the administrator to set facts.namespaces" if is_unknown else ""
+
+
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
 _INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"
