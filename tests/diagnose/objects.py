@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
 
-from webhook.cluster.objects import Kind, LeftOut, Object
+from webhook.cluster.objects import Kind, LeftOut, Object, Objects
 
 
-class StoredObjects:
+class StoredObjects(Objects):
     """Objects by the path of their list in all namespaces. `forbidden` names plurals that no user may list."""
 
     def __init__(self, objects: Mapping[str, Iterable[Object]], forbidden: Iterable[str] = (), page: int = 2) -> None:
@@ -39,9 +39,6 @@ class StoredObjects:
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         found = (one["metadata"] for one in self._objects.get(kind.path(), ()))
         return next((one for one in found if (one.get("namespace"), one["name"]) == (namespace, name)), None)
-
-    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:  # noqa: ARG002
-        return None
 
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:  # noqa: ARG002 - as above
         return self.lacks(kind)

@@ -18,20 +18,20 @@ from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import FactsError, read_facts
-from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError
-from webhook.cluster.queues import default_queues
+from webhook.cluster.followed import KEY
+from webhook.cluster.objects import CONFIG_MAP, LeftOut, LiveObjects, ReadError, all_of
+from webhook.cluster.reading import word
+from webhook.cluster.served import served
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.settings import FactsSettings, Settings
+from webhook.policy.workloads.kinds import Kind, by_name
 from webhook.settings.load import load
 
 Result = TypeVar("Result")
-
-SETTINGS_KEY = "settings.yaml"
-"""The key of the chart's ConfigMap under which the settings file is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +159,10 @@ async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tup
     status, found = await api.request("GET", CONFIG_MAP.path(namespace, name))
     if status == 200:
         data = found.get("data")
-        text = data.get(SETTINGS_KEY) if isinstance(data, dict) else None
+        text = data.get(KEY) if isinstance(data, dict) else None
         if isinstance(text, str):
             return text, parse(f"ConfigMap {installed_as}", text.encode(), load).settings
-        raise _error(cluster, f"ConfigMap {installed_as} has no key {SETTINGS_KEY}; name the ConfigMap of the chart")
+        raise _error(cluster, f"ConfigMap {installed_as} has no key {KEY}; name the ConfigMap of the chart")
     if status == 404:
         remedy = "name the installation: the namespace, and the name that the chart gives its objects"
         message = f"ConfigMap {installed_as} does not exist; {remedy}"
@@ -195,7 +195,7 @@ async def _facts(
     for key in (one for one in ALL_PARTS if one in {*parts} - cluster.without):
         try:
             if key == DEFAULT_QUEUES:
-                found["default_queues"] = await default_queues(api)
+                found["default_queues"] = await _default_queues(api)
                 continue
             name = PARTS[key]
             alone: dict[str, Any] = {name: source if key == "devicePlugin" else True}
@@ -209,6 +209,29 @@ async def _facts(
         except (FactsError, ReadError) as error:
             problems[key] = str(error)
     return Facts(**found), problems, left_out
+
+
+_LOCAL_QUEUE = Kind("kueue.x-k8s.io", "LocalQueue", (), ("v1", "v1beta2", "v1beta1"))
+_DEFAULT = "default"
+
+
+async def _default_queues(api: ApiServer) -> tuple[str, ...] | None:
+    """The namespaces with a default queue of Kueue, in order; None where the cluster has no Kueue. Raises ReadError.
+
+    Kueue's webhook puts a Job that names no queue into the LocalQueue `default` of its namespace. A running webhook
+    does not read these queues, since the objects that it sees name theirs. On a cluster without Kueue, a user needs no
+    right to list its queues: the API group, of which every user may ask, is missing there.
+    """
+    objects = LiveObjects(api)
+    found = None
+    for kind in await served(objects, by_name([_LOCAL_QUEUE])):
+        queues = all_of(objects, kind, fieldSelector=f"metadata.name={_DEFAULT}")
+        found = {
+            word(one, "metadata", "namespace") async for one in queues if word(one, "metadata", "name") == _DEFAULT
+        }
+    if objects.left_out:
+        raise ReadError(objects.left_out[0].why)
+    return None if found is None else tuple(sorted(found))
 
 
 def _error(cluster: Cluster, message: str) -> InputError:

@@ -21,7 +21,7 @@ from webhook.policy.placement.cluster_objects import DeviceClass, Namespace, Run
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
 DEVICE_CLASSES: Final = tuple(
-    Kind("deviceclass", "deviceclasses", "resource.k8s.io", version, is_namespaced=False)
+    Kind("DeviceClass", "deviceclasses", "resource.k8s.io", version, is_namespaced=False)
     for version in ("v1", "v1beta2", "v1beta1")
 )
 

@@ -20,7 +20,7 @@ from webhook.cluster.objects import (
     SERVICE_ACCOUNT,
     VALIDATING,
     Object,
-    ObjectsWithMetrics,
+    Objects,
     all_of,
 )
 from webhook.cluster.reading import FINISHED, entries, is_true, number, part, word
@@ -122,7 +122,7 @@ class Installed(NamedTuple):
 
 
 async def read_installations(
-    objects: ObjectsWithMetrics, installed_as: str | None, parse: Callable[[str, bytes], Settings]
+    objects: Objects, installed_as: str | None, parse: Callable[[str, bytes], Settings]
 ) -> Installed:
     """Read all installations, or the one that is named. `parse` reads a settings file; it may raise InputError."""
     hooks = [one async for one in _hooks(objects, installed_as)]
@@ -146,7 +146,7 @@ async def read_installations(
     return Installed(installations, hooks, [] if called else unconfirmed)
 
 
-async def _deployments(objects: ObjectsWithMetrics, installed_as: str | None) -> list[Object]:
+async def _deployments(objects: Objects, installed_as: str | None) -> list[Object]:
     if installed_as is None:
         found = await objects.listed(DEPLOYMENT, query={"labelSelector": f"{_LABEL}={_NAME}"})
         if found is not None:
@@ -155,7 +155,7 @@ async def _deployments(objects: ObjectsWithMetrics, installed_as: str | None) ->
     return [] if named is None else [named]
 
 
-async def _hooks(objects: ObjectsWithMetrics, installed_as: str | None) -> AsyncIterator[Hook]:
+async def _hooks(objects: Objects, installed_as: str | None) -> AsyncIterator[Hook]:
     """Our configurations."""
     name = (installed_as or _USUAL).partition("/")[2]
     for noun, kind in HOOKS.items():
@@ -172,7 +172,7 @@ async def _hooks(objects: ObjectsWithMetrics, installed_as: str | None) -> Async
 
 
 async def _installation(
-    objects: ObjectsWithMetrics, where: str, deployment: Object | None, parse: Callable[[str, bytes], Settings]
+    objects: Objects, where: str, deployment: Object | None, parse: Callable[[str, bytes], Settings]
 ) -> Installation:
     namespace, _, name = where.partition("/")
     held = await objects.one(CONFIG_MAP, namespace, name)
@@ -206,7 +206,7 @@ async def _installation(
     )
 
 
-async def _replicas(objects: ObjectsWithMetrics, namespace: str, deployment: Object) -> AsyncIterator[Replica]:
+async def _replicas(objects: Objects, namespace: str, deployment: Object) -> AsyncIterator[Replica]:
     labels = part(deployment, "spec", "selector", "matchLabels")
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
     async for one in all_of(objects, POD, namespace, labelSelector=selector):
@@ -221,7 +221,7 @@ async def _replicas(objects: ObjectsWithMetrics, namespace: str, deployment: Obj
             yield Replica(word(one, "metadata", "name"), word(first, "image"), is_ready, detail, port, node)
 
 
-async def _endpoints(objects: ObjectsWithMetrics, namespace: str, name: str) -> int | None:
+async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
     """The number of ready addresses of the Service; None where it is unknown."""
     label = "kubernetes.io/service-name"
     found = await objects.listed(ENDPOINT_SLICE, namespace, {"labelSelector": f"{label}={name}"})
@@ -238,7 +238,7 @@ _DIGEST: Final = re.compile(r'^gpushare_webhook_digest\{of="settings"\}' + _VALU
 _ENDS: Final = re.compile(r'^gpushare_webhook_certificate_expiry_seconds\{kind="leaf"\}' + _VALUE, re.MULTILINE)
 
 
-async def _measured(objects: ObjectsWithMetrics, one: Installation, replica: Replica) -> Replica:
+async def _measured(objects: Objects, one: Installation, replica: Replica) -> Replica:
     """A replica with the digest of its settings as `/readyz?verbose` shows it (webhook.server.digests), and its end."""
     metrics = await objects.metrics(one.namespace, replica.name, replica.port) if replica.is_ready else None
     with suppress(ValueError, OverflowError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from webhook.cluster.api_server import IDENTIFIED, JSON, METADATA, UNDECODABLE, ApiServer, ResponseTooLargeError, Rule
-from webhook.cluster.reading import entries
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
 from webhook.policy.settings.formats import OBJECT, Text
@@ -55,9 +54,9 @@ class ExpiredError(ReadError):
 
 
 class Kind(NamedTuple):
-    """A kind by its resource. `name` is in the singular, as in kubectl."""
+    """A kind, and the resource by which the API server serves it."""
 
-    name: str
+    kind: str
     plural: str
     group: str = ""
     version: str = "v1"
@@ -75,6 +74,15 @@ class Kind(NamedTuple):
         return "/".join([*segments, _segment(name, OBJECT)] if name else segments)
 
     @property
+    def name(self) -> str:
+        """Its name in the singular, as in kubectl."""
+        return self.kind.lower()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
     def root(self) -> str:
         """The path of the version of its API group, below which are its kinds."""
         segments = ("apis", self.group, self.version) if self.group else ("api", self.version)
@@ -87,41 +95,41 @@ def _segment(name: str, form: Text) -> str:
     return quote(name, safe="")
 
 
-POD: Final = Kind("pod", "pods")
-NODE: Final = Kind("node", "nodes", is_namespaced=False)
-NAMESPACE: Final = Kind("namespace", "namespaces", is_namespaced=False)
-EVENT: Final = Kind("event", "events")
-CONFIG_MAP: Final = Kind("configmap", "configmaps")
-QUOTA: Final = Kind("resourcequota", "resourcequotas")
-LIMIT_RANGE: Final = Kind("limitrange", "limitranges")
-SECRET: Final = Kind("secret", "secrets")
-SERVICE_ACCOUNT: Final = Kind("serviceaccount", "serviceaccounts")
-CONTROLLER: Final = Kind("replicationcontroller", "replicationcontrollers")
-DEPLOYMENT: Final = Kind("deployment", "deployments", "apps")
-REPLICA_SET: Final = Kind("replicaset", "replicasets", "apps")
-STATEFUL_SET: Final = Kind("statefulset", "statefulsets", "apps")
-DAEMON_SET: Final = Kind("daemonset", "daemonsets", "apps")
-JOB: Final = Kind("job", "jobs", "batch")
-CRON_JOB: Final = Kind("cronjob", "cronjobs", "batch")
-RUNTIME_CLASS: Final = Kind("runtimeclass", "runtimeclasses", "node.k8s.io", is_namespaced=False)
-ENDPOINT_SLICE: Final = Kind("endpointslice", "endpointslices", "discovery.k8s.io")
+POD: Final = Kind("Pod", "pods")
+NODE: Final = Kind("Node", "nodes", is_namespaced=False)
+NAMESPACE: Final = Kind("Namespace", "namespaces", is_namespaced=False)
+EVENT: Final = Kind("Event", "events")
+CONFIG_MAP: Final = Kind("ConfigMap", "configmaps")
+QUOTA: Final = Kind("ResourceQuota", "resourcequotas")
+LIMIT_RANGE: Final = Kind("LimitRange", "limitranges")
+SECRET: Final = Kind("Secret", "secrets")
+SERVICE_ACCOUNT: Final = Kind("ServiceAccount", "serviceaccounts")
+CONTROLLER: Final = Kind("ReplicationController", "replicationcontrollers")
+DEPLOYMENT: Final = Kind("Deployment", "deployments", "apps")
+REPLICA_SET: Final = Kind("ReplicaSet", "replicasets", "apps")
+STATEFUL_SET: Final = Kind("StatefulSet", "statefulsets", "apps")
+DAEMON_SET: Final = Kind("DaemonSet", "daemonsets", "apps")
+JOB: Final = Kind("Job", "jobs", "batch")
+CRON_JOB: Final = Kind("CronJob", "cronjobs", "batch")
+RUNTIME_CLASS: Final = Kind("RuntimeClass", "runtimeclasses", "node.k8s.io", is_namespaced=False)
+ENDPOINT_SLICE: Final = Kind("EndpointSlice", "endpointslices", "discovery.k8s.io")
 MUTATING: Final = Kind(
-    "mutatingwebhookconfiguration",
+    "MutatingWebhookConfiguration",
     "mutatingwebhookconfigurations",
     "admissionregistration.k8s.io",
     is_namespaced=False,
 )
 VALIDATING: Final = Kind(
-    "validatingwebhookconfiguration",
+    "ValidatingWebhookConfiguration",
     "validatingwebhookconfigurations",
     "admissionregistration.k8s.io",
     is_namespaced=False,
 )
 POLICY: Final = Kind(
-    "validatingadmissionpolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", is_namespaced=False
+    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", is_namespaced=False
 )
 POLICY_BINDING: Final = Kind(
-    "validatingadmissionpolicybinding",
+    "ValidatingAdmissionPolicyBinding",
     "validatingadmissionpolicybindings",
     "admissionregistration.k8s.io",
     is_namespaced=False,
@@ -304,6 +312,22 @@ class Objects(Protocol):
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object could not be read, so that it may exist although `one` returns None."""
 
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
+        """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
+        return None
+
+    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
+        """Return the metrics that a pod gives through the API server; None without them.
+
+        They and Secrets are no part of the documented rights, since those reach too much: no answer depends on them.
+        """
+        return None
+
+    def leave_out(self, what: str, why: object, *, matters: bool = True) -> None:
+        """Note a part that cannot be read, once."""
+        if all(one.what != what for one in self.left_out):
+            self.left_out.append(LeftOut(what, str(why), matters))
+
 
 async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **query: str) -> AsyncIterator[Object]:
     """Yield the objects of a kind one by one. `query` holds selectors."""
@@ -312,24 +336,7 @@ async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **q
             yield one
 
 
-class ObjectsWithLogs(Objects, Protocol):
-    """Objects, and the logs of containers."""
-
-    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
-        """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
-
-
-class ObjectsWithMetrics(Objects, Protocol):
-    """Objects, and the metrics of pods."""
-
-    async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
-        """Return the metrics that a pod gives through the API server; None without them.
-
-        They and Secrets are no part of the documented rights, since those reach too much: no answer depends on them.
-        """
-
-
-class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
+class LiveObjects(Objects):
     """The objects of an API server."""
 
     def __init__(self, api: ApiServer) -> None:
@@ -348,14 +355,14 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
                     if page.unread:
                         self._incomplete.add(kind)
                         for one in map(IDENTIFIED.decode, page.items):
-                            self._leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
+                            self.leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
                     else:
                         yield [msgspec.json.decode(item) for item in page.items]
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
             self._incomplete.add(kind)
-            self._leave_out(_listing(kind, namespace), error)
+            self.leave_out(_listing(kind, namespace), error)
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
@@ -375,13 +382,6 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         if path not in self._documents:
             self._documents[path] = self._decoded(await self._answer(path, None, path), path)
         return self._documents[path]
-
-    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
-        # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
-        for kind in kinds:
-            if any(one.get("name") == kind.plural for one in entries(await self.document(kind.root), "resources")):
-                return kind
-        return None
 
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         return any(one.what == _single(kind, namespace, name) for one in self.left_out)
@@ -419,19 +419,15 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         except NotFoundError:
             return None
         except ReadError as error:
-            self._leave_out(what, error, matters=matters)
+            self.leave_out(what, error, matters=matters)
             return None
 
     def _decoded(self, body: bytes | None, what: str) -> Object | None:
         try:
             return None if body is None else _OBJECTS.decode(body)
         except UNDECODABLE as error:
-            self._leave_out(what, f"not an object of the API server: {error}")
+            self.leave_out(what, f"not an object of the API server: {error}")
             return None
-
-    def _leave_out(self, what: str, why: object, *, matters: bool = True) -> None:
-        if all(one.what != what for one in self.left_out):
-            self.left_out.append(LeftOut(what, str(why), matters))
 
 
 _OBJECTS: Final = msgspec.json.Decoder(Object)

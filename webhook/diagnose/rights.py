@@ -32,15 +32,20 @@ from webhook.cluster.objects import (
     VALIDATING,
     Kind,
 )
-from webhook.cluster.served import BUILT_IN, of_presets
+from webhook.policy.settings.settings import Workloads
+from webhook.policy.workloads.presets import kinds_with
 
-_DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
-_LOCAL_QUEUE: Final = Kind("localqueue", "localqueues", "kueue.x-k8s.io")
+_DEVICE_CLASS: Final = Kind("DeviceClass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
+_LOCAL_QUEUE: Final = Kind("LocalQueue", "localqueues", "kueue.x-k8s.io")
 
 FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
 """What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
 
-_WORKLOADS: Final = (POD, *BUILT_IN.values(), *of_presets())
+_WORKLOADS: Final = tuple(
+    Kind(kind.kind, kind.resource, kind.group) for kind in kinds_with(Workloads(presets=("all",))).values()
+)
+"""The kinds that hold pods: a cluster serves few of them."""
+
 
 _LOG: Final = Kind("log", "pods/log")
 _OWNERS: Final = (REPLICA_SET, DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB)

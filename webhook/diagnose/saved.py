@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 
-from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, ObjectsWithLogs
+from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, Objects
 from webhook.cluster.reading import word
 from webhook.policy.workloads.kinds import group_of
 
 
-class SavedObjects(ObjectsWithLogs):
+class SavedObjects(Objects):
     """The objects of files, an `Objects`. A kind of which the files hold nothing is unknown.
 
     Selectors of labels select nothing: each reader takes its part of a list.
@@ -48,9 +48,6 @@ class SavedObjects(ObjectsWithLogs):
         self._leave_out(kind)
         return None
 
-    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
-        return None
-
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return not self.of(kind)
 
@@ -62,8 +59,7 @@ class SavedObjects(ObjectsWithLogs):
 
     def _leave_out(self, kind: Kind) -> None:
         why = "not in the files" if self.lacks(kind) else "not all are in the files"
-        if all(one.what != kind.plural for one in self.left_out):
-            self.left_out.append(LeftOut(kind.plural, why))
+        self.leave_out(kind.plural, why)
 
 
 def _selects(fields: str, one: Object) -> bool:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.diagnose.objects import StoredObjects, metadata, pod, spec, workload
-from webhook.cluster.objects import Kind as Listed
-from webhook.cluster.objects import Object
-from webhook.cluster.served import Served, served
+from webhook.cluster.objects import Kind, LiveObjects, Object
+from webhook.cluster.served import served
 from webhook.diagnose.audit.census import Audited, data, label, take
 from webhook.diagnose.audit.report import Audit
 from webhook.dryrun.search.evaluator import OfflineEvaluator
@@ -23,11 +22,11 @@ ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
 OF_DEPLOYMENT, OF_REPLICA_SET = ("apps/v1", "Deployment", "llm"), ("apps/v1", "ReplicaSet", "llm-1")
 
 
-class Discovery:
+class Discovery(LiveObjects):
     """A STAND-IN for the documents of an API server."""
 
     def __init__(self, documents: Mapping[str, Object]) -> None:
-        self._documents = documents
+        self._documents = dict(documents)
 
     async def document(self, path: str) -> Object | None:
         return self._documents.get(path)
@@ -37,7 +36,7 @@ async def rows(
     objects: Mapping[str, Iterable[Object]],
     forbidden: Iterable[str] = (),
     namespace: str | None = None,
-    extra: Iterable[Served] = (),
+    extra: Iterable[Kind] = (),
 ) -> list[Audited]:
     evaluator = OfflineEvaluator.of(Settings())
     kinds = [*extra, *await served(Discovery({}), evaluator.kinds)]
@@ -222,7 +221,7 @@ async def test_pod_has_a_row_where_its_exemption_is_not_that_of_its_owner() -> N
 
 
 async def test_cluster_scoped_kind_is_not_of_one_namespace() -> None:
-    runtime = Served("serving.kserve.io", "ClusterRuntime", Listed("x", "runtimes", "serving.kserve.io", "v1", False))
+    runtime = Kind("ClusterRuntime", "runtimes", "serving.kserve.io", "v1", False)
     assert (
         await rows({"/apis/serving.kserve.io/v1/runtimes": [workload("x")]}, namespace="team-a", extra=[runtime]) == []
     )
@@ -244,7 +243,7 @@ async def test_mirror_pod_is_exempt_only_with_its_node_as_owner() -> None:
 
 
 async def test_custom_kind_owns_replica_set() -> None:
-    rollout = Served("argoproj.io", "Rollout", Listed("rollout", "rollouts", "argoproj.io", "v1alpha1"))
+    rollout = Kind("Rollout", "rollouts", "argoproj.io", "v1alpha1")
     objects: dict[str, list[Any]] = {
         ROLLOUTS: [workload("llm", 2)],
         REPLICA_SETS: [workload("llm-1", 2, ("argoproj.io/v1alpha1", "Rollout", "llm"))],
@@ -281,7 +280,7 @@ async def test_served_kinds_have_version_and_plural_of_server() -> None:
     }
     found = await served(Discovery(documents), OfflineEvaluator.of(Settings()).kinds)
     custom = [one for one in found if one.group not in ("", "apps", "batch")]
-    assert [(one.api_version, one.kind, one.listed.path("a")) for one in custom] == [
+    assert [(one.api_version, one.kind, one.path("a")) for one in custom] == [
         ("argoproj.io/v1alpha1", "Rollout", "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts")
     ]
     assert next(one.kind for one in found if one not in custom) == "CronJob"

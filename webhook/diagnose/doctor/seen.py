@@ -20,7 +20,6 @@ from webhook.cluster.objects import (
     QUOTA,
     LeftOut,
     Objects,
-    ObjectsWithMetrics,
     all_of,
 )
 from webhook.cluster.reading import FINISHED, entries, part, word
@@ -100,7 +99,7 @@ class Seen(Stack):
 
 
 async def gather(
-    objects: ObjectsWithMetrics,
+    objects: Objects,
     settings: Settings,
     facts: Facts,
     namespace: str | None,
@@ -161,7 +160,7 @@ async def gather(
 
 
 async def _pods(
-    objects: ObjectsWithMetrics, gpus: GpuResources, namespace: str | None, of_stack: Set[str]
+    objects: Objects, gpus: GpuResources, namespace: str | None, of_stack: Set[str]
 ) -> tuple[list[ProgramPod], list[SeenPod]]:
     """Read the pods of the GPU stack, also those in other namespaces `of_stack`, and the others that matter."""
     programs: list[ProgramPod] = []
@@ -188,7 +187,7 @@ _LONGEST_MESSAGE: Final = 1024
 """Characters of an event's message, which is as long at most (kubernetes pkg/apis/core/validation/events.go)."""
 
 
-async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> Iterable[SeenEvent]:
+async def _events(objects: Objects, namespace: str | None) -> Iterable[SeenEvent]:
     """Events about runtime classes and handlers, so many of each namespace: others keep theirs, whatever one writes."""
     found: dict[SeenEvent, None] = {}
     kept: Counter[str] = Counter()
@@ -209,7 +208,7 @@ async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> Iterabl
 
 
 async def _limits(
-    objects: ObjectsWithMetrics, gpus: GpuResources, offered: Set[str], namespace: str | None
+    objects: Objects, gpus: GpuResources, offered: Set[str], namespace: str | None
 ) -> AsyncIterator[Limits]:
     for kind, noun in ((QUOTA, "ResourceQuota"), (LIMIT_RANGE, "LimitRange")):
         async for one in all_of(objects, kind, namespace):

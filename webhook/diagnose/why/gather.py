@@ -19,7 +19,6 @@ from webhook.cluster.objects import (
     STATEFUL_SET,
     Kind,
     Objects,
-    ObjectsWithLogs,
     all_of,
 )
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
@@ -80,7 +79,7 @@ _FEW: Final = 8
 class Question:
     """A question about one object. `wants_log`: the log of the container that fails matters."""
 
-    objects: ObjectsWithLogs
+    objects: Objects
     settings: Settings
     more: More
     wants_log: bool = False

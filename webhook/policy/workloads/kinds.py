@@ -358,10 +358,10 @@ BUILT_IN: Kinds = by_name(
         Kind("", "PodTemplate", (PodPath("template", count=unknown),)),
         Kind("", "ReplicationController", (_REPLICAS,)),
         Kind("apps", "ReplicaSet", (_REPLICAS,)),
-        Kind("apps", "Deployment", (_REPLICAS,)),
+        Kind("batch", "Job", _job("spec.template"), gets_default_queue=True),
         Kind("apps", "StatefulSet", (replace(_REPLICAS, group="set"),)),
         Kind("apps", "DaemonSet", (PodPath("spec.template", count=unknown),)),
-        Kind("batch", "Job", _job("spec.template"), gets_default_queue=True),
+        Kind("apps", "Deployment", (_REPLICAS,)),
         Kind(
             "batch",
             "CronJob",
@@ -372,6 +372,7 @@ BUILT_IN: Kinds = by_name(
         ),
     )
 )
+"""The kinds of Kubernetes, each before those of its owners."""
 
 
 def with_paths(kinds: Kinds, paths: Iterable[WorkloadPath]) -> Kinds:
