@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address, ip_network
@@ -25,16 +24,11 @@ import aiohttp
 import msgspec
 from kubernetes.aio.client import Configuration
 from kubernetes.aio.client.rest import RESTClientObject
-from kubernetes.aio.config import (
-    KUBE_CONFIG_DEFAULT_LOCATION,
-    ConfigException,
-    load_incluster_config,
-    load_kube_config,
-)
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 from webhook import __version__
-from webhook.cluster.api_server import JSON, UNDECODABLE, Object, ResponseTooLargeError, StatusError, WatchEvent
-from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, verify
+from webhook.cluster.api_server import JSON, UNDECODABLE, Object, ResponseTooLargeError, WatchEvent
+from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, location, verify
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
 
@@ -52,20 +46,6 @@ class ClusterError(Exception):
     """There is no cluster to connect to. The message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseLimits:
-    """How long a response may take, in seconds, and how large it may be.
-
-    `size` is in bytes, and also bounds one line of a watch. etcd stores no object larger than 1.5 MiB, of which each
-    `<` takes six bytes of the API server's JSON.
-    """
-
-    seconds: float = 10.0
-    size: int = 16 * 2**20
-
-
-_LIMITS = ResponseLimits()
-
 _SLICE = 16 * 1024
 """Bytes of a watch that are handled in one go, in about a millisecond: one large event, or 150 small ones."""
 
@@ -79,9 +59,17 @@ _LEAVES_TLS_OPEN = sys.version_info < (3, 12, 8) or (3, 13, 0) <= sys.version_in
 class Client:
     """A connection to one API server, an `ApiServer`. Requests without a response raise ConnectionError."""
 
-    def __init__(self, configuration: Configuration, limits: ResponseLimits = _LIMITS) -> None:
+    seconds = 10.0
+    """How long a response may take."""
+
+    size = 16 * 2**20
+    """Bytes of a response, and of one line of a watch.
+
+    etcd stores no object larger than 1.5 MiB, of which each `<` takes six bytes of the API server's JSON.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        self._limits = limits
         self._proxy = configuration.proxy or _proxy(configuration.host)
         self._connector = aiohttp.TCPConnector(
             ssl=RESTClientObject(configuration).ssl_context, enable_cleanup_closed=_LEAVES_TLS_OPEN
@@ -114,9 +102,10 @@ class Client:
         response = await self._send("GET", f"{path}?{asked}", None, _WATCH + 10)
         if response.status != 200:
             _abort(response)
-            raise StatusError(response.status, f"watch of {path}: {_status(response)}")
+            refused = PermissionError if response.status == 403 else ConnectionError
+            raise refused(f"watch of {path}: {_status(response)}")
         try:
-            async with aclosing(_lines(response, self._limits.size)) as lines:
+            async with aclosing(_lines(response, self.size)) as lines:
                 async for line in lines:
                     yield _EVENTS.decode(line)
         except UNDECODABLE:
@@ -134,7 +123,7 @@ class Client:
         self, method: str, path: str, body: Any = None, accept: str = JSON
     ) -> tuple[aiohttp.ClientResponse, bytes]:
         """A response with its body. Raises ResponseTooLargeError."""
-        response, size = await self._send(method, path, body, self._limits.seconds, accept), self._limits.size
+        response, size = await self._send(method, path, body, self.seconds, accept), self.size
         try:
             await response.content.readexactly(size + 1)
         except asyncio.IncompleteReadError as end:
@@ -205,10 +194,9 @@ def _proxy(address: str) -> str | None:
     return None if is_direct else proxies.get(found.scheme)
 
 
-async def connect(
-    kubeconfig: str | None = None, context: str | None = None, limits: ResponseLimits = _LIMITS
-) -> Client:
+async def connect(kubeconfig: str | None = None, context: str | None = None) -> Client:
     """Connect to the cluster that this process runs in, or else to that of a kubeconfig. Raises ClusterError."""
+    file = kubeconfig or location()
     inside = kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
     configuration = Configuration()
     try:
@@ -216,13 +204,13 @@ async def connect(
             _load_service_account(configuration)
             configuration.refresh_api_key_hook = _load_service_account  # type: ignore[assignment]
         else:
-            verify(kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, context)
-            await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
-        return Client(configuration, limits)
+            verify(file, context)
+            await load_kube_config(file, context, configuration)  # type: ignore[no-untyped-call]
+        return Client(configuration)
     except KubeconfigError as error:
         raise ClusterError(f"cannot connect: {error}") from None
     except Exception as error:  # the library raises whatever a wrong file leads to
-        where, remedy = kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, REMEDY
+        where, remedy = file, REMEDY
         if inside:
             where, remedy = "the files of the service account", "check that the pod's service account token is mounted"
         raise ClusterError(f"cannot connect: {where}: {_why(error)}; {remedy}") from None

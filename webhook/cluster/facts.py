@@ -84,8 +84,7 @@ def parts(
         of_nodes = Collection(api, (NODE,), parse, page, nodes.metadata_parser(decisive))
         yield FactsPart("nodes", {"nodes": of_nodes}, _nodes)
     if wanted.namespaces:
-        parse_namespace = classes.namespace_parser()
-        of_namespaces = Collection(api, (NAMESPACE,), parse_namespace, parse_metadata=parse_namespace)
+        of_namespaces = Collection(api, (NAMESPACE,), classes.namespace, parse_metadata=classes.namespace)
         yield FactsPart("namespaces", {"namespaces": of_namespaces}, _sorted)
     if wanted.runtime_classes:
         of_classes = Collection(api, (RUNTIME_CLASS,), classes.runtime_class)

@@ -12,12 +12,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import IDENTIFIED, Metadata
+from webhook.policy.memo import memo
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.pods.gpu_resources import names_gpu
-from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.pods.quantity import NANO, parse_or_zero
 
 PAGE: Final = 50
 """Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
@@ -28,26 +29,10 @@ LARGE_PAGE: Final = 250
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-_POOLED: Final = 20_000
-"""Strings that a pool keeps."""
-
-_LONGEST: Final = 256
-"""Characters of a string that is shared."""
-
-
-class Pool:
-    """Strings that many objects have in common. When it is full, it starts over: strings in use stay in use."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, str] = {}
-
-    def shared(self, text: str) -> str:
-        """Return an equal string, the same for equal texts."""
-        if len(text) > _LONGEST:
-            return text
-        if len(self._seen) >= _POOLED:
-            self._seen.clear()
-        return self._seen.setdefault(text, text)
+@memo(20_000)
+def shared(text: str) -> str:
+    """An equal string, the same for equal texts, which many objects have in common."""
+    return text
 
 
 class _Taint(Struct):
@@ -105,7 +90,7 @@ def of_objects(found: Iterable[object], decisive: Decisive, *, others: bool = Fa
 
 
 def _kept(decisive: Decisive, *, others: bool) -> Callable[[NodeObject], tuple[str, Node | None]]:
-    wanted, pool, left = decisive.resources, Pool(), MOST_OTHERS if others else 0
+    wanted, left = decisive.resources, MOST_OTHERS if others else 0
 
     def node(one: NodeObject) -> tuple[str, Node | None]:
         nonlocal left
@@ -118,12 +103,12 @@ def _kept(decisive: Decisive, *, others: bool) -> Callable[[NodeObject], tuple[s
         kept = bounded(Node(name, one.metadata.labels or {}, one.taints, dict.fromkeys(offered, 0)), decisive)
         return name, replace(
             kept,
-            labels={pool.shared(key): pool.shared(value) for key, value in kept.labels.items()},
+            labels={shared(key): shared(value) for key, value in kept.labels.items()},
             taints=tuple(
-                Taint(pool.shared(each.key), each.effect, pool.shared(each.value))
+                Taint(shared(each.key), each.effect, shared(each.value))
                 for each in sorted(kept.taints, key=taint_order)
             ),
-            resources={pool.shared(resource): whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
+            resources={shared(resource): whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
         )
 
     return node
@@ -171,7 +156,4 @@ _MOST_BESIDE: Final = 16
 
 def whole(quantity: object) -> int:
     """Whole units of a quantity; 0 for one that is none, which no kubelet reports."""
-    try:
-        return max(0, parse(quantity)) // NANO
-    except QuantityError:
-        return 0
+    return max(0, parse_or_zero(quantity)) // NANO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -28,10 +28,6 @@ LOG_BYTES: Final = 2**20
 
 class ReadError(Exception):
     """The objects cannot be read now. The message says why."""
-
-
-class ForbiddenError(ReadError):
-    """The caller may not read this. The message names the missing rule."""
 
 
 class NotFoundError(ReadError):
@@ -138,9 +134,6 @@ POLICY_BINDING: Final = Kind(
 
 # Lists in pages, and what refusals mean.
 
-ResourceVersion: TypeAlias = Annotated[str, Meta(min_length=1)]
-"""Where a watch resumes. A watch from an empty version would start over, and miss deletions."""
-
 
 class Page(NamedTuple):
     """Objects of a list, as they were received, and the version of the list.
@@ -153,13 +146,18 @@ class Page(NamedTuple):
     unread: str = ""
 
 
-class _ListMeta(Struct, rename="camel"):
-    resource_version: ResourceVersion
+class ListMeta(Struct, rename="camel"):
+    """The version where a watch resumes: from an empty one it would start over, and miss deletions.
+
+    `continue_` is the token of the next page.
+    """
+
+    resource_version: Annotated[str, Meta(min_length=1)]
     continue_: str = msgspec.field(default="", name="continue")
 
 
 class _List(Struct):
-    metadata: _ListMeta
+    metadata: ListMeta
     items: list[Raw] | None = None
 
 
@@ -244,7 +242,7 @@ async def answer(api: ApiServer, path: str, rule: Rule | None, verb: str, accept
     asked, said = _asked(path, verb), _said(body)
     match status:
         case 403 if rule is not None:
-            raise ForbiddenError(rule.missing(verb))
+            raise ReadError(rule.missing(verb))
         case 404:
             raise NotFoundError(f"{asked}: 404 not found")
         case 410:

@@ -16,14 +16,14 @@ from typing import Final, Generic, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule, StatusError
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule
 from webhook.cluster.objects import (
     FAILURES,
     ExpiredError,
     Kind,
+    ListMeta,
     NotFoundError,
     ReadError,
-    ResourceVersion,
     answer,
     pages,
 )
@@ -140,12 +140,8 @@ Reader: TypeAlias = Collection[T] | Named[T]
 """Reads objects: the first time and after each error with `start`, then with the events of a watch."""
 
 
-class _Version(Struct, rename="camel"):
-    resource_version: ResourceVersion
-
-
 class _Versioned(Struct):
-    metadata: _Version
+    metadata: ListMeta  # that of a bookmark has a version alone
 
 
 _VERSIONS = msgspec.json.Decoder(_Versioned)
@@ -244,8 +240,8 @@ class Feed(Generic[T]):
                         name, value = self._reader.parse(event.object)
                         await self._put(name, None if event.type == "DELETED" else value)
                     self._confirm(began)
-        except StatusError as error:
-            raise _WatchError(self._reader.rule.missing("watch") if error.status == 403 else error) from None
+        except PermissionError:
+            raise _WatchError(self._reader.rule.missing("watch")) from None
         except OSError as error:
             raise _WatchError(error) from None
         except UNDECODABLE as error:
