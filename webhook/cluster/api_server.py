@@ -70,6 +70,15 @@ class Identified(Struct):
 IDENTIFIED: Final = msgspec.json.Decoder(Identified)
 
 
+class ConfigMap(Identified):
+    """A ConfigMap and its texts."""
+
+    data: dict[str, str] | None = None
+
+
+CONFIG_MAPS: Final = msgspec.json.Decoder(ConfigMap)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule of a ClusterRole, or of a Role if it has a namespace."""

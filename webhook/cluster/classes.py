@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import IDENTIFIED, Metadata
+from webhook.cluster.api_server import IDENTIFIED, Identified, Metadata
 from webhook.cluster.nodes import shared
 from webhook.cluster.objects import Kind
 from webhook.policy.placement.cluster_objects import DeviceClass, Namespace, RuntimeClass
@@ -72,8 +72,7 @@ class _Scheduling(Struct, rename="camel"):
     node_selector: dict[str, str] | None = None
 
 
-class _RuntimeClass(Struct):
-    metadata: Metadata
+class _RuntimeClass(Identified):
     handler: str = ""
     scheduling: _Scheduling | None = None
 
@@ -82,8 +81,7 @@ class _DeviceClassSpec(Struct, frozen=True, rename="camel"):
     extended_resource_name: str | None = None
 
 
-class _DeviceClass(Struct):
-    metadata: Metadata
+class _DeviceClass(Identified):
     spec: _DeviceClassSpec = _DeviceClassSpec()
 
 

@@ -23,11 +23,10 @@ from webhook.cluster.objects import (
     Objects,
     all_of,
 )
-from webhook.cluster.reading import FINISHED, entries, is_true, number, part, word
-from webhook.cluster.stack import MOST_DETAIL, detail_of
+from webhook.cluster.reading import FINISHED, entries, number, part, word
+from webhook.cluster.stack import readiness
 from webhook.diagnostics import InputError
 from webhook.guard.objects import SUFFIX
-from webhook.policy.messages import cut
 from webhook.policy.settings.settings import Settings
 
 _NAME: Final = "gpushare-webhook"
@@ -38,7 +37,7 @@ _DOMAIN: Final = ".gpushare-webhook.io"
 
 HOOKS: Final = {"MutatingWebhookConfiguration": MUTATING, "ValidatingWebhookConfiguration": VALIDATING}
 
-POLICY_KIND: Final = "ValidatingAdmissionPolicy"
+POLICY_KIND: Final = POLICY.kind
 
 
 class Hook(NamedTuple):
@@ -51,9 +50,10 @@ class Hook(NamedTuple):
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
 
-    def calls(self, installation: object) -> bool:
-        """Whether the API server calls this installation, which is `namespace/name`."""
-        return any(service_of(one) == str(installation) for one in self.entries)
+    @property
+    def services(self) -> list[str]:
+        """The Services that its webhooks call."""
+        return [service for one in self.entries if (service := service_of(one))]
 
 
 def service_of(entry: Object) -> str:
@@ -130,19 +130,18 @@ async def read_installations(
         f"{word(one, 'metadata', 'namespace')}/{word(one, 'metadata', 'name')}": one
         for one in await _deployments(objects, installed_as)
     }
-    called = {service: None for hook in hooks for one in hook.entries if (service := service_of(one))}
+    called = dict.fromkeys(service for hook in hooks for service in hook.services)
     # Any tenant may set the label, and only an administrator can let the API server call a Service.
-    known = {*called, installed_as or _USUAL}
-    unconfirmed = [where for where in deployments if where not in known]
-    found = {where: one for where, one in deployments.items() if where in known}
-    wanted = {**dict.fromkeys(found), **called} if installed_as is None else {installed_as: None}
+    unconfirmed = [where for where in deployments if where not in {*called, installed_as or _USUAL}]
+    wanted = [installed_as] if installed_as else [*dict.fromkeys((*deployments, *called))]
     installations = []
     for where in wanted:
-        one = await _installation(objects, where, found.get(where), parse)
-        # The metrics of a pod count where the user or a webhook configuration names it, and not a label alone.
-        if where in called or where == installed_as:
-            one = one._replace(replicas=[await _measured(objects, one, replica) for replica in one.replicas])
-        installations.append(one)
+        if where not in unconfirmed:
+            one = await _installation(objects, where, deployments.get(where), parse)
+            # The metrics of a pod count where the user or a webhook configuration names it, and not a label alone.
+            if where in called or where == installed_as:
+                one = one._replace(replicas=[await _measured(objects, one, replica) for replica in one.replicas])
+            installations.append(one)
     return Installed(installations, hooks, [] if called else unconfirmed)
 
 
@@ -166,8 +165,7 @@ async def _hooks(objects: Objects, installed_as: str | None) -> AsyncIterator[Ho
         for one in found:
             hook = Hook(noun, word(one, "metadata", "name"), entries(one, "webhooks"))
             if any(word(entry, "name").endswith(_DOMAIN) for entry in hook.entries):
-                is_without = not any(map(service_of, hook.entries)) and hook.name == name
-                if installed_as is None or hook.calls(installed_as) or is_without:
+                if installed_as in (None, *hook.services) or (not hook.services and hook.name == name):
                     yield hook
 
 
@@ -183,23 +181,20 @@ async def _installation(
         except InputError as error:
             problem = str(error.diagnostics[0])
     cap, guard = f"{name}{SUFFIX}", f"{name}-guard"
-    account = await objects.one(SERVICE_ACCOUNT, namespace, cap)
-    exists = {}
-    for noun, kind, place, own in (
-        ("ServiceAccount", SERVICE_ACCOUNT, namespace, cap),
-        (POLICY_KIND, POLICY, None, guard),
-        (f"{POLICY_KIND}Binding", POLICY_BINDING, None, guard),
-    ):
-        is_there = await objects.one(kind, place, own) is not None
-        if is_there or not objects.hides(kind, place, own):
-            exists[f"{noun} {own}"] = is_there
+    parts = ((SERVICE_ACCOUNT, namespace, cap), (POLICY, None, guard), (POLICY_BINDING, None, guard))
+    found = {kind: await objects.one(kind, place, own) for kind, place, own in parts}
+    exists = {
+        f"{kind.kind} {own}": found[kind] is not None
+        for kind, place, own in parts
+        if found[kind] is not None or not objects.hides(kind, place, own)
+    }
     return Installation(
         namespace,
         name,
         deployment,
         [] if deployment is None else [one async for one in _replicas(objects, namespace, deployment)],
         await _endpoints(objects, namespace, name),
-        part(account, "metadata", "annotations").get(MODE),
+        part(found[SERVICE_ACCOUNT], "metadata", "annotations").get(MODE),
         exists,
         settings,
         problem,
@@ -213,12 +208,11 @@ async def _replicas(objects: Objects, namespace: str, deployment: Object) -> Asy
         own = part(one, "metadata", "labels")
         is_own = all(own.get(key) == value for key, value in labels.items())
         if is_own and not word(one, "metadata", "deletionTimestamp") and word(one, "status", "phase") not in FINISHED:
-            first, is_ready = next(iter(entries(one, "spec", "containers")), {}), is_true(one, "Ready")
-            detail = "" if is_ready else cut(detail_of(part(one, "status")), MOST_DETAIL)
+            first = next(iter(entries(one, "spec", "containers")), {})
             health = next((port for port in entries(first, "ports") if port.get("name") == "health"), {})
             port = number(health, "containerPort", default=8080)
             node = word(one, "spec", "nodeName")
-            yield Replica(word(one, "metadata", "name"), word(first, "image"), is_ready, detail, port, node)
+            yield Replica(word(one, "metadata", "name"), word(first, "image"), *readiness(one), port, node)
 
 
 async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:

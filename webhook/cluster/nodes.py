@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from heapq import nsmallest
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import IDENTIFIED, Metadata
+from webhook.cluster.api_server import IDENTIFIED, Identified
 from webhook.policy.memo import memo
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
@@ -50,10 +51,9 @@ class _Status(Struct, frozen=True):
     allocatable: dict[str, str] | None = None
 
 
-class NodeObject(Struct):
+class NodeObject(Identified):
     """A node as the API server sends it, in the fields that are read."""
 
-    metadata: Metadata
     spec: _NodeSpec = _NodeSpec()
     status: _Status = _Status()
 
@@ -71,29 +71,27 @@ MOST_OTHERS: Final = 256
 """Nodes without GPUs that a command keeps, which may be those that a pod's selectors admit."""
 
 
-def parser(decisive: Decisive, *, others: bool = False) -> Callable[[Raw], tuple[str, Node | None]]:
+def of_objects(found: Iterable[object], decisive: Decisive, *, others: bool = False) -> Iterator[Node]:
+    """Read nodes that are decoded already, without those that are malformed, as objects of files may be."""
+    parse = parser(decisive, others=others, read=partial(msgspec.convert, type=NodeObject))
+    for one in found:
+        with suppress(msgspec.ValidationError):
+            if (node := parse(one)[1]) is not None:
+                yield node
+
+
+def parser(
+    decisive: Decisive, *, others: bool = False, read: Callable[[Any], NodeObject] = _NODES.decode
+) -> Callable[[Any], tuple[str, Node | None]]:
     """Return what reads a node with its extended resources; None for one without a GPU, unless `others` count as well.
 
     Raises msgspec.MsgspecError.
     """
-    kept = _kept(decisive, others=others)
-    return lambda found: kept(_NODES.decode(found))
-
-
-def of_objects(found: Iterable[object], decisive: Decisive, *, others: bool = False) -> Iterator[Node]:
-    """Read nodes that are decoded already, without those that are malformed, as objects of files may be."""
-    kept = _kept(decisive, others=others)
-    for one in found:
-        with suppress(msgspec.ValidationError):
-            if (node := kept(msgspec.convert(one, NodeObject))[1]) is not None:
-                yield node
-
-
-def _kept(decisive: Decisive, *, others: bool) -> Callable[[NodeObject], tuple[str, Node | None]]:
     wanted, left = decisive.resources, MOST_OTHERS if others else 0
 
-    def node(one: NodeObject) -> tuple[str, Node | None]:
+    def node(found: Any) -> tuple[str, Node | None]:
         nonlocal left
+        one = read(found)
         name, offered, gpus = one.metadata.name, *_names(one.status, wanted)
         if not gpus:
             if not left and not (others and shows_gpus(one.metadata.labels or {})):

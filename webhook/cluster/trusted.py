@@ -17,7 +17,7 @@ from webhook.cluster.reading import part
 from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program
 from webhook.policy.placement.cluster_objects import NO_CONFIG, Namespace, PluginConfig
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CONFIG_LABEL
+from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
 from webhook.policy.settings.settings import Settings
 from webhook.policy.snapshot import ENFORCE_LABEL
 
@@ -141,11 +141,9 @@ class Stack:
 
     def plugin_of(self, node: SeenNode) -> Program | None:
         """The DaemonSet of the plugin whose pods run on the node, or else would without its taints."""
-        plugins = self.of(Role.PLUGIN)
-        running = self.plugins.get(node.name, ())
-        there = [one for one in plugins if (one.namespace, one.name) in running]
-        there = there or [one for one in plugins if one.selects(node)]
-        return there[0] if there else None
+        plugins, running = self.of(Role.PLUGIN), self.plugins.get(node.name, ())
+        there = (one for one in plugins if (one.namespace, one.name) in running)
+        return next(there, None) or next((one for one in plugins if one.selects(node)), None)
 
     def chosen(self, node: SeenNode) -> Chosen | None:
         """The configuration of a node, by its label or the default; None if nothing is known about it."""
@@ -184,7 +182,7 @@ class Stack:
             return False
         chosen = None if self.trust.presumed else self.chosen(node)
         if chosen is None or chosen.config is None:
-            return node.is_labelled_mps
+            return node.labels.get(CAPABLE) == "true" or node.labels.get(STRATEGY) == "mps"
         return chosen.config.strategy == "mps"
 
 
