@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from aiohttp import web
 
+from tests.diagnose.objects import selected
 from tests.facts.server import standing_in
 from webhook.cluster.api_server import METADATA
 
@@ -112,7 +113,7 @@ class FakeCluster:
             self.expiring[request.path] -= 1
             status = {"kind": "Status", "message": "too old", "metadata": {"continue": str(start)}}
             return web.json_response(status, status=410)
-        found = self.lists[request.path]
+        found = [one for one in self.lists[request.path] if selected(one, request.query)]
         items, rest = found[start : start + most], {"continue": str(start + most)} if start + most < len(found) else {}
         if request.headers["Accept"] == METADATA:
             items = [{"kind": "PartialObjectMetadata", "metadata": one["metadata"]} for one in items]

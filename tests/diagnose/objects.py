@@ -26,7 +26,7 @@ class StoredObjects(Objects):
         found = [
             one
             for one in self._objects.get(kind.path(), ())
-            if (namespace is None or one["metadata"].get("namespace") == namespace) and _selected(one, query or {})
+            if (namespace is None or one["metadata"].get("namespace") == namespace) and selected(one, query or {})
         ]
         for start in range(0, len(found), self._page):
             yield found[start : start + self._page]
@@ -50,10 +50,11 @@ class StoredObjects(Objects):
         return not self.lacks(kind)
 
 
-def _selected(found: Object, query: Mapping[str, str]) -> bool:
-    """Whether an object has the label of a selector `key=value`."""
-    key, _, value = query.get("labelSelector", "").partition("=")
-    return not key or (found["metadata"].get("labels") or {}).get(key) == value
+def selected(found: Object, query: Mapping[str, str]) -> bool:
+    """Whether an object has the labels of a selector such as `a=b,c=d`."""
+    labels = found["metadata"].get("labels") or {}
+    pairs = (one.partition("=") for one in query.get("labelSelector", "").split(",") if one)
+    return all(labels.get(key) == value for key, _, value in pairs)
 
 
 def metadata(name: str, namespace: str = "team-a", owner: tuple[str, str, str] | None = None, **rest: Any) -> Object:

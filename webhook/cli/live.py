@@ -17,7 +17,7 @@ from webhook.cli.output import tell
 from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
-from webhook.cluster.facts import FactsError, read_facts
+from webhook.cluster.facts import read_facts
 from webhook.cluster.followed import KEY
 from webhook.cluster.objects import CONFIG_MAP, LeftOut, LiveObjects, ReadError, all_of
 from webhook.cluster.reading import word
@@ -204,9 +204,9 @@ async def _facts(
             if plugin is not None and source is not None and source.config_maps and not plugin.configs:
                 # A misspelled name would pass.
                 names = ", ".join(source.config_maps)
-                raise FactsError(f"{names}: no configuration there; name the plugin's ConfigMap")  # noqa: TRY301
+                raise ReadError(f"{names}: no configuration there; name the plugin's ConfigMap")  # noqa: TRY301
             found[name] = getattr(part, name)
-        except (FactsError, ReadError) as error:
+        except ReadError as error:
             problems[key] = str(error)
     return Facts(**found), problems, left_out
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
@@ -79,8 +78,7 @@ class ConfigMap(Identified):
 CONFIG_MAPS: Final = msgspec.json.Decoder(ConfigMap)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule of a ClusterRole, or of a Role if it has a namespace."""
 
     group: str

@@ -8,7 +8,7 @@ assets/state-device-plugin/0500_daemonset.yaml), with `nvidia-device-plugin` and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Raw
@@ -39,8 +39,9 @@ def parse_config_map(found: Raw) -> tuple[str, Texts]:
     return one.metadata.name, _texts(one.data)
 
 
-def _texts(data: Mapping[str, str] | None) -> Texts:
-    return {key: text[: LARGEST + 1].encode(errors="replace") for key, text in (data or {}).items()}
+def _texts(data: Mapping[str, object] | None) -> Texts:
+    texts = ((key, text) for key, text in (data or {}).items() if isinstance(text, str))  # else of a file
+    return {key: text[: LARGEST + 1].encode(errors="replace") for key, text in texts}
 
 
 class Text(NamedTuple):
@@ -73,8 +74,7 @@ def read_text(key: str, data: bytes, mig_strategy: str | None = None) -> Text:
         return Text(value, None, problem, is_unread=mig_strategy is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Configurations:
+class Configurations(NamedTuple):
     """A ConfigMap with configurations of the plugin, by `namespace/name`. `texts` is None if it does not exist."""
 
     where: str
@@ -90,12 +90,11 @@ def configurations(where: str, found: Object | None, mig_strategy: str | None) -
     """Read a ConfigMap of the plugin; None for one that does not exist."""
     if found is None:
         return Configurations(where, None)
-    data = _texts({key: text for key, text in part(found, "data").items() if isinstance(text, str)})  # of a file
+    data = _texts(part(found, "data"))
     return Configurations(where, {key: read_text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
 
 
-@dataclass(frozen=True, slots=True)
-class PluginDaemonSet:
+class PluginDaemonSet(NamedTuple):
     """The DaemonSet. `default` is None if no config-manager is known; `mig_strategy` overrides that of a file.
 
     `unconfigured`: nothing gives the plugin a configuration, so that no node shares its cards. `runtime_class`: the

@@ -16,6 +16,7 @@ from webhook.cluster.api_server import ApiServer
 from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, NAMESPACE, NODE, RUNTIME_CLASS, Kind, ReadError
 from webhook.cluster.watch import Collection, Feed, Named, Reader
 from webhook.policy.messages import printable
+from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.elements import DevicePluginSource
@@ -28,10 +29,6 @@ Read: TypeAlias = Mapping[str, Any] | None
 
 MOST_PROBLEMS: Final = 100
 """Problems of one source that are logged."""
-
-
-class FactsError(Exception):
-    """A source of facts cannot be read. The message names the source, and the missing rule if it is forbidden."""
 
 
 class Built(NamedTuple):
@@ -81,19 +78,17 @@ def parts(
     RuntimeClasses do not expire: without them the webhook would inject a class that may not exist, and the API server
     rejects every pod that names a missing class.
     """
-    if wanted.nodes:
-        parse, page = nodes.parser(decisive, others=of_command), nodes.LARGE_PAGE if of_command else nodes.PAGE
-        of_nodes = Collection(api, (NODE,), parse, page, nodes.metadata_parser(decisive))
-        yield FactsPart("nodes", {"nodes": of_nodes}, _nodes)
-    if wanted.namespaces:
-        of_namespaces = Collection(api, (NAMESPACE,), classes.namespace, parse_metadata=classes.namespace)
-        yield FactsPart("namespaces", {"namespaces": of_namespaces}, _sorted)
-    if wanted.runtime_classes:
-        of_classes = Collection(api, (RUNTIME_CLASS,), classes.runtime_class)
-        yield FactsPart("runtime_classes", {"runtime classes": of_classes}, _sorted, expires=False)
-    if wanted.device_classes:
-        of_devices = Collection(api, classes.DEVICE_CLASSES, classes.device_class)
-        yield FactsPart("device_classes", {"device classes": of_devices}, _sorted)
+    page = 250 if of_command else nodes.PAGE
+    of_nodes = nodes.parser(decisive, others=of_command)
+    collections: dict[str, Reader[Any]] = {
+        "nodes": Collection(api, (NODE,), of_nodes, page, nodes.metadata_parser(decisive)),
+        "namespaces": Collection(api, (NAMESPACE,), classes.namespace, parse_metadata=classes.namespace),
+        "runtime_classes": Collection(api, (RUNTIME_CLASS,), classes.runtime_class),
+        "device_classes": Collection(api, classes.DEVICE_CLASSES, classes.device_class),
+    }
+    for field, reader in collections.items():
+        if getattr(wanted, field):
+            yield FactsPart(field, {field.replace("_", " "): reader}, _sorted, expires=field != "runtime_classes")
     if wanted.device_plugin is not None:
         yield _device_plugin(api, wanted.device_plugin)
 
@@ -101,7 +96,7 @@ def parts(
 async def read_facts(
     api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS, log: LogEvent | None = None
 ) -> Facts:
-    """Read every wanted source once. `decisive`: what of nodes is kept first. Raises FactsError.
+    """Read every wanted source once. `decisive`: what of nodes is kept first. Raises ReadError.
 
     `log` gets the problems of what was read, such as a configuration that the device plugin rejects.
     """
@@ -120,7 +115,7 @@ async def _read(name: str, reader: Reader[Any]) -> Mapping[str, Any]:
     try:
         return (await reader.start()).objects
     except ReadError as error:
-        raise FactsError(f"{name} cannot be read: {error}") from None
+        raise ReadError(f"{name} cannot be read: {error}") from None
 
 
 def _sorted(found: Sequence[Read]) -> Built:
@@ -129,24 +124,23 @@ def _sorted(found: Sequence[Read]) -> Built:
     if objects is None:
         return Built(None)
     names = tuple(sorted(objects))
-    return Built(tuple(objects[name] for name in names), names)
-
-
-def _nodes(found: Sequence[Read]) -> Built:
-    built = _sorted(found)
-    problems = (nodes.problem(node, part) for node in built.value or () for part in node.incomplete)
-    return built._replace(problems=tuple(dict.fromkeys(problems)))
+    value = tuple(objects[name] for name in names)
+    incomplete = (one for one in value if isinstance(one, Node) and one.incomplete)
+    problems = (nodes.problem(one, part) for one in incomplete for part in one.incomplete)
+    return Built(value, names, tuple(dict.fromkeys(problems)))
 
 
 def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     maps = dict.fromkeys(source.config_maps)
-    readers: dict[str, Reader[Any]] = {
-        f"device plugin ConfigMaps ({where})": _named(api, CONFIG_MAP, where, device_plugin.parse_config_map)
-        for where in maps
-    }
+    named: list[tuple[Kind, str, Callable[[Raw], tuple[str, Any]]]] = [
+        (CONFIG_MAP, where, device_plugin.parse_config_map) for where in maps
+    ]
     if source.daemon_set is not None:
-        name = f"device plugin DaemonSets ({source.daemon_set})"
-        readers[name] = _named(api, DAEMON_SET, source.daemon_set, stack.parse_daemon_set)
+        named.append((DAEMON_SET, source.daemon_set, stack.parse_daemon_set))
+    readers: dict[str, Reader[Any]] = {}
+    for kind, where, parse in named:
+        namespace, _, name = where.partition("/")
+        readers[f"device plugin {kind.kind}s ({where})"] = Named(api, kind, namespace, name, parse)
 
     def build(found: Sequence[Read]) -> Built:
         if found and all(objects is None for objects in found):
@@ -157,12 +151,6 @@ def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
         return Built(value, tuple(config.name for config in value.configs or ()), problems)
 
     return FactsPart("device_plugin", readers, build)
-
-
-def _named(api: ApiServer, kind: Kind, where: str, parse: Callable[[Raw], tuple[str, Any]]) -> Reader[Any]:
-    """Reads the object `where` (`namespace/name`)."""
-    namespace, _, name = where.partition("/")
-    return Named(api, kind, namespace, name, parse)
 
 
 # The facts of a running server.
@@ -256,8 +244,7 @@ class LiveSource:
     def age(self) -> float | None:
         """Seconds since the API server last confirmed all objects; None while some are unknown."""
         ages = [feed.age for feed in self.feeds.values()]
-        known = [age for age in ages if age is not None]
-        return max(known, default=0.0) if len(known) == len(ages) else None
+        return None if None in ages else max(filter(None, ages), default=0.0)
 
     @property
     def count(self) -> int:

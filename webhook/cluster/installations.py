@@ -19,6 +19,7 @@ from webhook.cluster.objects import (
     POLICY_BINDING,
     SERVICE_ACCOUNT,
     VALIDATING,
+    Kind,
     Object,
     Objects,
     all_of,
@@ -146,12 +147,14 @@ async def read_installations(
 
 
 async def _deployments(objects: Objects, installed_as: str | None) -> list[Object]:
-    if installed_as is None:
-        found = await objects.listed(DEPLOYMENT, query={"labelSelector": f"{_LABEL}={_NAME}"})
-        if found is not None:
-            return [one for one in found if part(one, "metadata", "labels").get(_LABEL) == _NAME]
-    named = await objects.one(DEPLOYMENT, *(installed_as or _USUAL).split("/", 1))
-    return [] if named is None else [named]
+    query = {"labelSelector": f"{_LABEL}={_NAME}"}
+    found = await objects.listed(DEPLOYMENT, query=query) if installed_as is None else None
+    return await _named(objects, DEPLOYMENT, *(installed_as or _USUAL).split("/", 1)) if found is None else found
+
+
+async def _named(objects: Objects, kind: Kind, namespace: str | None, name: str) -> list[Object]:
+    one = await objects.one(kind, namespace, name)
+    return [] if one is None else [one]
 
 
 async def _hooks(objects: Objects, installed_as: str | None) -> AsyncIterator[Hook]:
@@ -159,14 +162,11 @@ async def _hooks(objects: Objects, installed_as: str | None) -> AsyncIterator[Ho
     name = (installed_as or _USUAL).partition("/")[2]
     for noun, kind in HOOKS.items():
         found = await objects.listed(kind)
-        if found is None:
-            one = await objects.one(kind, None, name)
-            found = [] if one is None else [one]
-        for one in found:
+        for one in await _named(objects, kind, None, name) if found is None else found:
             hook = Hook(noun, word(one, "metadata", "name"), entries(one, "webhooks"))
-            if any(word(entry, "name").endswith(_DOMAIN) for entry in hook.entries):
-                if installed_as in (None, *hook.services) or (not hook.services and hook.name == name):
-                    yield hook
+            is_wanted = installed_as in (None, *hook.services) or (not hook.services and hook.name == name)
+            if is_wanted and any(word(entry, "name").endswith(_DOMAIN) for entry in hook.entries):
+                yield hook
 
 
 async def _installation(
@@ -205,9 +205,7 @@ async def _replicas(objects: Objects, namespace: str, deployment: Object) -> Asy
     labels = part(deployment, "spec", "selector", "matchLabels")
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
     async for one in all_of(objects, POD, namespace, labelSelector=selector):
-        own = part(one, "metadata", "labels")
-        is_own = all(own.get(key) == value for key, value in labels.items())
-        if is_own and not word(one, "metadata", "deletionTimestamp") and word(one, "status", "phase") not in FINISHED:
+        if not word(one, "metadata", "deletionTimestamp") and word(one, "status", "phase") not in FINISHED:
             first = next(iter(entries(one, "spec", "containers")), {})
             health = next((port for port in entries(first, "ports") if port.get("name") == "health"), {})
             port = number(health, "containerPort", default=8080)
@@ -217,12 +215,11 @@ async def _replicas(objects: Objects, namespace: str, deployment: Object) -> Asy
 
 async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
     """The number of ready addresses of the Service; None where it is unknown."""
-    label = "kubernetes.io/service-name"
-    found = await objects.listed(ENDPOINT_SLICE, namespace, {"labelSelector": f"{label}={name}"})
-    if found is None:
-        return None
-    own = [one for one in found if part(one, "metadata", "labels").get(label) == name]
-    return sum(part(each, "conditions").get("ready") is not False for one in own for each in entries(one, "endpoints"))
+    query = {"labelSelector": f"kubernetes.io/service-name={name}"}
+    found = await objects.listed(ENDPOINT_SLICE, namespace, query)
+    addresses = (each for one in found or () for each in entries(one, "endpoints"))
+    ready = sum(part(one, "conditions").get("ready") is not False for one in addresses)
+    return None if found is None else ready
 
 
 # What a replica reports about itself: its metrics, read through the API server.

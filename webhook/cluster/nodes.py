@@ -22,10 +22,10 @@ from webhook.policy.pods.gpu_resources import names_gpu
 from webhook.policy.pods.quantity import NANO, parse_or_zero
 
 PAGE: Final = 50
-"""Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
+"""Nodes in one page of a server. A command has memory for more, and waits for each page.
 
-LARGE_PAGE: Final = 250
-"""Nodes in one page of a command, which has memory for more and waits for each page."""
+A node has about 15 KB, most of it images, addresses and managed fields.
+"""
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -61,7 +61,7 @@ class NodeObject(Identified):
     def taints(self) -> tuple[Taint, ...]:
         """Its taints, without those of effects that Kubernetes does not know."""
         listed = (each for each in self.spec.taints or () if each.effect in _EFFECTS)
-        return tuple(Taint(each.key, each.effect, each.value) for each in listed)  # type: ignore[arg-type]
+        return tuple(Taint(shared(each.key), each.effect, shared(each.value)) for each in listed)  # type: ignore[arg-type]
 
 
 _NODES: Final = msgspec.json.Decoder(NodeObject)
@@ -102,10 +102,7 @@ def parser(
         return name, replace(
             kept,
             labels={shared(key): shared(value) for key, value in kept.labels.items()},
-            taints=tuple(
-                Taint(shared(each.key), each.effect, shared(each.value))
-                for each in sorted(kept.taints, key=taint_order)
-            ),
+            taints=tuple(sorted(kept.taints, key=taint_order)),
             resources={shared(resource): whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
         )
 

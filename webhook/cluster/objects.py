@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Annotated, Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
 
@@ -100,7 +100,6 @@ QUOTA: Final = Kind("ResourceQuota", "resourcequotas")
 LIMIT_RANGE: Final = Kind("LimitRange", "limitranges")
 SECRET: Final = Kind("Secret", "secrets")
 SERVICE_ACCOUNT: Final = Kind("ServiceAccount", "serviceaccounts")
-CONTROLLER: Final = Kind("ReplicationController", "replicationcontrollers")
 DEPLOYMENT: Final = Kind("Deployment", "deployments", "apps")
 REPLICA_SET: Final = Kind("ReplicaSet", "replicasets", "apps")
 STATEFUL_SET: Final = Kind("StatefulSet", "statefulsets", "apps")
@@ -169,7 +168,7 @@ class Failure(Struct):
     """What the API server says about a failure. With status 410, the metadata tells where the list continues."""
 
     message: str = ""
-    metadata: _Continued | None = None
+    metadata: _Continued = _Continued()
 
 
 _LISTS = msgspec.json.Decoder(_List)
@@ -239,32 +238,23 @@ async def answer(api: ApiServer, path: str, rule: Rule | None, verb: str, accept
         raise ReadError(str(error)) from None
     if status == 200:
         return body
-    asked, said = _asked(path, verb), _said(body)
+    asked, said = _asked(path, verb), Failure()
+    with suppress(*UNDECODABLE):  # such as a proxy's page
+        said = FAILURES.decode(body)
     match status:
         case 403 if rule is not None:
             raise ReadError(rule.missing(verb))
         case 404:
             raise NotFoundError(f"{asked}: 404 not found")
         case 410:
-            rest = "" if said.metadata is None else said.metadata.continue_
-            raise ExpiredError(f"{asked}: it expires before its last page is read", rest)
+            # The token is that of kubernetes apiserver pkg/storage/etcd3 `interpretListError`.
+            raise ExpiredError(f"{asked}: it expires before its last page is read", said.metadata.continue_)
     raise ReadError(f"{asked}: {status} {printable(said.message)}".rstrip())
 
 
 def _asked(path: str, verb: str) -> str:
     """The name of a request in messages."""
     return f"{'list of' if verb == 'list' else 'GET'} {path.partition('?')[0]}"
-
-
-def _said(body: bytes) -> Failure:
-    """The server's words about a failure; empty for a proxy's page.
-
-    The token of a response with status 410 is that of kubernetes apiserver pkg/storage/etcd3 `interpretListError`.
-    """
-    try:
-        return FAILURES.decode(body)
-    except UNDECODABLE:
-        return Failure()
 
 
 # For questions about a cluster.

@@ -44,8 +44,7 @@ class Role(Enum):
     FEATURES = "node feature discovery"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenNode:
+class SeenNode(NamedTuple):
     """A node with GPUs, or with labels that say so. `offered` and `capacity` hold GPU resources in whole units."""
 
     name: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -34,8 +34,7 @@ from webhook.runtime.retry import Backoff, is_stable, monotonic, next_turn
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Start(Generic[T]):
+class Start(NamedTuple, Generic[T]):
     """The objects that the server has by name, and the path of a watch for changes; empty: there is nothing to watch.
 
     The watch of a list begins at its version. Without one, the watch begins with what the server has now, and does not
@@ -44,7 +43,7 @@ class Start(Generic[T]):
 
     objects: Mapping[str, T]
     path: str = ""
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = {}
     version: str = ""
 
 
