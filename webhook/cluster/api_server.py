@@ -11,6 +11,8 @@ from msgspec import Raw, Struct
 Object = dict[str, Any]
 """A decoded JSON object, such as a Kubernetes object."""
 
+OBJECTS: Final = msgspec.json.Decoder(Object)
+
 UNDECODABLE: Final = (msgspec.DecodeError, RecursionError, ValueError)
 """What decoding raises for an object that is not of its kind."""
 

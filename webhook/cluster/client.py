@@ -27,7 +27,7 @@ from kubernetes.aio.client.rest import RESTClientObject
 from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 from webhook import __version__
-from webhook.cluster.api_server import JSON, UNDECODABLE, Object, ResponseTooLargeError, WatchEvent
+from webhook.cluster.api_server import JSON, OBJECTS, UNDECODABLE, Object, ResponseTooLargeError, WatchEvent
 from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, location, verify
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
@@ -89,7 +89,7 @@ class Client:
     async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
         response, text = await self._answer(method, path, body)
         with suppress(*UNDECODABLE):
-            return response.status, _OBJECTS.decode(text)
+            return response.status, OBJECTS.decode(text)
         # Such as a proxy's page.
         raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
 
@@ -161,7 +161,7 @@ class Client:
             )
         except (aiohttp.ClientError, OSError, ValueError, ConfigException) as error:
             raise ConnectionError(f"{method} {path}: {_why(error)}") from None
-        if response.status in _REDIRECTS:
+        if 300 <= response.status < 400:
             response.close()
             target = printable(response.headers.get("Location", "nowhere"))
             raise ConnectionError(f"{method} {path}: {response.status} redirects to {target}, which is not followed")
@@ -173,10 +173,6 @@ class Client:
         except (KeyError, ValueError, OverflowError, TypeError):  # TypeError: a time without a zone
             return
         self.skew = ahead if abs(ahead) > _PRECISION else timedelta()
-
-
-_OBJECTS = msgspec.json.Decoder(Object)
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def _proxy(address: str) -> str | None:

@@ -10,7 +10,16 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from webhook.cluster.api_server import IDENTIFIED, JSON, METADATA, UNDECODABLE, ApiServer, ResponseTooLargeError, Rule
+from webhook.cluster.api_server import (
+    IDENTIFIED,
+    JSON,
+    METADATA,
+    OBJECTS,
+    UNDECODABLE,
+    ApiServer,
+    ResponseTooLargeError,
+    Rule,
+)
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
 from webhook.policy.settings.formats import OBJECT, Text
@@ -307,7 +316,7 @@ class Objects(Protocol):
     async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
         """Return the metrics that a pod gives through the API server; None without them.
 
-        They and Secrets are no part of the documented rights, since those reach too much: no answer depends on them.
+        The right to them is none of the documented ones, since it reaches too much: no answer depends on them.
         """
         return None
 
@@ -399,7 +408,7 @@ class LiveObjects(Objects):
             path = f"{kind.path(namespace, name)}{below}"
         except NotFoundError:
             return None
-        return await self._answer(path, rule, what, matters=kind != SECRET and sub != "/proxy")
+        return await self._answer(path, rule, what, matters=sub != "/proxy")
 
     async def _answer(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> bytes | None:
         try:
@@ -412,13 +421,10 @@ class LiveObjects(Objects):
 
     def _decoded(self, body: bytes | None, what: str) -> Object | None:
         try:
-            return None if body is None else _OBJECTS.decode(body)
+            return None if body is None else OBJECTS.decode(body)
         except UNDECODABLE as error:
             self.leave_out(what, f"not an object of the API server: {error}")
             return None
-
-
-_OBJECTS: Final = msgspec.json.Decoder(Object)
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:
