@@ -358,10 +358,10 @@ BUILT_IN: Kinds = by_name(
         Kind("", "PodTemplate", (PodPath("template", count=unknown),)),
         Kind("", "ReplicationController", (_REPLICAS,)),
         Kind("apps", "ReplicaSet", (_REPLICAS,)),
-        Kind("batch", "Job", _job("spec.template"), gets_default_queue=True),
+        Kind("apps", "Deployment", (_REPLICAS,)),
         Kind("apps", "StatefulSet", (replace(_REPLICAS, group="set"),)),
         Kind("apps", "DaemonSet", (PodPath("spec.template", count=unknown),)),
-        Kind("apps", "Deployment", (_REPLICAS,)),
+        Kind("batch", "Job", _job("spec.template"), gets_default_queue=True),
         Kind(
             "batch",
             "CronJob",
