@@ -17,24 +17,17 @@ class StoredObjects(Objects):
         self._page = page
         self.left_out: list[LeftOut] = []
 
-    async def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
+    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         if kind.plural in self._forbidden:
             self.left_out.append(LeftOut(kind.plural, "403"))
             return
         found = [
             one
             for one in self._objects.get(kind.path(), ())
-            if (namespace is None or one["metadata"].get("namespace") == namespace) and selected(one, query or {})
+            if (namespace is None or one["metadata"].get("namespace") == namespace) and selected(one, query)
         ]
         for start in range(0, len(found), self._page):
             yield found[start : start + self._page]
-
-    async def listed(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> list[Object] | None:
-        return [one async for page in self.pages(kind, namespace, query) for one in page]
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         found = (one["metadata"] for one in self._objects.get(kind.path(), ()))

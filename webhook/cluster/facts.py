@@ -69,7 +69,7 @@ class FactsPart(NamedTuple):
 
 
 def parts(
-    api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS, *, of_command: bool = False
+    api: ApiServer, wanted: FactsSettings, decisive: Decisive, *, of_command: bool = False
 ) -> Iterator[FactsPart]:
     """Yield the parts of the facts that the settings want. `decisive`: what of nodes is kept first.
 

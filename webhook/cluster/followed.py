@@ -104,7 +104,8 @@ class Followed:
         self._take = take
         reader = Named(api, subject.kind, namespace, name, subject.parse)
         self._feed = Feed(api, subject.what, reader, self._changed, log)
-        self._lacking = FailureLog(log, *(f"{subject.what} {subject.is_} {state}" for state in ("missing", "back")))
+        text_is = f"{subject.what} {subject.is_}"
+        self._lacking = FailureLog(log, f"{text_is} missing", f"{text_is} back")
         self._began = monotonic()
         self._waiting = True
         self.taken = False

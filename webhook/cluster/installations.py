@@ -147,8 +147,8 @@ async def read_installations(
 
 
 async def _deployments(objects: Objects, installed_as: str | None) -> list[Object]:
-    query = {"labelSelector": f"{_LABEL}={_NAME}"}
-    found = await objects.listed(DEPLOYMENT, query=query) if installed_as is None else None
+    selector = f"{_LABEL}={_NAME}"
+    found = await objects.listed(DEPLOYMENT, labelSelector=selector) if installed_as is None else None
     return await _named(objects, DEPLOYMENT, *(installed_as or _USUAL).split("/", 1)) if found is None else found
 
 
@@ -215,8 +215,7 @@ async def _replicas(objects: Objects, namespace: str, deployment: Object) -> Asy
 
 async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
     """The number of ready addresses of the Service; None where it is unknown."""
-    query = {"labelSelector": f"kubernetes.io/service-name={name}"}
-    found = await objects.listed(ENDPOINT_SLICE, namespace, query)
+    found = await objects.listed(ENDPOINT_SLICE, namespace, labelSelector=f"kubernetes.io/service-name={name}")
     addresses = (each for one in found or () for each in entries(one, "endpoints"))
     ready = sum(part(one, "conditions").get("ready") is not False for one in addresses)
     return None if found is None else ready

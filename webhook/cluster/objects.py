@@ -285,16 +285,12 @@ class Objects(Protocol):
 
     left_out: list[LeftOut]
 
-    def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
+    def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         """Yield the objects of a kind in pages: of one namespace, or of all for None. `query` holds selectors."""
 
-    async def listed(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> list[Object] | None:
+    async def listed(self, kind: Kind, namespace: str | None = None, **query: str) -> list[Object] | None:
         """Return the objects of a kind; None if they cannot be read. For kinds of which a cluster has few."""
-        found = [one async for page in self.pages(kind, namespace, query) for one in page]
+        found = [one async for one in all_of(self, kind, namespace, **query)]
         return None if self.lacks(kind, namespace) else found
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
@@ -328,7 +324,7 @@ class Objects(Protocol):
 
 async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **query: str) -> AsyncIterator[Object]:
     """Yield the objects of a kind one by one. `query` holds selectors."""
-    async for page in objects.pages(kind, namespace, query):
+    async for page in objects.pages(kind, namespace, **query):
         for one in page:
             yield one
 
@@ -342,9 +338,7 @@ class LiveObjects(Objects):
         self._incomplete: set[Kind] = set()
         self._documents: dict[str, Object | None] = {}
 
-    async def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
+    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         try:
             rule = Rule(kind.group, kind.plural, ("get", "list"), namespace=namespace or "")
             async with aclosing(pages(self._api, kind.path(namespace), rule, PAGE, query, continues=True)) as listed:

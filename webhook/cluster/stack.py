@@ -149,10 +149,9 @@ def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
         for listed in (status.allocatable, status.capacity)
     )
     image = word(found, "status", "nodeInfo", "osImage")
-    is_variant = image.startswith("Bottlerocket") and "-nvidia" in image
-    if not (offered or capacity or is_variant or shows_gpus(labels, one.taints)):
-        return None
-    return SeenNode(one.metadata.name, labels, one.taints, offered, capacity, image)
+    node = SeenNode(one.metadata.name, labels, one.taints, offered, capacity, image)
+    is_variant = node.runs_stack_itself and "-nvidia" in image
+    return node if offered or capacity or is_variant or shows_gpus(labels, one.taints) else None
 
 
 def is_discovered(node: SeenNode) -> bool:

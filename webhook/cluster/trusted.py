@@ -58,18 +58,16 @@ def trust(
     offering = {node.name: any(node.offered.values()) for node in nodes}
     running = [one for one in pods if one.role is Role.PLUGIN and one.node in offering]
     privileged = {one.name for one in namespaces if one.labels.get(ENFORCE_LABEL) == "privileged"}
-    believed = {one.namespace for one in running if one.mounts_kubelet and one.namespace in privileged}
-    trusted = Trust(frozenset({*administered, *believed}))
-    stack: tuple[Program | ProgramPod, ...] = (*programs, *pods)
-    if any(one.role is Role.PLUGIN and one.namespace in trusted.administered for one in stack):
-        return trusted
+    believed = privileged.intersection(one.namespace for one in running if one.mounts_kubelet)
+    known = believed.union(administered)
     created = {(one.namespace, one.name): one.created for one in programs if one.role is Role.PLUGIN}
     presumed = [
         (not one.mounts_kubelet, created[one.namespace, one.owner], one.namespace)
         for one in running
         if (one.namespace, one.owner) in created and (one.mounts_kubelet or offering[one.node])
     ]
-    return Trust(trusted.administered, min(presumed)[-1] if presumed else "")
+    plugins = {space for space, _ in created} | {one.namespace for one in pods if one.role is Role.PLUGIN}
+    return Trust(frozenset(known), min(presumed)[-1] if presumed and known.isdisjoint(plugins) else "")
 
 
 def named(settings: Settings, plugin: str | None = None) -> set[str]:
@@ -155,14 +153,13 @@ class Stack:
         found = self.configurations.get(plugin.maps)
         if found is None or found.texts is None:
             return None
-        label = node.labels.get(CONFIG_LABEL)
-        key = plugin.key or label or (None if plugin.default is None else plugin.default.choose(found.texts.keys()))
+        key = plugin.key or node.labels.get(CONFIG_LABEL) or (plugin.default and plugin.default.choose(found.texts))
         if key is None:
             return None
         if key == "":
             return Chosen(found.where, "", NO_CONFIG, True)
         text = found.texts.get(key)
-        return Chosen(found.where, key, None if text is None else text.config, text is not None)
+        return Chosen(found.where, key, text and text.config, text is not None)
 
     @cached_property
     def chosen_by(self) -> Sequence[tuple[SeenNode, Program | None, Chosen | None]]:

@@ -109,7 +109,7 @@ async def gpu_pods(
     """Read pods that ask for a GPU or for a resource of these names, or were rejected for one, page by page."""
     lookup = counting(settings, names)
     found = []
-    async for page in objects.pages(POD, namespace, query):
+    async for page in objects.pages(POD, namespace, **query):
         found += [one for one in (live_pod(each, lookup) for each in page) if one.requests or one.was_rejected]
     return found
 

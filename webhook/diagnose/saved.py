@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable
 
 from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, Objects
 from webhook.cluster.reading import word
@@ -27,12 +27,10 @@ class SavedObjects(Objects):
         """All objects of a kind."""
         return self._by_kind.get((kind.group, kind.name), [])
 
-    async def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
+    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         if self.lacks(kind):
             self._leave_out(kind)
-        fields = (query or {}).get("fieldSelector", "") if kind is not EVENT else ""  # of which each group has its own
+        fields = query.get("fieldSelector", "") if kind is not EVENT else ""  # of which each group has its own
         found = [
             one
             for one in self.of(kind)
