@@ -192,23 +192,22 @@ def _proxy(address: str) -> str | None:
 
 async def connect(kubeconfig: str | None = None, context: str | None = None) -> Client:
     """Connect to the cluster that this process runs in, or else to that of a kubeconfig. Raises ClusterError."""
-    file = kubeconfig or location()
     inside = kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
+    where, remedy = "the files of the service account", "check that the pod's service account token is mounted"
+    if not inside:
+        where, remedy = kubeconfig or location(), REMEDY
     configuration = Configuration()
     try:
         if inside:
             _load_service_account(configuration)
             configuration.refresh_api_key_hook = _load_service_account  # type: ignore[assignment]
         else:
-            verify(file, context)
-            await load_kube_config(file, context, configuration)  # type: ignore[no-untyped-call]
+            verify(where, context)
+            await load_kube_config(where, context, configuration)  # type: ignore[no-untyped-call]
         return Client(configuration)
     except KubeconfigError as error:
         raise ClusterError(f"cannot connect: {error}") from None
     except Exception as error:  # the library raises whatever a wrong file leads to
-        where, remedy = file, REMEDY
-        if inside:
-            where, remedy = "the files of the service account", "check that the pod's service account token is mounted"
         raise ClusterError(f"cannot connect: {where}: {_why(error)}; {remedy}") from None
 
 
