@@ -186,9 +186,8 @@ class LiveFacts:
     ) -> None:
         self._changed = asyncio.Event()
         self._publish = publish
-        self._log = log
         self.sources = tuple(
-            LiveSource(api, part, wanted.max_age, self._changed.set, log) for part in parts(api, wanted, decisive)
+            LiveSource(part, wanted.max_age, self._changed.set, log) for part in parts(api, wanted, decisive)
         )
 
     def tasks(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
@@ -218,19 +217,18 @@ class LiveFacts:
         if ready:
             await self._publish({source.part.field: source.built.value for source in ready})
         for source in ready:
-            source.report(self._log)
+            source.report()
         return bool(ready)
 
 
 class LiveSource:
     """One field of the facts, and the feeds that it is made of. `built` is what is in force, or about to be."""
 
-    def __init__(
-        self, api: ApiServer, part: FactsPart, max_age: float, changed: Callable[[], None], log: LogEvent
-    ) -> None:
+    def __init__(self, part: FactsPart, max_age: float, changed: Callable[[], None], log: LogEvent) -> None:
         self.part = part
         self._max_age = max(max_age, _CONFIRMED)
         self._changed = changed
+        self._log = log
         self._began = monotonic()
         self._unknown = frozenset(part.readers)
         self._reported = Built(None)
@@ -238,7 +236,7 @@ class LiveSource:
         self.built = Built(None)
         self.published = False
         self.outdated = True
-        self.feeds = {name: Feed(api, name, reader, self._outdate, log) for name, reader in part.readers.items()}
+        self.feeds = {name: Feed(name, reader, self._outdate, log) for name, reader in part.readers.items()}
 
     @property
     def age(self) -> float | None:
@@ -277,18 +275,18 @@ class LiveSource:
         found = [None if objects is None else dict(objects) for objects in known]
         self.built = await asyncio.to_thread(self.part.build, found)
 
-    def report(self, log: LogEvent) -> None:
+    def report(self) -> None:
         """Record that the value is in force. Log other names than before, and new problems."""
         before, self._reported, self.published = self._reported, self.built, True
         if self.built.value is None:
             if before.value is not None:
-                log("warning", f"{self.part.subject} too old", maxAge=self._max_age)
+                self._log("warning", f"{self.part.subject} too old", maxAge=self._max_age)
         elif before.value is None or before.names != self.built.names:
             names = [printable(name) for name in self.built.names[:_NAMED]]
-            log("info", f"{self.part.subject} read", names=names, count=self.count)
+            self._log("info", f"{self.part.subject} read", names=names, count=self.count)
         problems = set(self.built.problems[:MOST_PROBLEMS]) - set(before.problems[:MOST_PROBLEMS])
         for problem in self._recently.new(problems):
-            log("warning", "facts incomplete", source=self.part.name, problem=problem)
+            self._log("warning", "facts incomplete", source=self.part.name, problem=problem)
 
     async def _outdate(self) -> None:
         self.outdated = True

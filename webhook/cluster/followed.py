@@ -103,7 +103,7 @@ class Followed:
         self._where = f"{subject.kind.kind} {namespace}/{name}"
         self._take = take
         reader = Named(api, subject.kind, namespace, name, subject.parse)
-        self._feed = Feed(api, subject.what, reader, self._changed, log)
+        self._feed = Feed(subject.what, reader, self._changed, log)
         text_is = f"{subject.what} {subject.is_}"
         self._lacking = FailureLog(log, f"{text_is} missing", f"{text_is} back")
         self._began = monotonic()

@@ -76,10 +76,8 @@ class Collection(Generic[T]):
     async def start(self) -> Start[T]:
         """List the objects of the first version that the server has. Raises ReadError."""
         for kind in self.kinds:
-            try:
+            with suppress(NotFoundError):
                 return await self._listed(kind.path())
-            except NotFoundError:
-                continue
         return Start({})
 
     async def _listed(self, path: str) -> Start[T]:
@@ -163,7 +161,6 @@ class Feed(Generic[T]):
 
     def __init__(
         self,
-        api: ApiServer,
         subject: str,
         reader: Reader[T],
         changed: Callable[[], Awaitable[None]],
@@ -171,7 +168,6 @@ class Feed(Generic[T]):
         level: str = "warning",
         chance: Random | None = None,
     ) -> None:
-        self._api = api
         self._reader = reader
         self._changed = changed
         self._backoff = Backoff(1.0, chance)
@@ -227,7 +223,7 @@ class Feed(Generic[T]):
         if self._version:
             query["resourceVersion"] = self._version
         try:
-            async with aclosing(self._api.events(start.path, query)) as events:
+            async with aclosing(self._reader.api.events(start.path, query)) as events:
                 async for event in events:
                     if event.type == "ERROR":
                         # Usually 410: the server no longer has this version.
