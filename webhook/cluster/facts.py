@@ -132,21 +132,22 @@ def _sorted(found: Sequence[Read]) -> Built:
 
 def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     maps = dict.fromkeys(source.config_maps)
-    named: list[tuple[Kind, str, Callable[[Raw], tuple[str, Any]]]] = [
-        (CONFIG_MAP, where, device_plugin.parse_config_map) for where in maps
-    ]
-    if source.daemon_set is not None:
-        named.append((DAEMON_SET, source.daemon_set, stack.parse_daemon_set))
     readers: dict[str, Reader[Any]] = {}
-    for kind, where, parse in named:
+
+    def add(kind: Kind, where: str, parse: Callable[[Raw], tuple[str, Any]]) -> None:
         namespace, _, name = where.partition("/")
         readers[f"device plugin {kind.kind}s ({where})"] = Named(api, kind, namespace, name, parse)
+
+    for where in maps:
+        add(CONFIG_MAP, where, device_plugin.parse_config_map)
+    if source.daemon_set is not None:
+        add(DAEMON_SET, source.daemon_set, stack.parse_daemon_set)
 
     def build(found: Sequence[Read]) -> Built:
         if found and all(objects is None for objects in found):
             return Built(None)
         texts = dict(zip(maps, found, strict=False))
-        daemon = found[len(maps)] if source.daemon_set is not None else None
+        daemon = None if source.daemon_set is None else found[-1]
         value, problems = device_plugin.device_plugin(source, texts, daemon)
         return Built(value, tuple(config.name for config in value.configs or ()), problems)
 

@@ -223,18 +223,19 @@ async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
 
 # What a replica reports about itself: its metrics, read through the API server.
 
-_VALUE: Final = r" ([0-9.e+]{1,30})$"
-_DIGEST: Final = re.compile(r'^gpushare_webhook_digest\{of="settings"\}' + _VALUE, re.MULTILINE)
-_ENDS: Final = re.compile(r'^gpushare_webhook_certificate_expiry_seconds\{kind="leaf"\}' + _VALUE, re.MULTILINE)
+_METRICS: Final = re.compile(
+    r'^gpushare_webhook_(digest|certificate_expiry_seconds)\{(?:of="settings"|kind="leaf")\} ([0-9.e+]{1,30})$',
+    re.MULTILINE,
+)
 
 
 async def _measured(objects: Objects, one: Installation, replica: Replica) -> Replica:
     """A replica with the digest of its settings as `/readyz?verbose` shows it (webhook.server.digests), and its end."""
     metrics = await objects.metrics(one.namespace, replica.name, replica.port) if replica.is_ready else None
-    with suppress(ValueError, OverflowError):
-        if found := _DIGEST.search(metrics or ""):
-            replica = replica._replace(settings=f"{int(float(found[1])):012x}")
     with suppress(ValueError, OverflowError, OSError):
-        if found := _ENDS.search(metrics or ""):
-            replica = replica._replace(ends=datetime.fromtimestamp(float(found[1]), UTC))
+        for name, value in _METRICS.findall(metrics or ""):
+            if name == "digest":
+                replica = replica._replace(settings=f"{int(float(value)):012x}")
+            else:
+                replica = replica._replace(ends=datetime.fromtimestamp(float(value), UTC))
     return replica

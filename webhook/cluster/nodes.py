@@ -92,13 +92,13 @@ def parser(
     def node(found: Any) -> tuple[str, Node | None]:
         nonlocal left
         one = read(found)
-        name, offered, gpus = one.metadata.name, *_names(one.status, wanted)
+        name, gpus, beside = one.metadata.name, *_names(one.status, wanted)
         if not gpus:
             if not left and not (others and shows_gpus(one.metadata.labels or {})):
                 return name, None
             left = max(0, left - 1)
         units = one.status.allocatable or {}
-        kept = bounded(Node(name, one.metadata.labels or {}, one.taints, dict.fromkeys(offered, 0)), decisive)
+        kept = bounded(Node(name, one.metadata.labels or {}, one.taints, dict.fromkeys([*gpus, *beside], 0)), decisive)
         return name, replace(
             kept,
             labels={shared(key): shared(value) for key, value in kept.labels.items()},
@@ -132,8 +132,8 @@ def problem(node: Node, part: NodePart) -> str:
     return f"node {printable(node.name)}: has more than the {MOST[part]} {part} that are kept; the others are unknown"
 
 
-def _names(status: _Status, wanted: frozenset[str]) -> tuple[list[str], bool]:
-    """The names of the extended resources of a node, and whether GPUs are among them. Few others matter.
+def _names(status: _Status, wanted: frozenset[str]) -> tuple[list[str], list[str]]:
+    """The names of the GPU resources of a node, and of other extended resources. Few others matter.
 
     When the device plugin goes, the kubelet keeps the capacity for five minutes and sets the allocatable to 0, and then
     reports 0 for both (kubernetes pkg/kubelet/cm/devicemanager/manager.go `GetCapacity`). So a name stays with 0: the
@@ -142,7 +142,7 @@ def _names(status: _Status, wanted: frozenset[str]) -> tuple[list[str], bool]:
     listed = (status.capacity or {}).keys() | (status.allocatable or {}).keys()
     gpus = [name for name in listed if names_gpu(name, wanted)]
     others = nsmallest(_MOST_BESIDE, (name for name in listed.difference(gpus) if "/" in name))
-    return [*gpus, *others], bool(gpus)
+    return gpus, others
 
 
 _MOST_BESIDE: Final = 16

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from random import Random
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -54,8 +53,7 @@ _EXPIRED: Final = 3
 """Times that a list may expire between two pages before it counts as failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Collection(Generic[T]):
+class Collection(NamedTuple, Generic[T]):
     """Reads all objects of one kind in pages. Needs the rights to list and to watch.
 
     `kinds` are the versions of its API, the best first. The first one that the server has is read. If it has
@@ -103,8 +101,7 @@ class Collection(Generic[T]):
         return Start(objects, path, version=page.version)
 
 
-@dataclass(frozen=True, slots=True)
-class Named(Generic[T]):
+class Named(NamedTuple, Generic[T]):
     """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
 
     Its watch reports nothing about an object that is missing. So the object is read before each watch, every few

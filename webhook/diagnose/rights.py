@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
+from webhook.cluster.classes import DEVICE_CLASSES
 from webhook.cluster.objects import (
     CONFIG_MAP,
     CRON_JOB,
@@ -35,10 +36,9 @@ from webhook.cluster.objects import (
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.workloads.presets import kinds_with
 
-_DEVICE_CLASS: Final = Kind("DeviceClass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
 _LOCAL_QUEUE: Final = Kind("LocalQueue", "localqueues", "kueue.x-k8s.io")
 
-FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, _LOCAL_QUEUE)
+FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, DEVICE_CLASSES[0], _LOCAL_QUEUE)
 """What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
 
 _WORKLOADS: Final = tuple(
