@@ -153,8 +153,7 @@ def test_options_that_contradict(here: Path, command: str, options: tuple[str, .
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 QUEUES = f"{KUEUE}/localqueues"
-SERVES_QUEUES = {"resources": [{"name": "localqueues", "kind": "LocalQueue", "namespaced": True}]}
-GROUPS = {"groups": [{"name": "kueue.x-k8s.io", "versions": [{"version": "v1beta2"}]}]}
+SERVES_QUEUES = {"kind": "APIResourceList", "resources": [{"name": "localqueues", "namespaced": True}]}
 JOB = """\
 {apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: team-a}, spec: {template: {spec: {containers: [
  {name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}}}}
@@ -177,7 +176,7 @@ def test_default_queue_of_cluster_queues_jobs(
     cluster: FakeCluster, prod: tuple[str, ...], queues: list[dict[str, Any]], decision: str
 ) -> None:
     cluster.lists |= {NODES: cluster.lists[NODES][1:], QUEUES: queues}
-    cluster.objects |= {"/apis": GROUPS, KUEUE: SERVES_QUEUES}
+    cluster.objects[KUEUE] = SERVES_QUEUES
     assert run("snapshot", *prod, "--without", "devicePlugin", "--facts", "facts.yaml").code == 0
     for source in (prod, ("--facts", "facts.yaml")):
         assert decisions(run("check", "-f", "-", "-o", "json", *source, stdin=JOB.encode())) == [decision]
@@ -186,7 +185,6 @@ def test_default_queue_of_cluster_queues_jobs(
 
 
 def test_unknown_api_group_of_queues_is_an_error(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
-    cluster.objects["/apis"] = GROUPS
     cluster.refused[KUEUE] = 503
     ended = run("check", "-f", "-", *prod, stdin=JOB.encode())
     assert (ended.code, ended.out) == (2, "")
@@ -200,7 +198,7 @@ def test_unknown_api_group_of_queues_is_an_error(cluster: FakeCluster, prod: tup
 def test_forbidden_queues_are_an_error_where_kueue_is_installed(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     cluster.refused[QUEUES] = 403
     assert run("check", "-f", "-", *prod, stdin=JOB.encode()).err == ""
-    cluster.objects |= {"/apis": GROUPS, KUEUE: SERVES_QUEUES}
+    cluster.objects[KUEUE] = SERVES_QUEUES
     ended = run("check", "-f", "-", *prod, stdin=JOB.encode())
     assert ended.code == 2
     assert ended.err.startswith("context prod: defaultQueues: 403: not allowed to list localqueues; add this rule")

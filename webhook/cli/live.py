@@ -19,16 +19,14 @@ from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import read_facts
 from webhook.cluster.followed import KEY
-from webhook.cluster.objects import CONFIG_MAP, LeftOut, LiveObjects, ReadError, all_of
-from webhook.cluster.reading import word
-from webhook.cluster.served import served
+from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError
+from webhook.cluster.queues import default_queues
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.settings import FactsSettings, Settings
-from webhook.policy.workloads.kinds import Kind, by_name
 from webhook.settings.load import load
 
 Result = TypeVar("Result")
@@ -195,7 +193,7 @@ async def _facts(
     for key in (one for one in ALL_PARTS if one in {*parts} - cluster.without):
         try:
             if key == DEFAULT_QUEUES:
-                found["default_queues"] = await _default_queues(api)
+                found["default_queues"] = await default_queues(api)
                 continue
             name = PARTS[key]
             alone: dict[str, Any] = {name: source if key == "devicePlugin" else True}
@@ -209,29 +207,6 @@ async def _facts(
         except ReadError as error:
             problems[key] = str(error)
     return Facts(**found), problems, left_out
-
-
-_LOCAL_QUEUE = Kind("kueue.x-k8s.io", "LocalQueue", (), ("v1", "v1beta2", "v1beta1"))
-_DEFAULT = "default"
-
-
-async def _default_queues(api: ApiServer) -> tuple[str, ...] | None:
-    """The namespaces with a default queue of Kueue, in order; None where the cluster has no Kueue. Raises ReadError.
-
-    Kueue's webhook puts a Job that names no queue into the LocalQueue `default` of its namespace. A running webhook
-    does not read these queues, since the objects that it sees name theirs. On a cluster without Kueue, a user needs no
-    right to list its queues: the API group, of which every user may ask, is missing there.
-    """
-    objects = LiveObjects(api)
-    found = None
-    for kind in await served(objects, by_name([_LOCAL_QUEUE])):
-        queues = all_of(objects, kind, fieldSelector=f"metadata.name={_DEFAULT}")
-        found = {
-            word(one, "metadata", "namespace") async for one in queues if word(one, "metadata", "name") == _DEFAULT
-        }
-    if objects.left_out:
-        raise ReadError(objects.left_out[0].why)
-    return None if found is None else tuple(sorted(found))
 
 
 def _error(cluster: Cluster, message: str) -> InputError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Annotated, Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
@@ -20,6 +20,7 @@ from webhook.cluster.api_server import (
     ResponseTooLargeError,
     Rule,
 )
+from webhook.cluster.reading import entries
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
 from webhook.policy.settings.formats import OBJECT, Text
@@ -376,6 +377,13 @@ class LiveObjects(Objects):
 
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         return any(one.what == _single(kind, namespace, name) for one in self.left_out)
+
+    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
+        for kind in kinds:
+            if any(one.get("name") == kind.plural for one in entries(await self.document(kind.root), "resources")):
+                return kind
+        return None
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         asked = {
