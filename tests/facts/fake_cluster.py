@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import Raw
 
 from tests.pki.fake_api import wait
-from webhook.cluster.api_server import JSON, METADATA, ResponseTooLargeError, WatchEvent
+from webhook.cluster.api_server import JSON, METADATA, ResponseTooLargeError, StatusError, WatchEvent
 
 Object = dict[str, Any]
 
@@ -120,7 +120,7 @@ class FakeCluster:
         if path in self.down:
             raise ConnectionError("no answer")
         if ("watch", path) in self.forbidden:
-            raise PermissionError(f"watch of {path}: 403 Forbidden")
+            raise StatusError(403, f"watch of {path}: 403 Forbidden")
         queue: asyncio.Queue[WatchEvent | Exception | None] = asyncio.Queue()
         queues = self._watches.setdefault(path, [])
         queues.append(queue)

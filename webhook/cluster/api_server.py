@@ -33,6 +33,14 @@ class ResponseTooLargeError(ConnectionError):
     """A response exceeds the size limit of the client."""
 
 
+class StatusError(ConnectionError):
+    """The API server refused a watch with this HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class ApiServer(Protocol):
     """One API server. `webhook.cluster.client.Client` is the implementation; importing it takes half a second."""
 
@@ -49,7 +57,7 @@ class ApiServer(Protocol):
         """
 
     def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
-        """Yield the events of one watch until the server ends it. Raises OSError: PermissionError for a 403."""
+        """Yield the events of one watch until the server ends it. Raises StatusError, or another OSError."""
 
 
 class Metadata(Struct, rename="camel"):

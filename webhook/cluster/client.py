@@ -27,7 +27,15 @@ from kubernetes.aio.client.rest import RESTClientObject
 from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 from webhook import __version__
-from webhook.cluster.api_server import JSON, OBJECTS, UNDECODABLE, Object, ResponseTooLargeError, WatchEvent
+from webhook.cluster.api_server import (
+    JSON,
+    OBJECTS,
+    UNDECODABLE,
+    Object,
+    ResponseTooLargeError,
+    StatusError,
+    WatchEvent,
+)
 from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, location, verify
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
@@ -102,8 +110,7 @@ class Client:
         response = await self._send("GET", f"{path}?{asked}", None, _WATCH + 10)
         if response.status != 200:
             _abort(response)
-            refused = PermissionError if response.status == 403 else ConnectionError
-            raise refused(f"watch of {path}: {_status(response)}")
+            raise StatusError(response.status, f"watch of {path}: {_status(response)}")
         try:
             async with aclosing(_lines(response, self.size)) as lines:
                 async for line in lines:

@@ -15,7 +15,7 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule, StatusError
 from webhook.cluster.objects import (
     FAILURES,
     ExpiredError,
@@ -232,8 +232,8 @@ class Feed(Generic[T]):
                         name, value = self._reader.parse(event.object)
                         await self._put(name, None if event.type == "DELETED" else value)
                     self._confirm(began)
-        except PermissionError:
-            raise _WatchError(self._reader.rule.missing("watch")) from None
+        except StatusError as error:
+            raise _WatchError(self._reader.rule.missing("watch") if error.status == 403 else error) from None
         except OSError as error:
             raise _WatchError(error) from None
         except UNDECODABLE as error:
