@@ -133,16 +133,16 @@ async def read_installations(
     }
     called = dict.fromkeys(service for hook in hooks for service in hook.services)
     # Any tenant may set the label, and only an administrator can let the API server call a Service.
-    unconfirmed = [where for where in deployments if where not in {*called, installed_as or _USUAL}]
-    wanted = [installed_as] if installed_as else [*dict.fromkeys((*deployments, *called))]
+    known = {*called, installed_as or _USUAL}
+    wanted = [where for where in dict.fromkeys((*deployments, *called)) if where in known]
     installations = []
-    for where in wanted:
-        if where not in unconfirmed:
-            one = await _installation(objects, where, deployments.get(where), parse)
-            # The metrics of a pod count where the user or a webhook configuration names it, and not a label alone.
-            if where in called or where == installed_as:
-                one = one._replace(replicas=[await _measured(objects, one, replica) for replica in one.replicas])
-            installations.append(one)
+    for where in [installed_as] if installed_as else wanted:
+        one = await _installation(objects, where, deployments.get(where), parse)
+        # The metrics of a pod count where the user or a webhook configuration names it, and not a label alone.
+        if where in called or where == installed_as:
+            one = one._replace(replicas=[await _measured(objects, one, replica) for replica in one.replicas])
+        installations.append(one)
+    unconfirmed = [where for where in deployments if where not in known]
     return Installed(installations, hooks, [] if called else unconfirmed)
 
 
