@@ -50,7 +50,7 @@ def parse_mode(found: Raw) -> tuple[str, str]:
 class Subject(NamedTuple):
     """What is followed: the kind of the object, `suffix` of its name, and `parse`, which reads its text.
 
-    `what` names the text, `is_` is its verb in events, and `otherwise` says what is in force without the object.
+    `what` names the text, `verb` goes with it in events, and `otherwise` says what is in force without the object.
     `lacks`: what an empty text means, where it is a fault.
     """
 
@@ -58,7 +58,7 @@ class Subject(NamedTuple):
     suffix: str
     parse: Callable[[Raw], tuple[str, str]]
     what: str
-    is_: str
+    verb: str
     otherwise: str
     lacks: str = ""
 
@@ -104,8 +104,8 @@ class Followed:
         self._take = take
         reader = Named(api, subject.kind, namespace, name, subject.parse)
         self._feed = Feed(subject.what, reader, self._changed, log)
-        text_is = f"{subject.what} {subject.is_}"
-        self._lacking = FailureLog(log, f"{text_is} missing", f"{text_is} back")
+        text = f"{subject.what} {subject.verb}"
+        self._lacking = FailureLog(log, f"{text} missing", f"{text} back")
         self._began = monotonic()
         self._waiting = True
         self.taken = False
