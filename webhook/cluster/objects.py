@@ -20,7 +20,7 @@ from webhook.cluster.api_server import (
     ResponseTooLargeError,
     Rule,
 )
-from webhook.cluster.reading import entries
+from webhook.cluster.reading import entries, word
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
 from webhook.policy.settings.formats import OBJECT, Text
@@ -379,10 +379,13 @@ class LiveObjects(Objects):
         return any(one.what == _single(kind, namespace, name) for one in self.left_out)
 
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        """Return the first of some versions of a kind that the API server serves, with the plural that it names."""
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
         for kind in kinds:
-            if any(one.get("name") == kind.plural for one in entries(await self.document(kind.root), "resources")):
-                return kind
+            for one in entries(await self.document(kind.root), "resources"):
+                is_own = one.get("kind") == kind.kind and "/" not in word(one, "name")  # and no subresource
+                if is_own and "list" in (one.get("verbs") or ("list",)):
+                    return kind._replace(plural=word(one, "name"), is_namespaced=bool(one.get("namespaced", True)))
         return None
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:

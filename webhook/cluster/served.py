@@ -19,12 +19,9 @@ async def served(objects: LiveObjects, kinds: Kinds) -> list[Kind]:
     versions = {word(one, "name"): _versions(one) for one in entries(groups, "groups")}
     for kind in custom:
         known = versions.get(kind.group, ())
-        for version in dict.fromkeys([*(one for one in kind.versions if one in known), *known]):
-            resources = await objects.document(Kind("", "", kind.group, version).root)
-            if listed := [one for one in entries(resources, "resources") if _is_listed(one, kind.kind)]:
-                plural, namespaced = word(listed[0], "name"), bool(listed[0].get("namespaced", True))
-                found.append(Kind(kind.kind, plural, kind.group, version, namespaced))
-                break
+        wanted = dict.fromkeys([*(one for one in kind.versions if one in known), *known])
+        listed = await objects.served(Kind(kind.kind, kind.resource, kind.group, version) for version in wanted)
+        found += [] if listed is None else [listed]
     built_in = (BUILT_IN[name] for name in reversed([*BUILT_IN]) if name in kinds and name != ("", "Pod"))
     return [*found, *(Kind(kind.kind, kind.resource, kind.group) for kind in built_in)]
 
@@ -33,9 +30,3 @@ def _versions(group: Object) -> list[str]:
     """The versions of an API group, the preferred one first (metav1.APIGroup)."""
     listed = (part(group, "preferredVersion"), *entries(group, "versions"))
     return [version for one in listed if (version := word(one, "version"))]
-
-
-def _is_listed(resource: Object, kind: str) -> bool:
-    """Whether a resource is that of a kind, and no subresource (metav1.APIResource)."""
-    is_own = resource.get("kind") == kind and "/" not in word(resource, "name")
-    return is_own and "list" in (resource.get("verbs") or ("list",))
