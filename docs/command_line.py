@@ -46,7 +46,8 @@ value in a readable object is a finding (1). An object whose structure is not th
 
 Commands about a live cluster exit with 2 if they could not read something that their answer depends on; `why` only if
 it finds no cause. Otherwise 1 means: `audit` denies, `plan` gets worse, `doctor` finds an error, `why` finds a cause.
-Parts that `--without` names, Secrets and `pods/proxy` do not count.
+Parts that `--without` names, Secrets and `pods/proxy` do not count, nor for `doctor` the objects of a guard where the
+settings have none and Helm manages the release.
 """
 
 

@@ -50,7 +50,7 @@ def test_values_in_documentation_render(page: str, content: str, tmp_path: Any) 
 
 def test_first_values_are_short() -> None:
     excerpt = next(content for page, content in SHOWN if page == "first-day")
-    assert 25 < len(excerpt.splitlines()) < 60
+    assert len(excerpt.splitlines()) < 60
     known = yaml.safe_load((CHART / "values.yaml").read_text())
     assert yaml.safe_load(excerpt).keys() <= known.keys()
 

@@ -80,7 +80,12 @@ def api_server(answer: Answer, folder: Path) -> Iterator[tuple[int, list[tuple[s
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             requests.append((self.path, self.headers["Authorization"], body))
-            said = answer(body)
+            self.send(answer(body))
+
+        def do_GET(self) -> None:
+            self.send(Said(200, {"kind": "Namespace", "metadata": {"name": self.path.rpartition("/")[2]}}))
+
+        def send(self, said: Said) -> None:
             payload = json.dumps(said.body).encode()
             self.send_response(said.status)
             for warning in said.warnings:
@@ -150,10 +155,19 @@ def end_of(answer: Answer, folder: Path) -> tuple[int, str, list[tuple[str, str,
 def test_helm_test_passes_with_webhook(settings: Json, asked: int, tmp_path: Path) -> None:
     code, said, requests = end_of(with_webhook(settings, tmp_path), tmp_path)
     assert (code, said) == (0, "the webhook answers\n")
-    assert len(requests) == asked
+    assert len(requests) == asked + 1
+    assert "hostPath" in str(requests[-1][2])
 
 
-@pytest.mark.parametrize("answer", [without_webhook, forbidden])
+def guarded(pod: Json) -> Said:
+    """An API server whose guard denies while no replica answers."""
+    (limits,) = (one["resources"]["limits"] for one in pod["spec"]["containers"])
+    if max(limits.values()) == 1:
+        return Said(201, pod)
+    return Said(403, {"kind": "Status", "message": "ValidatingAdmissionPolicy 'guard' with binding 'guard': GPS001"})
+
+
+@pytest.mark.parametrize("answer", [without_webhook, forbidden, guarded])
 def test_helm_test_fails_without_webhook(answer: Answer, tmp_path: Path) -> None:
     code, said, _ = end_of(answer, tmp_path)
     assert code == 1

@@ -44,6 +44,26 @@ def test_commands_name_the_release(mode: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({}, "enforce: it denies pods that cannot work, and it completes pods."),
+        ({"mode": "warn"}, "warn: it denies nothing and warns, and it completes pods."),
+        (
+            {"mode": "audit"},
+            "audit: it denies nothing and records findings, and it reports the edits that it would make.",
+        ),
+        (
+            {"mode": "audit", "injections": {"mode": True}},
+            "audit: it denies nothing and records findings, and it completes",
+        ),
+        ({"injections": {"mode": "off"}}, "enforce: it denies pods that cannot work, and it changes no pod."),
+    ],
+)
+def test_notes_name_mode_in_force(config: Values, said: str) -> None:
+    assert f"Its mode is {said}" in notes({"config": config})
+
+
+@pytest.mark.parametrize(
     ("values", "said"),
     [
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from tests.diagnose.objects import selected
 from tests.facts.server import standing_in
 from webhook.cluster.api_server import METADATA
 
@@ -43,7 +42,7 @@ sharing:
 
 def node(name: str, units: int, taints: list[Object], labels: dict[str, str]) -> Object:
     """A node with GPUs, and with everything else that a node has."""
-    amounts = {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": str(units)}
+    amounts = {"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": str(units)}
     return {
         "metadata": {"name": name, "labels": labels, "annotations": {"owner": "jane.doe"}},
         "spec": {"taints": taints, "providerID": "cost-centre"},
@@ -113,11 +112,25 @@ class FakeCluster:
             self.expiring[request.path] -= 1
             status = {"kind": "Status", "message": "too old", "metadata": {"continue": str(start)}}
             return web.json_response(status, status=410)
-        found = [one for one in self.lists[request.path] if selected(one, request.query)]
+        found = [one for one in self.lists[request.path] if _is_selected(one, request.query)]
         items, rest = found[start : start + most], {"continue": str(start + most)} if start + most < len(found) else {}
         if request.headers["Accept"] == METADATA:
             items = [{"kind": "PartialObjectMetadata", "metadata": one["metadata"]} for one in items]
         return web.json_response({"metadata": {"resourceVersion": "7", **rest}, "items": items})
+
+
+def _is_selected(found: Object, query: Mapping[str, str]) -> bool:
+    """Whether an object has the fields and the labels that a request asks for."""
+    for each in filter(None, query.get("fieldSelector", "").split(",")):
+        key, _, value = each.partition("=")
+        at: Any = found
+        for name in key.removesuffix("!").split("."):
+            at = (at or {}).get(name)
+        if ((at or "") == value) is key.endswith("!"):
+            return False
+    labels = found["metadata"].get("labels") or {}
+    wanted = (each.partition("=") for each in filter(None, query.get("labelSelector", "").split(",")))
+    return all(labels.get(key) == value for key, _, value in wanted)
 
 
 def mixed() -> FakeCluster:

@@ -6,7 +6,20 @@ import pytest
 
 from tests.cli.cluster import FakeCluster
 from tests.cli.run import Ended, run
-from tests.diagnose.doctor.healthy import CONFIGS, OURS, PLUGIN, STACK, TEAM, daemon_set, healthy, mps, node, pod, put
+from tests.diagnose.both import put
+from tests.diagnose.doctor.healthy import (
+    CONFIGS,
+    OURS,
+    PLUGIN,
+    STACK,
+    TEAM,
+    daemon_set,
+    healthy,
+    mps,
+    node,
+    pod,
+    put_settings,
+)
 from webhook.cluster import objects as kinds
 
 
@@ -134,6 +147,44 @@ def test_missing_right_is_named_and_makes_no_finding(cluster: FakeCluster, prod:
     text = run("doctor", *prod)
     assert text.out.startswith("0 findings, " if is_needed else "nothing wrong found\n")
     assert text.err.startswith("not read: ")
+
+
+@pytest.mark.parametrize("kind", [kinds.POLICY, kinds.POLICY_BINDING])
+@pytest.mark.parametrize(
+    ("settings", "is_of_helm", "code"),
+    [
+        ("guard: {enabled: true}", True, 2),  # whether the guard is there
+        ("mode: audit", True, 0),  # Helm removed a former one
+        ("mode: audit", False, 2),  # `kubectl apply` did not
+        ("modes: audit", True, 2),  # whether there is a guard
+    ],
+)
+def test_guard_that_cannot_be_read_matters_where_there_may_be_one(
+    cluster: FakeCluster, prod: tuple[str, ...], kind: kinds.Kind, settings: str, is_of_helm: bool, code: int
+) -> None:
+    put_settings(cluster, settings)
+    if is_of_helm:
+        metadata = cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]["metadata"]
+        metadata["annotations"] = {"meta.helm.sh/release-name": OURS}
+    cluster.refused[kind.path(None, f"{OURS}-guard")] = 403
+    ended = run("doctor", *prod, "-o", "json")
+    report = ended.json()
+    assert ended.code == code
+    assert "guard of former settings" in [one["what"] for one in report["notChecked"]]
+    assert [one["what"] for one in report["leftOut"] if one["what"].startswith(kind.name)] == [
+        f"{kind.name} {OURS}-guard"
+    ]
+
+
+def test_configurations_in_binary_data_are_not_read(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    config_map = cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]
+    config_map |= {"data": {}, "binaryData": {"mps-4": "dmVyc2lvbjogdjE="}}
+    ended = run("doctor", *prod)
+    assert (ended.code, ended.out.splitlines()[0]) == (
+        2,
+        "0 findings, 5 checks left out, 1 part of the cluster not read",
+    )
+    assert f"not read: configmap {STACK}/{CONFIGS}: binaryData is not read" in ended.err
 
 
 def test_cluster_without_rights_is_not_checked(cluster: FakeCluster, prod: tuple[str, ...]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.cluster import INSTALLED_AS, MPS_10, NODES, FakeCluster, mixed
 from tests.cli.run import Ended, run
 from tests.diagnose.objects import pod, workload
+from webhook.diagnose.rights import READ, rules
 
 ON_MPS: dict[str, Any] = {"nodeSelector": {"nvidia.com/mps.capable": "true"}}
 LABELS = {
@@ -141,6 +142,48 @@ def test_fit_in_one_namespace_counts_pods_of_all(prod: tuple[str, ...], here: Pa
     assert (ended.code, ended.out) == (0, "Pods of the manifests:\n  Pod team-b/more: 1 of 1 fit: mps-1 (1)\n")
     missing = run("plan", *prod, "--fit", "missing.yaml")
     assert (missing.code, "missing.yaml: " in missing.err) == (2, True)
+
+
+def test_fit_counts_processors_defaults_and_quotas(cluster: FakeCluster, prod: tuple[str, ...], here: Path) -> None:
+    for node in cluster.lists[NODES]:
+        node["status"]["allocatable"]["cpu"] = "8"
+    cluster.lists["/api/v1/pods"][0]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1500m"
+    limits = {"limits": [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2"}}]}
+    lists = {
+        "limitranges": [{"metadata": {"name": "defaults", "namespace": "team-b"}, "spec": limits}],
+        "resourcequotas": [{"metadata": {"name": "team", "namespace": "team-b"}, "spec": {"hard": {"pods": "5"}}}],
+    }
+    cluster.lists |= {f"/api/v1/namespaces/team-b/{plural}": found for plural, found in lists.items()}
+    manifest = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: team-b}\nspec:\n  replicas: 6\n"
+    manifest += "  template:\n    spec:\n      nodeSelector: {nvidia.com/mps.capable: 'true'}\n"
+    manifest += "      containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]\n"
+    (here / "d.yaml").write_text(manifest)
+    ended = plan(prod, "--fit", "d.yaml")
+    assert ended.out == (
+        "Pods of the manifests:\n  Deployment team-b/d: 3 of 6 fit: mps-1 (3); ResourceQuota team admits 5 of 6: "
+        "0 of 5 pods used; devices of DeviceClasses are not counted: nvidia.com/gpu; "
+        "no room for 2: too little cpu on 1 of 1 node\n"
+    )
+    assert ended.code == 1
+    allowed = {(group, one) for rule in rules(READ["plan"]) for group in rule["apiGroups"] for one in rule["resources"]}
+    assert {("", plural) for plural in (*lists, "nodes", "pods")} | {("node.k8s.io", "runtimeclasses")} <= allowed
+
+
+def test_fit_reads_no_nodes_that_are_left_out(cluster: FakeCluster, prod: tuple[str, ...], here: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: more}\nspec:\n"
+    (here / "pod.yaml").write_text(pod + "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]\n")
+    ended = plan(prod, "--fit", "pod.yaml", "--without", "nodes", "-o", "json")
+    assert ended.json()["fits"][0]["notes"][-1] == "no room for 1: no node is known"
+    assert NODES not in cluster.asked
+
+
+def test_fit_without_the_right_to_read_quotas_says_so(cluster: FakeCluster, prod: tuple[str, ...], here: Path) -> None:
+    cluster.refused["/api/v1/namespaces/default/resourcequotas"] = 403
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: more}\nspec:\n  nodeSelector: {nvidia.com/mps.capable: 'true'}\n"
+    (here / "pod.yaml").write_text(pod + "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]\n")
+    found = plan(prod, "--fit", "pod.yaml", "-o", "json").json()
+    assert found["fits"][0]["fitting"] == 1
+    assert [one["what"] for one in found["leftOut"]] == ["resourcequotas in namespace default"]
 
 
 def test_change_is_needed(prod: tuple[str, ...]) -> None:

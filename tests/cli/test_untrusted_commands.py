@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from tests.cli.cluster import FakeCluster, mixed, running
 from tests.cli.run import run
-from tests.diagnose.doctor.healthy import OURS, daemon_set, healthy, node, pod, put, remove
+from tests.diagnose.both import put
+from tests.diagnose.doctor.healthy import OURS, daemon_set, healthy, node, pod, remove
 from tests.report.safety import assert_safe_lines
 from webhook.cluster import objects as kinds
 

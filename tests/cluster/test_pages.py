@@ -112,10 +112,10 @@ def clone(cluster: Cluster, title: str) -> Path:
 
 
 def first_day() -> Mapping[str, object]:
-    """The first values that the page on the first day shows, without the objects of the Prometheus operator."""
+    """The first values that the page on the first day shows."""
     shown = next(text for language, text in blocks(ROOT / "docs/how-to/first-day.md") if language == "yaml")
     values: dict[str, object] = yaml.safe_load(shown)
-    return {section: value for section, value in values.items() if section != "metrics"}
+    return values
 
 
 def run(cluster: Cluster, wanted: Sequence[Block], folder: Path) -> None:

@@ -1,53 +1,10 @@
-"""A STAND-IN for the objects of an API server: pages of objects by path."""
+"""Pods and workloads as the API server returns them, in the fields that the census reads."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
 
-from webhook.cluster.objects import Kind, LeftOut, Object, Objects
-
-
-class StoredObjects(Objects):
-    """Objects by the path of their list in all namespaces. `forbidden` names plurals that no user may list."""
-
-    def __init__(self, objects: Mapping[str, Iterable[Object]], forbidden: Iterable[str] = (), page: int = 2) -> None:
-        self._objects = {path: list(found) for path, found in objects.items()}
-        self._forbidden = frozenset(forbidden)
-        self._page = page
-        self.left_out: list[LeftOut] = []
-
-    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
-        if kind.plural in self._forbidden:
-            self.left_out.append(LeftOut(kind.plural, "403"))
-            return
-        found = [
-            one
-            for one in self._objects.get(kind.path(), ())
-            if (namespace is None or one["metadata"].get("namespace") == namespace) and selected(one, query)
-        ]
-        for start in range(0, len(found), self._page):
-            yield found[start : start + self._page]
-
-    async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
-        found = (one["metadata"] for one in self._objects.get(kind.path(), ()))
-        return next((one for one in found if (one.get("namespace"), one["name"]) == (namespace, name)), None)
-
-    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:  # noqa: ARG002 - as above
-        return self.lacks(kind)
-
-    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002 - the signature of Objects
-        return kind.plural in self._forbidden
-
-    def has_all(self, kind: Kind) -> bool:
-        return not self.lacks(kind)
-
-
-def selected(found: Object, query: Mapping[str, str]) -> bool:
-    """Whether an object has the labels of a selector such as `a=b,c=d`."""
-    labels = found["metadata"].get("labels") or {}
-    pairs = (one.partition("=") for one in query.get("labelSelector", "").split(",") if one)
-    return all(labels.get(key) == value for key, _, value in pairs)
+from webhook.cluster.objects import Object
 
 
 def metadata(name: str, namespace: str = "team-a", owner: tuple[str, str, str] | None = None, **rest: Any) -> Object:

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import both_ways, put
 from tests.diagnose.cluster_objects import GPU, container, pod
+from tests.diagnose.objects import metadata
+from webhook.cluster.objects import JOB, REPLICA_SET, Objects
 from webhook.cluster.reading import Owner, controller
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import held_by_node, live_pod, requests_of
@@ -68,6 +72,35 @@ def test_owner_is_topmost_known_controller() -> None:
         "ReplicaSet/web-1",
         "Pod/p",
     ]
+
+
+async def test_owners_are_read_of_the_kinds_that_others_make() -> None:
+    def made(name: str, owner: tuple[str, str, str]) -> Any:
+        return {"metadata": metadata(name, owner=owner)}
+
+    cluster = FakeCluster()
+    for found in (
+        made("web-1", ("apps/v1", "Deployment", "web")),
+        made("llm-1", ("argoproj.io/v1alpha1", "Rollout", "llm")),
+        {"metadata": metadata("alone")},
+    ):
+        put(cluster, REPLICA_SET, found)
+    put(cluster, JOB, made("nightly-1", ("batch/v1", "CronJob", "nightly")))
+    pods = [live_pod(pod("p", owner=one), LOOKUP) for one in KINDS]
+
+    async def tops(objects: Objects) -> list[str]:
+        owners = await Owners.read(objects, None)
+        return [str(owners.top(one)) for one in pods]
+
+    wanted = ["Deployment/web", "Rollout/llm", "ReplicaSet/alone", "CronJob/nightly", "RayCluster/ray"]
+    assert await both_ways(cluster, tops) == wanted
+
+
+KINDS = [
+    *(("ReplicaSet", name) for name in ("web-1", "llm-1", "alone")),
+    ("Job", "nightly-1"),
+    ("RayCluster", "ray"),
+]
 
 
 @pytest.mark.parametrize("references", ["x", 5, [None], ["x"], [{"controller": True, "kind": [], "name": {}}]])

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from tests.diagnose.both import both_ways, cluster_of
 from tests.diagnose.cluster_objects import GPU, container, mps_node, pod
+from webhook.cluster.objects import Objects
 from webhook.cluster.reading import Owner
 from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import LivePod, live_pod
+from webhook.diagnose.pods import LivePod, reachable_pods
 from webhook.diagnose.top import MOST_HOLDERS, NAMESPACE, Top, by_node, rows
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts
-from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 
 SETTINGS = Settings()
-LOOKUP = GpuResources(SETTINGS.resources).find
 REJECTED = {"phase": "Failed", "reason": "UnexpectedAdmissionError"}
 
 
@@ -26,7 +27,12 @@ def by_namespace(pods: list[LivePod]) -> Top:
 
 
 def read(*pods: dict[str, Any]) -> list[LivePod]:
-    return [live_pod(one, LOOKUP) for one in pods]
+    """The pods as a live cluster has them, and files do."""
+
+    async def ask(objects: Objects) -> list[LivePod]:
+        return await reachable_pods(objects, SETTINGS, None, {})
+
+    return asyncio.run(both_ways(cluster_of(pods), ask))
 
 
 def test_row_of_node_has_total_share_and_holders() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,29 +21,28 @@ from webhook.admission import Hook, respond
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
-from webhook.server.observe.log import EventLog
+from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.reviews import review_line
 
 pytestmark = pytest.mark.slow
 
 FORMS = ["json", "text"]
-LINE = {
-    "time": datetime.now(UTC),
-    "level": "info",
-    "event": "review",
-    "hook": "mutate",
-    "uid": "1",
-    "namespace": "team-a",
-    "name": "train",
-    "kind": "Pod",
-    "operation": "CREATE",
-    "user": "someone",
-    "codes": [],
-    "message": "",
-}
+LINE = ReviewLine(
+    time=datetime.now(UTC),
+    hook="mutate",
+    uid="1",
+    namespace="team-a",
+    name="train",
+    kind="Pod",
+    operation="CREATE",
+    user="someone",
+    decision="allowed",
+    allowed=True,
+    microseconds=1,
+)
 
 
-def written(form: str, lines: Iterable[dict[str, Any]], level: str = "info") -> tuple[list[str], list[str]]:
+def written(form: str, lines: Iterable[ReviewLine], level: str = "info") -> tuple[list[str], list[str]]:
     """The lines as `review` and as `event` write them, without their times."""
     texts: tuple[list[str], list[str]] = ([], [])
     with TemporaryDirectory() as folder:
@@ -51,8 +50,9 @@ def written(form: str, lines: Iterable[dict[str, Any]], level: str = "info") -> 
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT)
         log = EventLog(form, level, descriptor)
         for line in lines:
-            log.review(dict(line))
-            log.event(line["level"], line["event"], **{name: line[name] for name in line if name not in HEAD})
+            fields = msgspec.structs.asdict(line)
+            log.review(line)
+            log.event(line.level, line.event, **{name: fields[name] for name in fields if name not in HEAD})
         log.close()
         os.close(descriptor)
         for number, text in enumerate(file.read_text().splitlines()):
@@ -90,7 +90,9 @@ TEXTS = st.one_of(st.text(max_size=8), st.sampled_from(["##[group]x", "::error::
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), max_size=20))
 def test_line_of_any_texts_is_the_same(form: str, texts: list[tuple[str, str, str, str, str, str]]) -> None:
     lines = [
-        LINE | {"uid": uid, "namespace": namespace, "name": name, "kind": kind, "operation": operation, "user": user}
+        msgspec.structs.replace(
+            LINE, uid=uid, namespace=namespace, name=name, kind=kind, operation=operation, user=user
+        )
         for uid, namespace, name, kind, operation, user in texts
     ]
     fast, general = written(form, lines)
@@ -106,8 +108,8 @@ def test_denial_of_hostile_names_needs_no_change(names: list[str], amount: objec
     resources = {"limits": {"nvidia.com/gpu": amount}}
     asked = review(pod(containers=[{"name": name, "resources": resources} for name in names]))
     line = review_line(Hook.MUTATE, respond(json.dumps(asked).encode(), Hook.MUTATE, Evaluator.of(Settings())), 0.001)
-    assert line["message"].startswith("GPS00")
-    assert line["message"] == printable(line["message"], 1024)
+    assert line.message.startswith("GPS00")
+    assert line.message == printable(line.message, 1024)
     fast, general = written("json", [line])
     assert fast == general
 

@@ -19,7 +19,7 @@ from tests.server.lines import PATIENCE, Lines, PipedLog, until
 from tests.server.process import FREE_PORTS, SERVE, ended
 from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, started
-from webhook.server.observe.log import EventLog
+from webhook.server.observe.log import EventLog, ReviewLine
 
 pytestmark = pytest.mark.slow
 
@@ -38,8 +38,8 @@ class CountingLog(EventLog):
         self.logged.append(event)
         super().event(level, event, **fields)
 
-    def review(self, line: dict[str, Any]) -> None:
-        self.logged.append(line["event"])
+    def review(self, line: ReviewLine) -> None:
+        self.logged.append(line.event)
         super().review(line)
 
 

@@ -25,7 +25,7 @@ from webhook.manifests import Source, objects, source
 )
 @file_option("--config", help="New settings of the webhook.")
 @click.option("--enforce", is_flag=True, help="The mode enforce, in every namespace.")
-@file_option("--fit", help="Manifests: how many of their pods fit now, and where, by free replicas.")
+@file_option("--fit", help="Manifests: how many of their pods fit now, and where, by all resources and quotas.")
 @format_option(AnswerFormat.TEXT, "The format.")
 def command(
     query: ClusterQuery,
@@ -38,7 +38,8 @@ def command(
     """Show what a change does to all that lives in a cluster, before you make it.
 
     Only changes are printed: nodes, verdicts, pods that no longer fit, and the order in which to restart the device
-    plugin. The exit code is 1 if something gets worse.
+    plugin. The exit code is 1 if something gets worse. --fit says how many pods of manifests fit, and what bounds them;
+    pods of a lower priority, which the scheduler may evict, keep their places.
 
     \b
     Examples:

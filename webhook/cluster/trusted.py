@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from webhook.cluster.device_plugin import Configurations, configurations
-from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Objects, all_of
+from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, LeftOut, Objects, all_of
 from webhook.cluster.reading import part
 from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program
 from webhook.policy.placement.cluster_objects import NO_CONFIG, Namespace, PluginConfig
@@ -100,6 +100,8 @@ Part = Literal[
     "endpoints",
     "settings",
     "guard",
+    "accounts",
+    "policies",
     "certificates",
 ]
 """A part of a cluster that an answer may depend on."""
@@ -198,14 +200,23 @@ async def programs_of(objects: Objects) -> AsyncIterator[Program]:
             yield one
 
 
+_BINARY: Final = "binaryData is not read: put the text of its configurations into data"
+
+
 async def configurations_of(objects: Objects, programs: Iterable[Program]) -> dict[str, Configurations]:
-    """The configurations that plugins read, and those that they get and do not read, by ConfigMap."""
+    """The configurations that plugins read, and those that they get and do not read, by ConfigMap.
+
+    A ConfigMap of which a plugin reads `binaryData` is left out, since part of its configurations is not known.
+    """
     found = {}
     for one in programs:
         for name in (one.config_map, *one.unread) if one.role is Role.PLUGIN else ():
             where = f"{one.namespace}/{name}"
             if name and where not in found:
                 read = await objects.one(CONFIG_MAP, one.namespace, name)
-                if read is not None or not objects.hides(CONFIG_MAP, one.namespace, name):
+                if name == one.config_map and part(read, "binaryData"):
+                    unread = LeftOut(f"configmap {where}", _BINARY)
+                    objects.left_out += [] if unread in objects.left_out else [unread]
+                elif read is not None or not objects.hides(CONFIG_MAP, one.namespace, name):
                     found[where] = configurations(where, read, one.mig_strategy)
     return found

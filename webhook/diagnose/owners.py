@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webhook.cluster.objects import JOB, REPLICA_SET, Kind, Objects
+from webhook.cluster.objects import JOB, REPLICA_SET, Kind, Objects, all_of
 from webhook.cluster.reading import Owner, controller
 from webhook.diagnose.pods import LivePod
 
@@ -23,14 +23,16 @@ class Owners:
         """Read the controllers, page by page. Where they cannot be read, a pod's own controller is the topmost."""
         above = {}
         for name, kind in _BETWEEN.items():
-            async for page in objects.pages(kind, namespace):
-                for one in page:
-                    metadata = one["metadata"]
-                    owner = controller(metadata)
-                    if owner is not None:
-                        above[metadata.get("namespace", ""), Owner(name, metadata["name"])] = owner
+            async for one in all_of(objects, kind, namespace):
+                metadata = one["metadata"]
+                if (owner := controller(metadata)) is not None:
+                    above[metadata.get("namespace", ""), Owner(name, metadata["name"])] = owner
         return cls(above)
 
     def top(self, pod: LivePod) -> Owner:
         """The topmost known owner of a pod."""
-        return self._above.get((pod.namespace, pod.owner), pod.owner)
+        return self.above(pod.namespace, pod.owner)
+
+    def above(self, namespace: str, owner: Owner) -> Owner:
+        """What controls an owner of pods; itself if nothing does, or that is not known."""
+        return self._above.get((namespace, owner), owner)

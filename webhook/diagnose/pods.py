@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from webhook.cluster.objects import POD, Object, Objects
+from webhook.cluster.objects import POD, Object, Objects, all_of
 from webhook.cluster.reading import FINISHED, Owner, controller, word
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
@@ -85,43 +85,41 @@ class Holding(NamedTuple):
     amount: int
 
 
-def holdings(pods: Iterable[LivePod]) -> Iterator[Holding]:
-    """What bound and unfinished pods hold."""
+def held_by(pods: Iterable[LivePod], of: Callable[[LivePod], str]) -> dict[tuple[str, str], list[Holding]]:
+    """What bound and unfinished pods hold, by what `of` names and by resource; the largest first, then by name."""
+    found: dict[tuple[str, str], list[Holding]] = defaultdict(list)
     for pod in pods:
-        if pod.holds:
-            for resource, amount in pod.requests.items():
-                yield Holding(pod, resource, amount)
+        for resource, amount in pod.requests.items() if pod.holds else ():
+            found[of(pod), resource].append(Holding(pod, resource, amount))
+    for each in found.values():
+        each.sort(key=lambda one: (-one.amount, str(one.pod)))
+    return found
 
 
 def held_by_node(pods: Iterable[LivePod]) -> dict[tuple[str, str], list[Holding]]:
-    """The holdings by node and resource, the largest first, then by name."""
-    found: dict[tuple[str, str], list[Holding]] = defaultdict(list)
-    for one in holdings(pods):
-        found[one.pod.node, one.resource].append(one)
-    for each in found.values():
-        each.sort(key=lambda one: (-one.amount, one.pod.namespace, one.pod.name))
-    return found
+    """What pods hold by node and resource."""
+    return held_by(pods, lambda pod: pod.node)
 
 
-async def gpu_pods(
-    objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str], names: Collection[str] = ()
-) -> list[LivePod]:
-    """Read pods that ask for a GPU or for a resource of these names, or were rejected for one, page by page."""
+async def gpu_pods(found: AsyncIterator[Object], settings: Settings, names: Collection[str] = ()) -> list[LivePod]:
+    """The pods that ask for a GPU or for a resource of these names, or were rejected for one."""
     lookup = counting(settings, names)
-    found = []
-    async for page in objects.pages(POD, namespace, **query):
-        found += [one for one in (live_pod(each, lookup) for each in page) if one.requests or one.was_rejected]
-    return found
+    return [pod async for one in found if (pod := live_pod(one, lookup)).requests or pod.was_rejected]
+
+
+async def reachable(objects: Objects, namespace: str | None, **query: str) -> AsyncIterator[Object]:
+    """Yield the pods of all namespaces, or of one where the caller may not list them everywhere."""
+    for place in dict.fromkeys((None, namespace)):
+        if place is None or objects.lacks(POD):
+            async for one in all_of(objects, POD, place, **query):
+                yield one
 
 
 async def reachable_pods(
     objects: Objects, settings: Settings, namespace: str | None, query: Mapping[str, str], names: Collection[str] = ()
 ) -> list[LivePod]:
-    """Read such pods of all namespaces, or of one where the caller may not list them everywhere."""
-    found = await gpu_pods(objects, settings, None, query, names)
-    if namespace is not None and objects.lacks(POD):
-        return await gpu_pods(objects, settings, namespace, query, names)
-    return found
+    """Read such pods, wherever the caller may list them."""
+    return await gpu_pods(reachable(objects, namespace, **query), settings, names)
 
 
 def extended(name: str) -> Resource | None:

@@ -63,7 +63,7 @@ READ: Final[Mapping[str, tuple[Kind, ...]]] = {
     "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS),
     "top": (*FACTS, POD, REPLICA_SET, JOB),
     "audit": (*FACTS, *_WORKLOADS),
-    "plan": (*FACTS, LIMIT_RANGE, *_WORKLOADS),
+    "plan": (*FACTS, LIMIT_RANGE, QUOTA, *_WORKLOADS),
     "doctor": (*FACTS, POD, EVENT, QUOTA, LIMIT_RANGE, *_OWNERS, *_INSTALLATION),
 }
 """What each question reads.

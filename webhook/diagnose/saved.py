@@ -23,31 +23,28 @@ class SavedObjects(Objects):
             if isinstance(version, str) and isinstance(kind, str) and isinstance(one.get("metadata"), dict):
                 self._by_kind.setdefault((_group(version, kind), kind.lower()), []).append(one)
 
-    def of(self, kind: Kind) -> list[Object]:
-        """All objects of a kind."""
-        return self._by_kind.get((kind.group, kind.name), [])
+    def of(self, kind: Kind, namespace: str | None = None) -> list[Object]:
+        """The objects of a kind in a namespace, or in all of them; one that names no namespace may be in any."""
+        found = self._by_kind.get((kind.group, kind.name), [])
+        return [one for one in found if namespace is None or one["metadata"].get("namespace") in (namespace, "", None)]
 
     async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         if self.lacks(kind):
             self._leave_out(kind)
         fields = query.get("fieldSelector", "") if kind is not EVENT else ""  # of which each group has its own
-        found = [
-            one
-            for one in self.of(kind)
-            if (namespace is None or _namespace(one) in (namespace, "")) and _selects(fields, one)
-        ]
+        found = [one for one in self.of(kind, namespace) if _selects(fields, one)]
         for at in range(0, len(found), PAGE):
             yield found[at : at + PAGE]
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
-        for one in self.of(kind):
-            if one["metadata"].get("name") == name and (namespace is None or _namespace(one) in (namespace, "")):
+        for one in self.of(kind, namespace):
+            if one["metadata"].get("name") == name:
                 return one
         self._leave_out(kind)
         return None
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
-        return not self.of(kind)
+        return (kind.group, kind.name) not in self._by_kind
 
     def has_all(self, kind: Kind) -> bool:
         return False
@@ -74,7 +71,3 @@ def _group(version: str, kind: str) -> str:
     """The group of an object; events have two, which hold the same."""
     group = group_of(version)
     return "" if kind == "Event" and group == "events.k8s.io" else group
-
-
-def _namespace(one: Object) -> object:
-    return one["metadata"].get("namespace") or ""

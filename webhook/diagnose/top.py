@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from webhook.diagnose.answer import code, lines_of_unread
-from webhook.diagnose.pods import Holding, LivePod, holdings
+from webhook.diagnose.pods import Holding, LivePod, held_by
 from webhook.diagnose.sharing import CLOSED, Offer, closed, offers
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
@@ -47,23 +47,16 @@ class Row(NamedTuple):
         return sum(one.amount for one in self.holders)
 
 
-def rows(pods: Iterable[LivePod], of: Callable[[LivePod], str], offered: Iterable[Offer] = ()) -> Iterator[Row]:
+def rows(pods: Collection[LivePod], of: Callable[[LivePod], str], offered: Iterable[Offer] = ()) -> Iterator[Row]:
     """The rows by what `of` names, with the largest holders first. A rejected pod counts in the first row of its name.
 
     Pods may hold what no known node offers.
     """
     offering = {(one.node, one.resource): one for one in offered}
-    held: dict[tuple[str, str], list[Holding]] = defaultdict(list)
-    rejected: Counter[str] = Counter()
-    for pod in pods:
-        rejected[of(pod) or "-"] += pod.was_rejected
-        for one in holdings([pod]):
-            held[of(pod), one.resource].append(one)
-    named = {name for name, _ in (*offering, *held)}
-    without = [(name, "-") for name, count in rejected.items() if count and name not in named]
+    held, rejected = held_by(pods, of), Counter(of(pod) or "-" for pod in pods if pod.was_rejected)
+    without = [(name, "-") for name in rejected.keys() - {name for name, _ in (*offering, *held)}]
     for key in sorted({*offering, *held, *without}):
-        holders = sorted(held[key], key=lambda one: (-one.amount, str(one.pod)))
-        yield Row(*key, holders, rejected.pop(key[0], 0), offering.get(key))
+        yield Row(*key, held.get(key, ()), rejected.pop(key[0], 0), offering.get(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +128,7 @@ def _cells(row: Row, by: str) -> dict[str, str]:
     return {"NODE": row.of, "STRATEGY": strategy, "RESOURCE": row.resource, "HELD": held, "SHARE": share, **ends}
 
 
-def by_node(settings: Settings, facts: Facts, pods: Iterable[LivePod], *, counts_all: bool = True) -> Top:
+def by_node(settings: Settings, facts: Facts, pods: Collection[LivePod], *, counts_all: bool = True) -> Top:
     """The answer by node: each resource that a node offers, and what pods hold of it."""
     found = list(rows(pods, lambda pod: pod.node, offers(settings, facts)))
     named = {row.of for row in found}

@@ -85,8 +85,7 @@ class NamespacePolicy:
         self.trusts_markers = snapshot.trusts_markers
         self.exempt_annotation = settings.exempt.annotation
         self.container_limits = snapshot.container_limits
-        self.limits = settings.limits
-        self.users = settings.users
+        self.limits, self.users = settings.limits, settings.users
         self.sharing_namespaces = settings.sharing.namespaces
         self.reads_classes = settings.facts.runtime_classes
         self.has_guard = settings.guard.enabled
@@ -100,6 +99,7 @@ class NamespacePolicy:
         self.nodes = snapshot.nodes
         self.node_kinds = snapshot.node_kinds
         self.runtime_classes = snapshot.runtime_classes
+        self.injected_class, self.injects_by_cdi = snapshot.injected_class, snapshot.injects_by_cdi
         self.pipes = snapshot.pipes
         self._added_tolerations = snapshot.tolerations
         self._toleration_settings = settings.injections.tolerations
@@ -152,12 +152,22 @@ NAMESPACE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 """The names that the API server accepts for a namespace: DNS labels (RFC 1123)."""
 
 
+_CDI_MARKER = "nvidia-legacy"
+"""The GPU operator creates this class only with CDI enabled (NVIDIA/gpu-operator controllers/object_controls.go).
+
+`nvidia-cdi` shows nothing: k3s creates one wherever it finds the runtime (k3s-io/k3s#11065).
+"""
+
+
 class Snapshot:
     """Settings and facts as one snapshot, with the policy of each namespace.
 
     `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
     `trusts_markers`: nothing at all describes the cluster, so that a pod's markers of another scheduler count. `cap`:
     the highest mode in any namespace. `endings` holds the end of a denial in the cluster by its first code.
+
+    `injected_class`: the configured runtime class; that of the device plugin's own pods where only that one exists.
+    `injects_by_cdi`: the cluster is known to inject devices through CDI, also where the class is not injected.
     """
 
     _REMEMBERED = 4096
@@ -187,6 +197,11 @@ class Snapshot:
             self.namespace_limits.setdefault(limit.namespace, {})[limit.per, limit.resource] = limit
         classes = shown.runtime_classes if facts.runtime_classes is None else facts.runtime_classes
         self.runtime_classes = {known.name: known for known in reversed(classes)}
+        wanted = settings.injections.runtime_class
+        own = (facts.device_plugin and facts.device_plugin.runtime_class) or ""
+        is_known = facts.runtime_classes is not None and wanted.name not in self.runtime_classes
+        self.injected_class = own if is_known and own in self.runtime_classes else wanted.name
+        self.injects_by_cdi = wanted.when_cdi == "skip" and _CDI_MARKER in self.runtime_classes
         self.pipes = {
             resource.name: MpsPipeDirectory(
                 resource.name, settings.injections.pipe_directory, settings.injections.pipe_mount

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from time import monotonic
-from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import StreamReader, hdrs, web
@@ -25,7 +24,7 @@ from webhook.server.http.server import CONNECTION, SMALL, GuardedConnection
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import SMALL_BODIES, Bounds
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog
+from webhook.server.observe.log import EventLog, ReviewLine
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.configuration import ServerSettings as Limits
 
@@ -99,8 +98,8 @@ class Reviews:
         ended = monotonic()
         self._metrics.observe(hook.label, outcome, ended - arrived)
         self._log.review(review_line(hook, outcome, ended - started))
-        if self._log.is_logged("debug"):
-            for name, reason in outcome.verdict.withheld:
+        if (withheld := outcome.verdict.withheld) and self._log.is_logged("debug"):
+            for name, reason in withheld:
                 self._log.event("debug", "not injected", uid=uid, injection=name, reason=reason)
         if outcome.proof_failure is not None:
             self._metrics.proof_failures.inc()
@@ -199,32 +198,35 @@ def _counted(size: int) -> int:
     return size - SMALL if size > SMALL else 0
 
 
-def review_line(hook: Hook, outcome: Outcome, seconds: float) -> dict[str, Any]:
-    """The log line of a review that took this processor time."""
+def review_line(hook: Hook, outcome: Outcome, seconds: float) -> ReviewLine:
+    """The log line of a review that took this processor time.
+
+    Fields that most reviews leave empty are set later: a call with more than 15 keywords builds a dict first.
+    """
     request, verdict = outcome.request, outcome.verdict
-    counts = verdict.counts
-    return {
-        "time": datetime.now(UTC),
-        "level": "info",
-        "event": "review",
-        "hook": hook.label,
-        "uid": request.uid,
-        "namespace": request.namespace,
-        "name": outcome.name,
-        "kind": request.kind.kind,
-        "operation": request.operation,
-        "user": request.userInfo.username,
-        "dryRun": bool(request.dryRun),
-        "decision": verdict.decision.label,
-        "allowed": outcome.allowed,
-        "codes": sorted({code for code, _ in counts}) if counts else [],
-        "findings": sum(counts.values()) if counts else 0,
-        "message": outcome.denial() if verdict.decision is _DENIED else "",
-        "injections": outcome.injected,
-        "reported": outcome.reported,
-        "edits": len(outcome.operations),
-        "microseconds": int(seconds * 1e6),
-    }
+    line = ReviewLine(
+        time=datetime.now(UTC),
+        hook=hook.label,
+        uid=request.uid,
+        namespace=request.namespace,
+        name=outcome.name,
+        kind=request.kind.kind,
+        operation=request.operation,
+        user=request.userInfo.username,
+        decision=verdict.decision.label,
+        allowed=outcome.allowed,
+        injections=outcome.injected,
+        reported=outcome.reported,
+        edits=len(outcome.operations),
+        microseconds=int(seconds * 1e6),
+    )
+    if request.dryRun:
+        line.dryRun = True
+    if counts := verdict.counts:
+        line.codes, line.findings = sorted({code for code, _ in counts}), sum(counts.values())
+    if verdict.decision is _DENIED:
+        line.message = outcome.denial()
+    return line
 
 
 _DENIED = Decision.DENIED

@@ -78,3 +78,10 @@ here: no template reads them.
 {{- range (include "gpushare-webhook.settings" . | fromJson).resources }}{{ if eq "shared" .kind }}{{ $names = append $names .name }}{{ end }}{{ end -}}
 {{- toJson $names -}}
 {{- end -}}
+
+{{/* The level of Pod Security in a namespace without a label. OpenShift's own rules forbid hostPath volumes there. */}}
+{{- define "gpushare-webhook.unlabelled" -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- $usual := eq $settings.profile "openshift" | ternary "restricted" $settings.podSecurity.unlabelled -}}
+{{- dig "podSecurity" "unlabelled" $usual (include "gpushare-webhook.config" . | fromYaml) -}}
+{{- end -}}

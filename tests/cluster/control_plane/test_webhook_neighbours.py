@@ -132,6 +132,26 @@ def _copy(stored: Object, name: str) -> Object:
     return {**stored, "metadata": {**kept, "name": name}, "status": {}}
 
 
+PROXY = {
+    "name": "istio-proxy",
+    "image": "none",
+    "restartPolicy": "Always",
+    "resources": {"requests": {"cpu": "100m"}},
+    "securityContext": {"runAsUser": 1337, "readOnlyRootFilesystem": True},
+}
+"""What Istio (istio/istio pkg/kube/inject) and Linkerd (linkerd/linkerd2 charts/partials) add: a native sidecar."""
+
+
+@pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
+def test_injected_proxy_gets_no_edits(running: ControlPlaneOnly, reinvocation: str) -> None:
+    with _neighbour(running, _append("initContainers", PROXY), reinvocation):
+        name = f"meshed-{reinvocation.lower()}"
+        assert running.api.warnings("POST", PODS, _near(name)) == []
+    stored = running.api.get(f"{PODS}/{name}")
+    assert [one["name"] for one in stored["spec"]["initContainers"]] == ["istio-proxy"]
+    assert_complete(stored, "main")
+
+
 def test_container_added_by_later_webhook_is_checked(running: ControlPlaneOnly) -> None:
     with _neighbour(running, _append("containers", container("late"))):
         with pytest.raises(ApiError, match=r"GPS002 .*asks for 2") as refused:

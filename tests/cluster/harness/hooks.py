@@ -134,9 +134,11 @@ def local_webhook_process(
 
 
 @contextmanager
-def local_webhook(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Process]:
+def local_webhook(
+    running: ControlPlaneOnly, *, settings: Object | None = None, kubeconfig: Path | None = None
+) -> Iterator[Process]:
     """The webhook as a process next to the API server, with both configurations in force."""
-    with local_webhook_process(running, settings=settings) as beside:
+    with local_webhook_process(running, settings=settings, kubeconfig=kubeconfig) as beside:
         process = beside.process
         with hooks(running, beside.client_config, lambda: process.running and _both_work(running)):
             yield process

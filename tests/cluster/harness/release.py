@@ -91,22 +91,22 @@ class Release:
     def __init__(self, cluster: Cluster, mode: str, values: tuple[Object, ...]) -> None:
         self.cluster, self.mode = cluster, mode
         self.helm = Helm(cluster, NAMESPACE)
-        self._values = values
+        self.values = values
         self._asked_before = len(self._asked_ever())
 
     def upgrade(self, *values: Object, flags: tuple[str, ...] = ()) -> str:
         """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
-        return self.helm(*UPGRADE, "--wait", "--timeout=180s", *flags, values=(*self._values, *values))
+        return self.helm(*UPGRADE, "--wait", "--timeout=180s", *flags, values=(*self.values, *values))
 
     def rendered(self, template: str, *values: Object) -> Object:
         """The object of one template of the chart, with more values, without creating it. Raises `RuntimeError`."""
         command = ("template", RELEASE, str(CHART), f"--show-only=templates/{template}")
-        made: Object = yaml.safe_load(self.helm(*command, values=(*self._values, *values)))
+        made: Object = yaml.safe_load(self.helm(*command, values=(*self.values, *values)))
         return made
 
     def manifests(self, *values: Object) -> str:
         """All objects of the chart, with more values, as `helm template` prints them for other tools."""
-        return self.helm("template", RELEASE, str(CHART), "--skip-tests", values=(*self._values, *values))
+        return self.helm("template", RELEASE, str(CHART), "--skip-tests", values=(*self.values, *values))
 
     def uninstall(self) -> None:
         """Remove it and wait until its pods are gone; Helm itself does not wait."""

@@ -7,17 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.diagnose.objects import StoredObjects, metadata, pod, spec, workload
-from webhook.cluster.objects import Kind, LiveObjects, Object
+from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import both_ways, put
+from tests.diagnose.objects import metadata, pod, spec, workload
+from webhook.cluster import objects as kinds
+from webhook.cluster.objects import Kind, LiveObjects, Object, Objects
 from webhook.cluster.served import served
 from webhook.diagnose.audit.census import Audited, data, label, take
 from webhook.diagnose.audit.report import Audit
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.settings.settings import Settings
 
-PODS, DEPLOYMENTS, REPLICA_SETS = "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
-JOBS, CRON_JOBS = "/apis/batch/v1/jobs", "/apis/batch/v1/cronjobs"
-ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
+PODS, DEPLOYMENTS, REPLICA_SETS = kinds.POD, kinds.DEPLOYMENT, kinds.REPLICA_SET
+JOBS, CRON_JOBS = kinds.JOB, kinds.CRON_JOB
+ROLLOUTS = Kind("Rollout", "rollouts", "argoproj.io", "v1alpha1")
 
 OF_DEPLOYMENT, OF_REPLICA_SET = ("apps/v1", "Deployment", "llm"), ("apps/v1", "ReplicaSet", "llm-1")
 
@@ -33,15 +36,23 @@ class Discovery(LiveObjects):
 
 
 async def rows(
-    objects: Mapping[str, Iterable[Object]],
-    forbidden: Iterable[str] = (),
+    objects: Mapping[Kind, Iterable[Object]],
+    forbidden: Iterable[Kind] = (),
     namespace: str | None = None,
     extra: Iterable[Kind] = (),
+    evaluator: OfflineEvaluator | None = None,
 ) -> list[Audited]:
-    evaluator = OfflineEvaluator.of(Settings())
-    kinds = [*extra, *await served(Discovery({}), evaluator.kinds)]
-    stored = StoredObjects(objects, forbidden)
-    return await take(stored, [evaluator], kinds, namespace, {})
+    world = evaluator or OfflineEvaluator.of(Settings())
+    known = [*extra, *await served(Discovery({}), world.kinds)]
+    cluster = FakeCluster(refused={kind.path(): 403 for kind in forbidden})
+    for kind, found in objects.items():
+        for one in found:
+            put(cluster, kind, one)
+
+    async def ask(stored: Objects) -> list[Audited]:
+        return await take(stored, [world], known, namespace, {})
+
+    return await both_ways(cluster, ask)
 
 
 def where(row: Audited) -> str:
@@ -85,7 +96,7 @@ async def test_child_with_findings_that_its_owner_lacks_has_a_row() -> None:
 async def test_owner_of_kind_that_makes_no_pods_hides_no_pod(owner: tuple[str, str, str]) -> None:
     template = {"metadata": metadata("llm"), "template": {"spec": spec(2)}}
     cron = {"metadata": metadata("llm"), "spec": {"jobTemplate": {"spec": workload("j", 2)["spec"]}}}
-    objects = {DEPLOYMENTS: [workload("llm", 2)], CRON_JOBS: [cron], "/api/v1/podtemplates": [template]}
+    objects = {DEPLOYMENTS: [workload("llm", 2)], CRON_JOBS: [cron], Kind("PodTemplate", "podtemplates"): [template]}
     found = await rows({**objects, PODS: [pod("bare", 2, owner)]})
     assert ("team-a/Pod/bare", 1, "", "denied") in shown(found)
 
@@ -161,15 +172,13 @@ async def test_pods_of_one_template_are_evaluated_once() -> None:
     for number, one in enumerate(pods):
         volume = f"kube-api-access-{number:05}"
         one["spec"]["volumes"] = [{"name": volume, "projected": {"sources": []}}]
-    stored = StoredObjects({REPLICA_SETS: [workload("llm-1", 2)], PODS: pods})
-    kinds = await served(Discovery({}), evaluator.kinds)
-    (row,) = await take(stored, [evaluator], kinds, None, {})
-    assert (row.pods, checked) == (50, ["llm-1", "llm-1-0"])
+    (row,) = await rows({REPLICA_SETS: [workload("llm-1", 2)], PODS: pods}, evaluator=evaluator)
+    assert (row.pods, checked) == (50, ["llm-1", "llm-1-0"] * 2)  # asked both ways
 
 
 async def test_replica_set_is_checked_where_deployments_cannot_be_read() -> None:
     objects = {REPLICA_SETS: [workload("llm-1", 2, OF_DEPLOYMENT)], PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)]}
-    found = await rows(objects, forbidden=["deployments"])
+    found = await rows(objects, forbidden=[DEPLOYMENTS])
     assert shown(found) == [("team-a/ReplicaSet/llm-1", 1, "", "denied")]
 
 
@@ -222,9 +231,7 @@ async def test_pod_has_a_row_where_its_exemption_is_not_that_of_its_owner() -> N
 
 async def test_cluster_scoped_kind_is_not_of_one_namespace() -> None:
     runtime = Kind("ClusterRuntime", "runtimes", "serving.kserve.io", "v1", False)
-    assert (
-        await rows({"/apis/serving.kserve.io/v1/runtimes": [workload("x")]}, namespace="team-a", extra=[runtime]) == []
-    )
+    assert await rows({runtime: [workload("x")]}, namespace="team-a", extra=[runtime]) == []
 
 
 async def test_exempt_namespace_is_said() -> None:
@@ -243,14 +250,31 @@ async def test_mirror_pod_is_exempt_only_with_its_node_as_owner() -> None:
 
 
 async def test_custom_kind_owns_replica_set() -> None:
-    rollout = Kind("Rollout", "rollouts", "argoproj.io", "v1alpha1")
-    objects: dict[str, list[Any]] = {
+    objects: dict[Kind, list[Any]] = {
         ROLLOUTS: [workload("llm", 2)],
         REPLICA_SETS: [workload("llm-1", 2, ("argoproj.io/v1alpha1", "Rollout", "llm"))],
         PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)],
     }
-    (row,) = await rows(objects, extra=[rollout])
+    (row,) = await rows(objects, extra=[ROLLOUTS])
     assert (where(row), row.pods, row.subject.api_version) == ("team-a/Rollout/llm", 1, "argoproj.io/v1alpha1")
+
+
+async def test_pods_of_a_job_count_in_line_of_its_cron_job() -> None:
+    of_cron_job, of_job = ("batch/v1", "CronJob", "nightly"), ("batch/v1", "Job", "nightly-1")
+    cron = {"metadata": metadata("nightly"), "spec": {"jobTemplate": {"spec": workload("j", 2)["spec"]}}}
+    job = {"metadata": metadata("nightly-1", owner=of_cron_job), "spec": workload("j", 2)["spec"]}
+    found = await rows({CRON_JOBS: [cron], JOBS: [job], PODS: [pod("nightly-1-a", 2, of_job)]})
+    assert shown(found) == [("team-a/CronJob/nightly", 1, "", "denied")]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_pods_that_a_custom_kind_makes_itself_are_in_its_line(*, is_known: bool) -> None:
+    owner = ("argoproj.io/v1alpha1", "Rollout", "llm")
+    found = await rows(
+        {ROLLOUTS: [workload("llm", 2)], PODS: [pod(f"llm-{number}", 2, owner) for number in range(3)]},
+        extra=[ROLLOUTS] if is_known else (),
+    )
+    assert shown(found) == [("team-a/Rollout/llm", 3, "" if is_known else "llm-0", "denied")]
 
 
 async def test_owners_in_a_circle_end() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
 from webhook.cluster import objects as kinds
-from webhook.cluster.objects import Kind, NotFoundError
+from webhook.cluster.objects import Kind
 from webhook.pki import Authority
 
 Object = dict[str, Any]
@@ -20,16 +20,6 @@ STACK, OURS, TEAM = "nvidia-device-plugin", "gpushare-webhook", "team"
 PLUGIN, DAEMON, DISCOVERY, CONFIGS = "plugin", "mps-daemon", "discovery", "plugin-configs"
 CONFIG, CAPABLE, PRESENT = "nvidia.com/device-plugin.config", "nvidia.com/mps.capable", "nvidia.com/gpu.present"
 IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.17.4"
-
-
-def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
-    """Add an object to the lists that hold it, and return it."""
-    namespace, name = found["metadata"].get("namespace"), found["metadata"]["name"]
-    with suppress(NotFoundError):  # only a list can show a name that is not legal
-        cluster.objects[kind.path(namespace, name)] = found
-    for where in {None, namespace}:
-        cluster.lists.setdefault(kind.path(where), []).append(found)
-    return found
 
 
 def remove(cluster: FakeCluster, kind: Kind, name: str, namespace: str | None = None) -> None:
@@ -62,7 +52,8 @@ def put_settings(cluster: FakeCluster, text: str) -> None:
     """Replace the settings of our webhook, as the chart does: without `guard.enabled`, there is no guard."""
     cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["data"]["settings.yaml"] = text
     for kind in (kinds.POLICY, kinds.POLICY_BINDING):
-        cluster.objects.pop(kind.path(None, f"{OURS}-guard"), None)
+        if kind.path(None, f"{OURS}-guard") in cluster.objects:
+            remove(cluster, kind, f"{OURS}-guard")
 
 
 def put_event(

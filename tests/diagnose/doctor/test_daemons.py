@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
+from tests.diagnose.doctor.asked import found, only
 from tests.diagnose.doctor.healthy import (
     CAPABLE,
     CONFIG,
@@ -16,11 +18,9 @@ from tests.diagnose.doctor.healthy import (
     label,
     mps,
     node,
-    put,
     remove,
     remove_daemon_set,
 )
-from tests.diagnose.doctor.saved import found, only
 from webhook.cluster import objects as kinds
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
+from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     DAEMON,
     OURS,
@@ -15,13 +17,11 @@ from tests.diagnose.doctor.healthy import (
     asking,
     hook,
     pod,
-    put,
     put_settings,
     remove,
     replica,
     report,
 )
-from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
 
 
@@ -133,20 +133,20 @@ def test_service_has_no_endpoints(cluster: FakeCluster, endpoints: Any) -> None:
 
 
 def test_service_selects_no_replica(cluster: FakeCluster) -> None:
-    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    remove(cluster, kinds.ENDPOINT_SLICE, f"{OURS}-1", OURS)
     assert str(only(cluster).remedy).endswith(f"kubectl -n {OURS} describe service/{OURS}")
 
 
 def test_configurations_outlive_the_deployment(cluster: FakeCluster) -> None:
     remove(cluster, kinds.DEPLOYMENT, OURS, OURS)
-    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    remove(cluster, kinds.ENDPOINT_SLICE, f"{OURS}-1", OURS)
     finding = only(cluster)
     assert (finding.finding, finding.evidence[0]) == ("no-endpoints", "no Deployment")
 
 
 def test_deployment_is_scaled_to_zero(cluster: FakeCluster) -> None:
     deployment(cluster)["spec"]["replicas"] = 0
-    cluster.lists[kinds.ENDPOINT_SLICE.path()].clear()
+    remove(cluster, kinds.ENDPOINT_SLICE, f"{OURS}-1", OURS)
     assert str(only(cluster).remedy) == f"kubectl -n {OURS} scale --replicas=2 deployment/{OURS}"
 
 
@@ -302,12 +302,32 @@ def test_releases_that_see_the_same_pods(cluster: FakeCluster) -> None:
 
 
 def test_guard_of_former_settings(cluster: FakeCluster) -> None:
-    former = dict(cluster.objects)
+    former = [
+        (kind, cluster.objects[kind.path(None, f"{OURS}-guard")]) for kind in (kinds.POLICY, kinds.POLICY_BINDING)
+    ]
     put_settings(cluster, "mode: audit")
     assert found(cluster) == []
-    cluster.objects |= former
+    for kind, one in former:
+        put(cluster, kind, one)
     finding = only(cluster)
     assert (finding.finding, finding.severity) == ("guard-left-over", "warning")
     assert str(finding.remedy) == (
         f"kubectl delete validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "unchecked"),
+    [
+        (kinds.SERVICE_ACCOUNT, "mode", {"cap on the mode"}),
+        (kinds.POLICY, "guard", {"guard in the API server", "guard of former settings"}),
+        (kinds.POLICY_BINDING, "guard", {"guard in the API server", "guard of former settings"}),
+    ],
+)
+def test_object_that_cannot_be_read_is_not_found_well(
+    cluster: FakeCluster, kind: kinds.Kind, name: str, unchecked: set[str]
+) -> None:
+    cluster.refused[kind.path(OURS if kind.is_namespaced else None, f"{OURS}-{name}")] = 403
+    answer = examined(cluster)
+    assert answer.findings == ()
+    assert dict(answer.unchecked) == dict.fromkeys(unchecked, f"{kind.plural} cannot be read")

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
+from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     CONFIG,
     CONFIGS,
@@ -22,11 +24,9 @@ from tests.diagnose.doctor.healthy import (
     mps,
     node,
     pod,
-    put,
     remove,
     remove_daemon_set,
 )
-from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
 
 
@@ -174,6 +174,23 @@ def test_part_of_configuration_without_effect(cluster: FakeCluster) -> None:
     configure(cluster, beside=json.dumps({"version": "v1", "timeSlicing": {"resources": []}}))
     finding = only(cluster)
     assert (finding.finding, finding.severity) == ("GPS031", "warning")
+
+
+def test_configurations_in_binary_data_are_unknown(cluster: FakeCluster) -> None:
+    """The plugin reads them, so that nothing is said about their names and their texts."""
+    config_map = cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]
+    config_map["binaryData"] = {"mps-4": "dmVyc2lvbjogdjE="}
+    del config_map["data"]
+    answer = examined(cluster)
+    assert answer.findings == ()
+    unknown = {what for what, why in answer.unchecked if why == "the ConfigMap of the device plugin cannot be read"}
+    assert unknown == {
+        "configurations of the device plugin",
+        "names of configurations",
+        "configurations that nothing reads",
+        "allocatable replicas",
+        "labels against configurations",
+    }
 
 
 def test_label_that_names_no_configuration(cluster: FakeCluster) -> None:

@@ -7,8 +7,9 @@ from unittest import mock
 import pytest
 
 from tests.cli.cluster import FakeCluster
-from tests.diagnose.doctor.healthy import CONFIGS, IMAGE, PLUGIN, STACK, TEAM, healthy, mps, node, pod, put
-from tests.diagnose.doctor.saved import examined
+from tests.diagnose.both import put
+from tests.diagnose.doctor.asked import examined
+from tests.diagnose.doctor.healthy import CONFIGS, IMAGE, PLUGIN, STACK, TEAM, healthy, mps, node, pod
 from webhook.cluster import objects as kinds
 from webhook.cluster.stack import Program
 

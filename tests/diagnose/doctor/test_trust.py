@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
+from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     CONFIG,
     CONFIGS,
@@ -20,13 +22,11 @@ from tests.diagnose.doctor.healthy import (
     mps,
     node,
     pod,
-    put,
     put_event,
     put_settings,
     remove,
     remove_daemon_set,
 )
-from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
 from webhook.diagnose.doctor.finding import Finding
 

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import FakeCluster
+from tests.diagnose.both import put
+from tests.diagnose.doctor.asked import examined, found, only
 from tests.diagnose.doctor.healthy import (
     PLUGIN,
     STACK,
     TEAM,
+    asking,
     pod,
-    put,
     put_event,
     remove,
 )
-from tests.diagnose.doctor.saved import examined, found, only
 from webhook.cluster import objects as kinds
 
 # Runtime classes.
@@ -31,6 +32,25 @@ def test_runtime_class_that_pods_name_is_missing(cluster: FakeCluster) -> None:
         "RuntimeClass nvidia",
     )
     assert finding.evidence == (f"named by: pod {TEAM}/train", "RuntimeClasses: none")
+
+
+def made_by(cluster: FakeCluster, kind: kinds.Kind, name: str, above: tuple[str, str]) -> None:
+    """Add what stands between pods and their topmost owner."""
+    owners = [{"kind": above[0], "name": above[1], "controller": True}]
+    put(cluster, kind, {"metadata": {"name": name, "namespace": TEAM, "ownerReferences": owners}})
+
+
+def test_pods_that_name_a_missing_class_are_counted_by_topmost_owner(cluster: FakeCluster) -> None:
+    remove(cluster, kinds.RUNTIME_CLASS, "nvidia")
+    remove(cluster, kinds.POD, "train", TEAM)
+    made_by(cluster, kinds.REPLICA_SET, "web-1", ("Deployment", "web"))
+    made_by(cluster, kinds.JOB, "night-1", ("CronJob", "night"))
+    for number in range(5):
+        owner = ("ReplicaSet", "web-1") if number else ("Job", "night-1")
+        put(cluster, kinds.POD, pod(f"p-{number}", TEAM, owner, runtimeClassName="nvidia", containers=asking()))
+    assert only(cluster).evidence[0] == (
+        f"named by: CronJob {TEAM}/night (1 pod: p-0), Deployment {TEAM}/web (4 pods: p-1, p-2, p-3 and 1 more)"
+    )
 
 
 def test_runtime_class_of_the_plugin_is_missing(cluster: FakeCluster) -> None:
@@ -50,6 +70,8 @@ def test_runtime_class_of_rejected_pods_is_missing(cluster: FakeCluster, message
     put_event(cluster, "FailedCreate", message, "web", "ReplicaSet")
     finding = only(cluster)
     assert finding.evidence[0] == f"named by: ReplicaSet {TEAM}/web, whose pods are rejected"
+    made_by(cluster, kinds.REPLICA_SET, "web", ("Deployment", "web"))
+    assert only(cluster).evidence[0] == f"named by: Deployment {TEAM}/web, whose pods are rejected"
     put(cluster, kinds.RUNTIME_CLASS, {"metadata": {"name": "gpu"}, "handler": "gpu"})
     assert found(cluster) == []
 
@@ -68,6 +90,17 @@ def test_handler_is_missing_while_a_pod_waits(cluster: FakeCluster, message: str
     finding = only(cluster)
     assert (finding.finding, finding.severity, finding.subject) == ("runtime-handler-missing", "warning", "gpu-1")
     assert finding.cause.startswith("the container runtime has no handler nvidia")
+    assert finding.evidence == ("nodes: gpu-1", f"waiting for a sandbox: pod {TEAM}/train")
+
+
+def test_pods_that_wait_for_a_handler_are_counted_by_topmost_owner(cluster: FakeCluster) -> None:
+    made_by(cluster, kinds.REPLICA_SET, "web-1", ("Deployment", "web"))
+    for name in ("web-1-a", "web-1-b"):
+        for handler in ("runtime for nvidia", 'runtime for "nvidia"'):  # one event each
+            put_event(cluster, "FailedCreatePodSandBox", f"no {handler} is configured", name)
+        waits = pod(name, TEAM, ("ReplicaSet", "web-1"), runtimeClassName="nvidia")
+        put(cluster, kinds.POD, waits)["status"] = {"phase": "Pending"}
+    assert only(cluster).evidence[1] == f"waiting for a sandbox: Deployment {TEAM}/web (2 pods: web-1-a, web-1-b)"
 
 
 def test_other_events_are_no_finding(cluster: FakeCluster) -> None:
@@ -112,9 +145,7 @@ def rejected(name: str, owner: tuple[str, str], message: str) -> dict[str, Any]:
 
 def test_rejected_pods_are_counted_by_topmost_owner(cluster: FakeCluster) -> None:
     for replica_set in ("web-1", "web-2"):
-        owner = [{"kind": "Deployment", "name": "web", "controller": True}]
-        metadata = {"name": replica_set, "namespace": TEAM, "ownerReferences": owner}
-        put(cluster, kinds.REPLICA_SET, {"metadata": metadata})
+        made_by(cluster, kinds.REPLICA_SET, replica_set, ("Deployment", "web"))
         for number in range(3):
             message = "Allocate failed due to maximum request size for shared resources is 1"
             put(cluster, kinds.POD, rejected(f"{replica_set}-{number}", ("ReplicaSet", replica_set), message))
@@ -126,6 +157,19 @@ def test_rejected_pods_are_counted_by_topmost_owner(cluster: FakeCluster) -> Non
     )
     assert second.cause == "1 pod ended in UnexpectedAdmissionError"
     assert str(second.remedy).startswith("the kubelet had no device to give")
+    assert "; kubectl -n team get job/job shows whether other pods run; then kubectl -n team delete" in str(
+        second.remedy
+    )
+    assert [one.evidence[1] for one in (first, second)] == ["pods: web-1-0, web-1-1, web-1-2 and 3 more", "pods: job-1"]
+
+
+def test_rejected_pod_without_an_owner_is_its_own_subject(cluster: FakeCluster) -> None:
+    found = rejected("alone", ("Job", "job"), "Available: 0")
+    found["metadata"]["ownerReferences"] = []
+    put(cluster, kinds.POD, found)
+    one = only(cluster)
+    assert (one.subject, len(one.evidence)) == (f"{TEAM}/Pod/alone", 1)
+    assert "as after a restart of the node or the plugin: kubectl -n team delete pods" in str(one.remedy)
 
 
 def test_pod_security_refuses_what_the_webhook_injects(cluster: FakeCluster) -> None:
@@ -133,7 +177,8 @@ def test_pod_security_refuses_what_the_webhook_injects(cluster: FakeCluster) -> 
     refused = 'pods "web-1" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "{}")'
     for name in ("gpushare-mps-nvidia-com-gpu", "cache"):
         put_event(cluster, "FailedCreate", refused.format(name), f"of-{name}", "ReplicaSet")
+    made_by(cluster, kinds.REPLICA_SET, "of-gpushare-mps-nvidia-com-gpu", ("Deployment", "llm"))
     finding = only(cluster)
     assert (finding.finding, finding.severity, finding.is_of_tenants) == ("pod-security-mount", "warning", True)
-    assert finding.evidence == ("pods of: ReplicaSet of-gpushare-mps-nvidia-com-gpu",)
+    assert finding.evidence == ("pods of: Deployment llm",)
     assert "podSecurity.unlabelled" in str(finding.remedy)

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Collection
 from typing import Any
 
+from tests.diagnose.both import StandIn, cluster_of
 from tests.diagnose.cluster_objects import GPU, Object, container, pod
 from tests.diagnose.why.remedies import helps
-from webhook.cluster.objects import Kind
+from webhook.cluster.objects import Kind, LiveObjects, Objects
 from webhook.diagnose.saved import SavedObjects
 from webhook.diagnose.why.case import Why
 from webhook.diagnose.why.decide import why
@@ -26,8 +27,16 @@ class Recorded(SavedObjects):
 
     def __init__(self, *found: Object, logs: dict[str, str] | None = None) -> None:
         super().__init__(found)
+        self._found = found
         self.logs = logs or {}
         self.asked_logs: list[tuple[str, bool]] = []
+
+    def live(self) -> LiveObjects:
+        """The same objects as an API server returns them."""
+        cluster = cluster_of(self._found)
+        for path in list(cluster.objects) if self.logs else ():
+            cluster.texts[f"{path}/log"] = "".join(self.logs.values())
+        return LiveObjects(StandIn(cluster))
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:  # noqa: ARG002
         self.asked_logs.append((container, previous))
@@ -44,18 +53,20 @@ class Recorded(SavedObjects):
 
 
 def ask(objects: Recorded, kind: str = "Pod", name: str = "main", nodes: Collection[Node] = (), **asked: Any) -> Why:
-    """The answer about an object."""
+    """The answer about an object, which is the same of a live cluster."""
 
     async def more(_parts: Collection[str]) -> Facts:
         return Facts(nodes=tuple(nodes), device_classes=())
 
-    async def answered() -> Why:
+    async def answered(objects: Objects) -> Why:
         found = await objects.one(KINDS[kind], NAMESPACE, name)
         assert found is not None
         case = await Question(objects, Settings(), more, **asked).case(kind, NAMESPACE, found)
         return helps(case, why(case))
 
-    return asyncio.run(answered())
+    answer = asyncio.run(answered(objects))
+    assert asyncio.run(answered(objects.live())).as_data() == answer.as_data()
+    return answer
 
 
 def causes(

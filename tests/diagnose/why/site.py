@@ -14,7 +14,7 @@ from tests.diagnose.why.recorded import NAMESPACE, Recorded
 from tests.diagnose.why.remedies import helps
 from webhook.cluster.classes import runtime_class
 from webhook.cluster.nodes import parser
-from webhook.cluster.objects import NODE, RUNTIME_CLASS
+from webhook.cluster.objects import NODE, RUNTIME_CLASS, Objects
 from webhook.diagnose.saved import SavedObjects
 from webhook.diagnose.why.case import Cause
 from webhook.diagnose.why.decide import why
@@ -136,23 +136,29 @@ def waiting(*said: str, asks: Object | None = None, owner: tuple[str, str] | Non
 def answers(*found: Object | list[Object], kind: str = "Pod", logs: dict[str, str] | None = None) -> list[Cause]:
     """The causes for the object `main` in a cluster of these objects."""
     objects = [each for one in found for each in (one if isinstance(one, list) else [one])]
-    return _causes(Recorded(*objects, logs=logs), kind, wants_log=logs is not None)
+    recorded, wants_log = Recorded(*objects, logs=logs), logs is not None
+    causes = _causes(recorded, recorded, kind, wants_log=wants_log)
+    live = _causes(recorded.live(), recorded, kind, wants_log=wants_log)
+    assert [one.as_data() for one in live] == [one.as_data() for one in causes]
+    return causes
 
 
 def saved(*found: Object | list[Object], kind: str = "Pod") -> list[Cause]:
     """The causes from the same objects in files."""
-    return _causes(SavedObjects([each for one in found for each in (one if isinstance(one, list) else [one])]), kind)
+    objects = SavedObjects([each for one in found for each in (one if isinstance(one, list) else [one])])
+    return _causes(objects, objects, kind)
 
 
-def _causes(objects: SavedObjects, kind: str, *, wants_log: bool = False) -> list[Cause]:
+def _causes(objects: Objects, known: SavedObjects, kind: str, *, wants_log: bool = False) -> list[Cause]:
+    """The causes. The facts are those of `known`."""
     parse = parser(ALWAYS._replace(resources=frozenset({GPU})), others=True)
-    nodes = [parse(Raw(json.encode(one)))[1] for one in objects.of(NODE)]
+    nodes = [parse(Raw(json.encode(one)))[1] for one in known.of(NODE)]
 
-    classes = tuple(runtime_class(Raw(json.encode(one)))[1] for one in objects.of(RUNTIME_CLASS))
+    classes = tuple(runtime_class(Raw(json.encode(one)))[1] for one in known.of(RUNTIME_CLASS))
 
     async def more(_parts: Collection[str]) -> Facts:
-        known = tuple(one for one in nodes if one is not None)
-        return Facts(nodes=known, device_classes=(), namespaces=(), runtime_classes=classes)
+        read = tuple(one for one in nodes if one is not None)
+        return Facts(nodes=read, device_classes=(), namespaces=(), runtime_classes=classes)
 
     async def answered() -> list[Cause]:
         found = await objects.one(KINDS[kind], NAMESPACE, "main")

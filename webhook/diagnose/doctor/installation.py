@@ -8,33 +8,34 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from webhook.cluster.followed import MODE
 from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.trusted import Part
+from webhook.diagnose.doctor.advice import advice
 from webhook.diagnose.doctor.finding import (
     MOST,
     Check,
     Finding,
     about,
-    command_of,
-    edit_map,
     grouped,
-    in_namespace,
     listed,
     several,
     unready,
 )
 from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.words import named, reference
+from webhook.diagnose.words import reference
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
-from webhook.policy.commands import Command
-from webhook.policy.placement.selector import Constraint
+from webhook.policy.placement.selector import Expression
 from webhook.policy.settings.settings import Exempt
 from webhook.policy.snapshot import MODES
 from webhook.report.lines import counted
 
-_UPGRADE: Final = Remedy("upgrade the release with ", Command("helm", "upgrade"), ", which creates it")
+_UPGRADE: Final = advice("upgrade the release with `helm upgrade`, which creates it")
+_DESCRIBE: Final = "`kubectl -n {namespace} describe {object}`"
+_LOGS: Final = "`kubectl -n {namespace} logs {object}`"
+_RESTART: Final = "`kubectl -n {namespace} rollout restart {object}`"
 _LEAST: Final = timedelta(days=1)
 """The least notice for a certificate that a user may have to renew. One that the webhook signs lives for a week."""
 
@@ -60,10 +61,10 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
         bare = [word(one, "name") for one in called if not word(one, "clientConfig", "caBundle")]
         if bare:
             cause = "it has no caBundle, so that the API server cannot verify the webhook and its calls fail"
-            remedy = Remedy(
-                command_of(seen.installations[0], "rollout", "restart"),
-                ", which writes it, and during which calls fail while no replica is ready; with cert-manager, look at "
-                "the annotation cert-manager.io/inject-ca-from",
+            remedy = advice(
+                f"{_RESTART}, which writes it, and during which calls fail while no replica is ready; with "
+                "cert-manager, look at the annotation cert-manager.io/inject-ca-from",
+                seen.installations[0],
             )
             evidence = (f"entries: {listed(bare)}",)
             yield Finding("ca-bundle-empty", "error", str(hook), cause, evidence, remedy)
@@ -77,8 +78,9 @@ def _certificates(seen: Seen) -> Iterator[Finding]:
             continue
         is_over = ends <= seen.now
         cause = "its certificate ended, and the API server rejects it" if is_over else "its certificate was not renewed"
-        manager = Command("kubectl", "describe", "certificate", "-A")
-        remedy = Remedy(command_of(one, "logs"), "; with cert-manager: ", manager)
+        remedy = advice(
+            "`kubectl -n {namespace} logs {object}`; with cert-manager: `kubectl describe certificate -A`", one
+        )
         evidence = f"its end: {ends:%Y-%m-%dT%H:%M:%SZ}"
         yield about(one, "certificate", "error" if is_over else "warning", cause, remedy, evidence)
 
@@ -88,15 +90,14 @@ def _endpoints(seen: Seen) -> Iterator[Finding]:
         if one.endpoints != 0:
             continue
         cause = "its Service has no ready endpoint: calls fail, and entries with failurePolicy Fail block GPU pods"
-        state, remedy = f"{one.ready} of {one.wanted} replicas are ready", Remedy(command_of(one, "describe"))
+        state, template = f"{one.ready} of {one.wanted} replicas are ready", _DESCRIBE
         if one.deployment is None:
-            state = "no Deployment"
-            remedy = Remedy("install the release again, or delete the configurations that call it")
+            state, template = "no Deployment", "install the release again, or delete the configurations that call it"
         elif one.wanted == 0:
-            remedy = Remedy(command_of(one, "scale", "--replicas=2"))
+            template = "`kubectl -n {namespace} scale --replicas=2 {object}`"
         elif one.ready:
-            describe = in_namespace(one.namespace, "describe", reference("Service", one.name))
-            remedy = Remedy("compare the selector with the labels: ", describe)
+            template = "compare the selector with the labels: `kubectl -n {namespace} describe {service}`"
+        remedy = advice(template, one, service=[reference("Service", one.name)])
         yield about(one, "no-endpoints", "error", cause, remedy, state, *_details(one)[:MOST])
 
 
@@ -110,24 +111,24 @@ def _replicas(seen: Seen) -> Iterator[Finding]:
         if one.deployment and one.ready < one.wanted and one.endpoints != 0:
             cause = f"{one.ready} of {counted(one.wanted, 'replica')} ready"
             details = _details(one) or ["no pod says why: look at the events of its ReplicaSets"]
-            remedy = Remedy(command_of(one, "logs"), ", and describe its pods")
+            remedy = advice(f"{_LOGS}, and describe its pods", one)
             yield unready(one, "replicas-not-ready", "warning", cause, remedy, details)
         there = [each for each in one.replicas if each.node in seen.closed]
         if there:
             cause = f"{len(there)} of {counted(len(one.replicas), 'replica')} on a node that takes no new pods"
             evidence = [f"pod {each.name} on node {each.node}: {seen.closed[each.node]}" for each in there[:MOST]]
-            remedy = Remedy(command_of(one, "rollout", "restart"), ", which starts them on other nodes")
+            remedy = advice(f"{_RESTART}, which starts them on other nodes", one)
             yield about(one, "replicas-on-closed-nodes", "warning", cause, remedy, *evidence)
         images = Counter(each.image for each in one.replicas)
         digests = Counter(each.settings for each in one.replicas if each.settings is not None)
-        for values, noun, remedy in (
-            (images, "images", Remedy(command_of(one, "rollout", "status"))),
-            (digests, "settings", Remedy(command_of(one, "logs"), ": look for reload rejected")),
+        for values, noun, template in (
+            (images, "images", "`kubectl -n {namespace} rollout status {object}`"),
+            (digests, "settings", f"{_LOGS}: look for reload rejected"),
         ):
             if len(values) > 1:
                 cause = f"its replicas run {len(values)} different {noun}, so that they may answer a review differently"
                 evidence = [f"{count} x {value}" for value, count in sorted(values.items())]
-                yield about(one, "version-skew", "warning", cause, remedy, *evidence)
+                yield about(one, "version-skew", "warning", cause, advice(template, one), *evidence)
 
 
 def _mode(seen: Seen) -> Iterator[Finding]:
@@ -137,33 +138,35 @@ def _mode(seen: Seen) -> Iterator[Finding]:
             cause = "the object with the cap on its mode does not exist: nothing caps the mode, and its guard is off"
             yield about(one, "mode-account-missing", "warning", cause, _UPGRADE, f"not found: ServiceAccount {account}")
         if one.mode is not None and one.mode != MODES[-1]:
-            words = ("annotate", "serviceaccount", named("serviceaccount", account), "gpushare-webhook/mode-")
+            lift = "`kubectl -n {namespace} annotate serviceaccount {serviceaccount} gpushare-webhook/mode-`"
             cause = f'an annotation caps its mode to "{one.mode}", which is no mode and is ignored'
             if one.mode in MODES:
                 cause = f"an annotation caps its mode to {one.mode}, whatever the settings say"
-            evidence = f"ServiceAccount {one}{SUFFIX}: gpushare-webhook/mode: {one.mode}"
-            yield about(one, "mode-capped", "warning", cause, in_namespace(one.namespace, *words), evidence)
+            evidence = f"ServiceAccount {one}{SUFFIX}: {MODE}: {one.mode}"
+            yield about(one, "mode-capped", "warning", cause, advice(lift, one, serviceaccount=account), evidence)
 
 
 def _guard(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        lost = [
-            f"not found: {each}" for each, exists in one.exists.items() if each.startswith(POLICY_KIND) and not exists
-        ]
-        if lost:
+        if lost := _policies(one, exist=False):
             cause = "its guard does not exist: while no replica answers, pods over the limits may be admitted"
-            yield about(one, "guard-missing", "warning", cause, _UPGRADE, *lost)
+            yield about(one, "guard-missing", "warning", cause, _UPGRADE, *(f"not found: {each}" for each in lost))
 
 
 def _former_guard(seen: Seen) -> Iterator[Finding]:
     """Guards that settings no longer have: `kubectl apply` of rendered manifests deletes nothing."""
     for one in seen.installations:
-        parts = [each for each, exists in one.exists.items() if exists and each.startswith(POLICY_KIND)]
+        parts = _policies(one, exist=True)
         if parts and one.settings is not None and not one.settings.guard.enabled:
             cause = "its settings have no guard, and that of former ones is still there: it denies what it denied then"
-            names = [reference(*each.split(" ", 1)) for each in reversed(parts)]  # the binding first
-            found = [f"found: {each}" for each in parts]
-            yield about(one, "guard-left-over", "warning", cause, Command("kubectl", "delete", *names), *found)
+            words = [reference(*each.split(" ", 1)) for each in reversed(parts)]  # the binding first
+            remedy = advice("`kubectl delete {policies}`", policies=words)
+            yield about(one, "guard-left-over", "warning", cause, remedy, *(f"found: {each}" for each in parts))
+
+
+def _policies(one: Installation, *, exist: bool) -> list[str]:
+    """The objects of its guard that exist, or those that do not."""
+    return [each for each, exists in one.exists.items() if each.startswith(POLICY_KIND) and exists is exist]
 
 
 def _invalid(seen: Seen) -> Iterator[Finding]:
@@ -182,19 +185,19 @@ def _namespaces(seen: Seen) -> Iterator[Finding]:
     exempt = {*ALWAYS_EXCLUDED, *seen.settings.exempt.namespaces, *(one.namespace for one in seen.installations)}
     exempt |= {one.namespace for one in seen.programs}
     spaces = [one for one in seen.facts.namespaces or () if one.name in pods and one.name not in exempt]
-    found: list[tuple[tuple[str, ...], str]] = []
+    found = []
     for kind in HOOKS:
-        selectors = grouped(
+        selectors = [
             (service_of(one), part(one, "namespaceSelector"))
             for hook in seen.hooks
             if hook.kind == kind
             for one in hook.entries
             if any({"pods", "*", "*/*"}.intersection(rule.get("resources") or ()) for rule in entries(one, "rules"))
-        )
+        ]
         for space in spaces if selectors else ():
             labels = {"kubernetes.io/metadata.name": space.name, **space.labels}
-            seeing = [one for one, those in selectors.items() if any(_selects(each, labels) for each in those)]
-            found.append((tuple(seeing), space.name))
+            seeing = {service for service, selector in selectors if _selects(selector, labels)}
+            found.append((tuple(sorted(seeing)), space.name))
     for releases, spaces_of in grouped(found).items():
         names = list(dict.fromkeys(spaces_of))
         evidence = [f"{counted(len(pods[name]), 'GPU pod')} such as {pods[name][0]}" for name in names[:MOST]]
@@ -215,14 +218,10 @@ def _namespaces(seen: Seen) -> Iterator[Finding]:
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Whether a label selector selects an object (kubernetes apimachinery pkg/labels)."""
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    for one in selector.get("matchExpressions") or ():
-        constraint = Constraint()
-        constraint.add(one.get("operator", ""), one.get("values") or ())
-        if not constraint.holds(labels.get(one.get("key", ""))):
-            return False
-    return True
+    wanted = [Expression(key, "In", [value]) for key, value in part(selector, "matchLabels").items()]
+    listed = entries(selector, "matchExpressions")
+    wanted += [Expression(word(one, "key"), word(one, "operator"), one.get("values") or ()) for one in listed]
+    return all(one.constraint.holds(labels.get(one.key)) for one in wanted)
 
 
 # Settings that do nothing.
@@ -243,7 +242,8 @@ def _settings(seen: Seen) -> Iterator[Finding]:
 
 
 def _edit(one: Installation) -> Remedy:
-    return Remedy("correct the settings in the values of the chart, or: ", edit_map(str(one)))
+    edit = "correct the settings in the values of the chart, or: `kubectl -n {namespace} edit configmap {configmap}`"
+    return advice(edit, one, configmap=one.name)
 
 
 _NEEDED: Final[tuple[Part, ...]] = ("webhook configurations", "installation")
@@ -260,8 +260,8 @@ CALLS = (
 CHECKS = (
     Check("replicas of the webhook", ("installation", "nodes"), _replicas),
     Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _namespaces),
-    Check("cap on the mode", ("installation",), _mode),
-    Check("guard in the API server", ("installation", "settings", "guard"), _guard),
-    Check("guard of former settings", ("installation", "settings"), _former_guard),
+    Check("cap on the mode", ("installation", "accounts"), _mode),
+    Check("guard in the API server", ("installation", "settings", "guard", "policies"), _guard),
+    Check("guard of former settings", ("installation", "settings", "policies"), _former_guard),
     Check("settings of the webhook", ("installation", "settings", "namespaces"), _settings),
 )

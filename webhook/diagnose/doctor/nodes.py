@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from webhook.cluster.device_plugin import Configurations
 from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
-from webhook.cluster.trusted import Chosen, Stack
+from webhook.cluster.trusted import Chosen, Part, Stack
+from webhook.diagnose.doctor.advice import advice
 from webhook.diagnose.doctor.finding import (
     MOST,
     Check,
@@ -14,11 +16,7 @@ from webhook.diagnose.doctor.finding import (
     Severity,
     about,
     about_nodes,
-    command_of,
-    edit_map,
     grouped,
-    in_namespace,
-    label_node,
     listed,
     naming,
     of_nodes,
@@ -28,21 +26,30 @@ from webhook.diagnose.doctor.finding import (
 from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.sharing import CLOSED, closed
-from webhook.diagnose.words import label, named, namespace, reference
+from webhook.diagnose.words import label, named, reference
 from webhook.diagnostics import dotted
 from webhook.policy.checks import gps030_refused, gps031_without_effect
-from webhook.policy.commands import Command
+from webhook.policy.commands import Word
 from webhook.policy.placement.cluster_objects import PluginConfig
 from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD, MIG
-from webhook.policy.settings.formats import KIND, LABEL_KEY, LABEL_VALUE
+from webhook.policy.settings.formats import KIND, LABEL_VALUE
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import Violation
 from webhook.report.lines import counted
 
 _MOST: Final = 8
 """Labels that a command sets, and programs that it restarts."""
+
+# Templates.
+_DESCRIBE: Final = "`kubectl -n {namespace} describe {object}`"
+_LOOK: Final = "`kubectl -n {namespace} describe {object}`, and `kubectl -n {namespace} logs {object} --all-containers`"
+_EDIT: Final = "`kubectl -n {namespace} edit {object}`"
+_EDIT_MAP: Final = "`kubectl -n {namespace} edit configmap {configmap}`"
+_LABEL: Final = "`kubectl label node {node} {labels}`"
+_LOGS: Final = "`kubectl -n {namespace} logs {object}`"
+_RESTART: Final = "`kubectl -n {namespace} rollout restart {object}`"
 
 
 def _missing(seen: Stack) -> Iterator[Finding]:
@@ -52,31 +59,39 @@ def _missing(seen: Stack) -> Iterator[Finding]:
     """
     plugins, administered = seen.administered(Role.PLUGIN), seen.trust.administered
     is_lost = bool(seen.administered(Role.DAEMON)) and not seen.of(Role.PLUGIN)
-    names = [
-        node.name
+    nodes = [
+        node
         for node in seen.nodes
         if not node.runs_stack_itself
         and (is_lost or not any(node.offered.values()))
         and not any(one.selects(node) for one in plugins)
         and not any(space in administered for space, _ in seen.plugins.get(node.name, ()))
     ]
-    if not names:
+    if not nodes:
         return
+    names = [one.name for one in nodes]
     cause = "the labels show GPUs, and the cluster has no device plugin in a namespace of administrators"
-    remedy = Remedy(
+    remedy = advice(
         "install NVIDIA's device plugin with its chart, or the GPU operator; if it is there, name its DaemonSet with "
         "--device-plugin-daemonset"
     )
     if plugins:
-        cause = f"the labels show GPUs, and DaemonSet {plugins[0]} selects other nodes"
-        mark = label_node(names[0], "nvidia.com/gpu.present=true")
-        needs, labels = plugins[0].requirement, next(one.labels for one in seen.nodes if one.name == names[0])
-        selected = {} if needs is None else needs.selector
-        if lost := next((key for key, value in selected.items() if labels.get(key) != value), ""):
-            cause += f" by {lost}={selected[lost]}"
-            mark = label_node(names[0], label(lost, selected[lost]), "--overwrite")
-        remedy = Remedy(mark, ", or change nodeSelector and affinity of the DaemonSet")
+        cause, labels = f"the labels show GPUs, and DaemonSet {plugins[0]} selects other nodes", [_PRESENT]
+        for key, value in _unmet(plugins[0], nodes[0])[:1]:
+            cause, labels = f"{cause} by {key}={value}", [label(key, value), _OVERWRITE]
+        change = f"{_LABEL}, or change nodeSelector and affinity of the DaemonSet"
+        remedy = advice(change, node=names[0], labels=labels)
     yield about_nodes(names, "plugin-missing", "error", cause, remedy)
+
+
+_PRESENT: Final = Word("nvidia.com/gpu.present=true")
+_OVERWRITE: Final = Word("--overwrite")
+
+
+def _unmet(one: Program, node: SeenNode) -> list[tuple[str, str]]:
+    """What the node selector of a DaemonSet names, and the node lacks."""
+    selector = {} if one.requirement is None else one.requirement.selector
+    return [(key, value) for key, value in selector.items() if node.labels.get(key) != value]
 
 
 def not_ready(seen: Stack, role: Role) -> Iterator[Finding]:
@@ -86,13 +101,11 @@ def not_ready(seen: Stack, role: Role) -> Iterator[Finding]:
             continue
         key = one.namespace, one.name, role
         pods = [pod for pod in seen.program_pods if (pod.namespace, pod.owner, pod.role) == key and not pod.is_ready]
-        evidence = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in pods]
+        details = [f"pod {pod.name} on {pod.node or 'no node'}: {pod.detail}".rstrip(": ") for pod in pods]
         cause = f"{one.ready} of {counted(one.desired, 'pod')} of the {role.value} ready"
         show = reference("Pod", pods[0].name) if pods else reference("DaemonSet", one.name)
-        logs = in_namespace(one.namespace, "logs", show, "--all-containers")
-        remedy = Remedy(in_namespace(one.namespace, "describe", show), ", and ", logs)
         finding = "plugin-not-ready" if role is Role.PLUGIN else "daemon-not-ready"
-        yield unready(one, finding, "error", cause, remedy, evidence)
+        yield unready(one, finding, "error", cause, advice(_LOOK, one, object=[show]), details)
 
 
 def _two(seen: Seen) -> Iterator[Finding]:
@@ -120,12 +133,12 @@ def _unconfirmed(seen: Seen) -> Iterator[Finding]:
     for one in seen.others:
         found.setdefault((one.namespace, one.name, one.role), [])
     for (space, name, role), nodes in sorted(found.items(), key=lambda one: one[0][:2]):
-        where = f"{space}/{name}"
+        where, on = f"{space}/{name}", sorted(names.intersection(nodes))
         cause = f"it looks like the {role.value}, and does not count: tenants may use its namespace"
-        on = sorted(names.intersection(nodes))
         evidence = (f"GPU nodes on which it runs: {listed(on)}",) if on else ()
-        exempt = ("if you installed it, add ", namespace(space), " to exempt.namespaces of the settings")
-        remedy = Remedy(*exempt, *((", or name it: ", naming(space, name)) if where in daemon_sets else ()))
+        remedy = advice("if you installed it, add {namespace} to exempt.namespaces of the settings", namespace=space)
+        if where in daemon_sets:
+            remedy = Remedy(remedy, ", or name it: ", naming(space, name))
         yield Finding("stack-unconfirmed", "warning", where, cause, evidence, remedy, (space,))
     plugins = [one for one in seen.others if one.role is Role.PLUGIN]
     if plugins and not seen.of(Role.PLUGIN):
@@ -142,18 +155,25 @@ def not_tolerated(programs: Sequence[Program], nodes: Iterable[SeenNode]) -> Ite
         if taints and len(taints) == len(selecting):
             found.append(((selecting[0], taints[0]), node.name))
     for (one, taint), names in grouped(found).items():
-        written = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        cause = f"DaemonSet {one} does not tolerate the taint {written}, so that no {one.role.value} starts there"
-        words = named("taint", taint.key, LABEL_KEY), named("taint effect", taint.effect, KIND)
-        toleration = ("add {key: ", words[0], ", operator: Exists, effect: ", words[1], "} to tolerations")
-        remedy = Remedy(*toleration, " in the values of its chart, or: ", command_of(one, "edit"))
+        cause = f"DaemonSet {one} does not tolerate the taint {taint}, so that no {one.role.value} starts there"
+        entry = "add {key: {taint}, operator: Exists, effect: {effect}} to tolerations in the values of its chart"
+        remedy = advice(
+            f"{entry}, or: {_EDIT}", one, taint=taint.key, effect=[named("taint effect", taint.effect, KIND)]
+        )
         yield about_nodes(names, "taint-not-tolerated", "error", cause, remedy, of=one)
 
 
 # Configurations.
 
 
-def configured(seen: Stack) -> Iterator[tuple[SeenNode, Program, Chosen]]:
+def _given(seen: Stack) -> Iterator[tuple[Program, Configurations]]:
+    """The plugins, each with the ConfigMap of its configurations, where that is known."""
+    for one in seen.of(Role.PLUGIN):
+        if one.config_map and (found := seen.configurations.get(one.maps)) is not None:
+            yield one, found
+
+
+def _configured(seen: Stack) -> Iterator[tuple[SeenNode, Program, Chosen]]:
     """The nodes whose plugin and configuration are known."""
     for node, plugin, chosen in seen.chosen_by:
         if plugin is not None and chosen is not None:
@@ -168,57 +188,58 @@ _FAULTS: Final = (
 
 def _texts(seen: Stack) -> Iterator[Finding]:
     """Configurations that the plugin refuses, or that say more than it does."""
-    used = {(chosen.where, chosen.key) for *_, chosen in configured(seen)}
-    programs = {one.maps: one for one in reversed(seen.of(Role.PLUGIN)) if one.config_map}
-    for where, one in programs.items():
-        found = seen.configurations.get(where)
-        for key, text in () if found is None else (found.texts or {}).items():
+    used = {(chosen.where, chosen.key) for *_, chosen in _configured(seen)}
+    # Of several plugins that read a ConfigMap, the first counts.
+    for one, found in {found.where: (one, found) for one, found in reversed([*_given(seen)])}.values():
+        for key, text in (found.texts or {}).items():
             for code, check, cause in _FAULTS:
                 violations = list(check.run(SharingConfig(text.value, one.version)))
                 if text.is_unread:
                     violations = [Violation((), text.problem, "correct it")] if code == "GPS030" else []
                 if violations:
-                    evidence = tuple(
-                        f"{dotted(each.path) or 'the document'}: {each.message}" for each in violations[:MOST]
-                    )
-                    remedy = Remedy(violations[0].remedy, ": ", edit_map(where))
-                    severity: Severity = "error" if code == "GPS030" and (where, key) in used else "warning"
-                    subject = f"ConfigMap {where}, key {key}"
-                    yield Finding(code, severity, subject, cause, evidence, remedy, (one.namespace,))
+                    said = [f"{dotted(each.path) or 'the document'}: {each.message}" for each in violations[:MOST]]
+                    names = {"how": [violations[0].remedy], "configmap": one.config_map}
+                    remedy = advice(f"{{how}}: {_EDIT_MAP}", one, **names)
+                    severity: Severity = "error" if code == "GPS030" and (found.where, key) in used else "warning"
+                    subject = f"ConfigMap {found.where}, key {key}"
+                    yield Finding(code, severity, subject, cause, tuple(said), remedy, (one.namespace,))
 
 
 def _names(seen: Stack) -> Iterator[Finding]:
     """ConfigMaps that do not exist, and defaults and labels of nodes that name no configuration."""
-    for one in seen.of(Role.PLUGIN):
-        found = seen.configurations.get(one.maps) if one.config_map else None
-        if found is None:
-            continue
-        if found.texts is None:
-            cause = f"the ConfigMap {found.where} of its configurations does not exist, and its pods do not start"
-            create = ("create the ConfigMap ", named("configmap", one.config_map), " in the namespace of the DaemonSet")
-            yield about(one, "GPS033", "error", cause, Remedy(*create))
-            continue
+    for one, found in _given(seen):
         default = "" if one.default is None else one.default.name
         unlabelled = (node for node in seen.nodes if not node.labels.get(CONFIG_LABEL))
-        if default and default not in found.texts and any(map(one.selects, unlabelled)):
+        if found.texts is None:
+            cause = f"the ConfigMap {found.where} of its configurations does not exist, and its pods do not start"
+            create = "create the ConfigMap {configmap} in the namespace of the DaemonSet"
+            yield about(one, "GPS033", "error", cause, advice(create, configmap=one.config_map))
+        elif default and default not in found.texts and any(map(one.selects, unlabelled)):
             cause = f"its default configuration {default} does not exist, and the plugin does not start with it"
-            evidence = f"ConfigMap {found.where} has: {listed(sorted(found.texts)) or 'no configuration'}"
-            edit = Remedy("set config.default in the values of its chart, or: ", edit_map(found.where))
-            yield about(one, "GPS033", "error", cause, edit, evidence)
+            change = f"set config.default in the values of its chart, or: {_EDIT_MAP}"
+            yield about(one, "GPS033", "error", cause, advice(change, one, configmap=one.config_map), _has(found))
     # With a label that names none, the plugin keeps the old configuration, and does not start again with it.
     wrong = grouped(
         ((chosen.where, chosen.key, plugin), node.name)
-        for node, plugin, chosen in configured(seen)
+        for node, plugin, chosen in _configured(seen)
         if node.labels.get(CONFIG_LABEL) and not chosen.is_known
     )
     for (where, key, plugin), names in wrong.items():
-        texts = sorted(seen.configurations[where].texts or {})
+        found = seen.configurations[where]
         cause = f"the label {CONFIG_LABEL}={key} names no configuration, and the plugin does not start with it"
-        evidence = f"ConfigMap {where} has: {listed(texts) or 'no configuration'}"
-        right = label(CONFIG_LABEL, next(iter(texts), "NAME"))
-        choose = label_node(names[0], right, "--overwrite")
-        remedy = of_nodes(seen.trust, plugin, Remedy(choose, ", or add the key to the ConfigMap"))
-        yield about_nodes(names, "config-label-unknown", "error", cause, remedy, evidence, of=plugin)
+        choose = f"{_LABEL}, or add the key to the ConfigMap"
+        labels = [_choice(found), _OVERWRITE]
+        remedy = of_nodes(seen.trust, plugin, advice(choose, node=names[0], labels=labels))
+        yield about_nodes(names, "config-label-unknown", "error", cause, remedy, _has(found), of=plugin)
+
+
+def _has(found: Configurations) -> str:
+    return f"ConfigMap {found.where} has: {listed(list(found.texts or ())) or 'no configuration'}"
+
+
+def _choice(found: Configurations) -> Word:
+    """The label that chooses the first configuration."""
+    return label(CONFIG_LABEL, next(iter(found.texts or ()), "NAME"))
 
 
 def _unread(seen: Stack) -> Iterator[Finding]:
@@ -228,21 +249,22 @@ def _unread(seen: Stack) -> Iterator[Finding]:
     """
     for one in seen.of(Role.PLUGIN):
         for name in one.unread:
-            found = seen.configurations.get(f"{one.namespace}/{name}")
-            if found is None or not found.shares:
-                continue
-            cause = f"the device plugin does not read the configuration in ConfigMap {found.where}, and shares nothing"
-            evidence = "the DaemonSet gets the ConfigMap, and neither CONFIG_FILE nor --config-file names a file of it"
-            file = ("CONFIG_FILE=/config/", named("key", next(iter(found.texts or {}), "KEY"), LABEL_VALUE))
-            said = ("mount the ConfigMap at /config, and set ", *file, " in the plugin's container: ")
-            yield about(one, "config-unread", "warning", cause, Remedy(*said, command_of(one, "edit")), evidence)
-        given = seen.configurations.get(one.maps) if one.config_map else None
+            read = seen.configurations.get(f"{one.namespace}/{name}")
+            if read is not None and read.shares:
+                cause = (
+                    f"the device plugin does not read the configuration in ConfigMap {read.where}, and shares nothing"
+                )
+                gets = "the DaemonSet gets the ConfigMap, and neither CONFIG_FILE nor --config-file names a file of it"
+                file = "mount the ConfigMap at /config, and set CONFIG_FILE=/config/{key} in the plugin's container: "
+                key = named("key", next(iter(read.texts or ()), "KEY"), LABEL_VALUE)
+                yield about(one, "config-unread", "warning", cause, advice(file + _EDIT, one, key=[key]), gets)
+    for one, found in _given(seen):
         own = [(node.name, chosen) for node, plugin, chosen in seen.chosen_by if plugin is one]
-        if given is not None and given.shares and own and all(chosen and not chosen.key for _, chosen in own):
-            cause = f"no node uses a configuration of ConfigMap {given.where}, and nothing is shared"
+        if found.shares and own and all(chosen and not chosen.key for _, chosen in own):
+            cause = f"no node uses a configuration of ConfigMap {found.where}, and nothing is shared"
             evidence = f"there is no default, and no node has the label {CONFIG_LABEL}"
-            choose = label_node(own[0][0], label(CONFIG_LABEL, next(iter(given.texts or {}), "NAME")))
-            yield about(one, "config-unused", "warning", cause, Remedy(choose, ", or set a default"), evidence)
+            remedy = advice(f"{_LABEL}, or set a default", node=own[0][0], labels=[_choice(found)])
+            yield about(one, "config-unused", "warning", cause, remedy, evidence)
     unread = grouped(
         (plugin, node.name)
         for node, plugin, _ in seen.chosen_by
@@ -250,8 +272,8 @@ def _unread(seen: Stack) -> Iterator[Finding]:
     )
     for plugin, names in unread.items():
         cause = f"nothing reads the label {CONFIG_LABEL}: DaemonSet {plugin} has no config-manager"
-        clear = label_node(names[0], f"{CONFIG_LABEL}-")
-        remedy = Remedy("set config.name in the values of the plugin's chart to the ConfigMap; or remove it: ", clear)
+        clear = f"set config.name in the values of the plugin's chart to the ConfigMap; or remove it: {_LABEL}"
+        remedy = advice(clear, node=names[0], labels=[f"{CONFIG_LABEL}-"])
         yield about_nodes(names, "label-unread", "warning", cause, remedy, of=plugin)
 
 
@@ -282,27 +304,25 @@ def _wants_no_pods(seen: Stack) -> Iterator[Finding]:
 
 def _why_not_selected(seen: Stack, daemon: Program, node: SeenNode) -> tuple[str, Advice]:
     """The cause and the remedy."""
-    selector = {} if daemon.requirement is None else daemon.requirement.selector
-    unmet = [(key, value) for key, value in selector.items() if node.labels.get(key) != value]
+    unmet, value = _unmet(daemon, node), node.labels.get(CAPABLE)
     if CAPABLE not in dict(unmet):
         keys = ", ".join(f"{key}={value}" for key, value in unmet) or "its affinity"
         cause = f"the MPS control daemon selects no node that shares through MPS: {keys} is not met"
-        words = [label(*one) for one in unmet[:_MOST]]
-        mark = label_node(node.name, *words)
-        return cause, of_nodes(seen.trust, daemon, mark if words else "change the affinity of the DaemonSet")
+        mark = advice(_LABEL, node=node.name, labels=[label(*one) for one in unmet[:_MOST]])
+        return cause, of_nodes(seen.trust, daemon, mark if unmet else "change the affinity of the DaemonSet")
     discoveries = seen.of(Role.DISCOVERY)
     if not discoveries:
-        chart = ("set gfd.enabled: true in the values of the chart in namespace ", namespace(daemon.namespace))
         cause = f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
-        return cause, Remedy(*chart, ", and upgrade it")
-    first, value = discoveries[0], node.labels.get(CAPABLE)
+        chart = "set gfd.enabled: true in the values of the chart in namespace {namespace}, and upgrade it"
+        return cause, advice(chart, daemon)
+    first = discoveries[0]
     if first.ready < first.desired or not any(one.covers(node) for one in discoveries):
         cause = f"the label {CAPABLE} is missing: GPU feature discovery does not run there"
-        return cause, command_of(first, "describe")
+        return cause, advice(_DESCRIBE, first)
     cause = f"the label {CAPABLE} is {value}: GPU feature discovery was not restarted since the edit, or a GPU uses MIG"
     if value is None:
         cause = f"GPU feature discovery did not set the label {CAPABLE}"
-    return cause, command_of(first, "rollout", "restart")
+    return cause, advice(_RESTART, first)
 
 
 def _undiscovered(seen: Stack) -> Iterator[Finding]:
@@ -319,7 +339,7 @@ def _undiscovered(seen: Stack) -> Iterator[Finding]:
 # Amounts and labels.
 
 
-def expected(node: SeenNode, config: PluginConfig) -> dict[str, int]:
+def _expected(node: SeenNode, config: PluginConfig) -> dict[str, int]:
     """What a node offers with a configuration; empty where the number of its cards or of its MIG devices decides.
 
     Without the label of the number, a multiple of the replicas is right.
@@ -338,8 +358,8 @@ def expected(node: SeenNode, config: PluginConfig) -> dict[str, int]:
 
 def _differs(seen: Stack) -> Iterator[Finding]:
     found = []
-    for node, plugin, chosen in configured(seen):
-        wanted = {} if chosen.config is None else expected(node, chosen.config)
+    for node, plugin, chosen in _configured(seen):
+        wanted = {} if chosen.config is None else _expected(node, chosen.config)
         differs = any(node.offered.get(name, 0) != units for name, units in wanted.items())
         # Other findings say why the node offers nothing: its plugin or its daemon is not ready, or missing.
         if differs and (any(node.offered.values()) or not _waits(seen, node, plugin)):
@@ -367,26 +387,26 @@ def _difference(
     where, config = "without sharing", "no config"
     if chosen.key:
         where, config = f"ConfigMap {chosen.where}, key {chosen.key}", f"config {chosen.key}"
-    evidence = f"{where}: {_amounts(wanted)}", f"allocatable: {_amounts(node.offered) or 'no GPU'}"
     # All programs that read the configuration.
     programs = [plugin, *(one for one in seen.programs if one.maps == plugin.maps and one is not plugin)][:_MOST]
-    words = [reference("DaemonSet", one.name) for one in programs]
-    ends = any(one.role is Role.DAEMON for one in programs)
-    lost = ", which ends each program that uses MPS on its nodes" if ends else ""
-    remedy: Advice = Remedy(in_namespace(plugin.namespace, "rollout", "restart", *words), lost)
-    why = "the plugin was not restarted since the edit"
+    shown = [reference("DaemonSet", one.name) for one in programs]
+    why, change = "the plugin was not restarted since the edit", _RESTART
+    if any(one.role is Role.DAEMON for one in programs):
+        change += ", which ends each program that uses MPS on its nodes"
     if all(node.capacity.get(name, 0) == units for name, units in wanted.items()):
         why = "the device plugin reports GPUs as unhealthy"
-        remedy = Remedy("look for Xid errors in the kernel log of the node; then ", remedy)
+        change = f"look for Xid errors in the kernel log of the node; then {change}"
     elif not any(node.offered.values()):
         why = "the plugin and the daemon run, and the plugin registered nothing"
-        remedy = command_of(plugin, "logs")
+        change, shown = _LOGS, shown[:1]
         shared = [] if chosen.config is None or chosen.config.strategy != "mps" else chosen.config.resources
         most, clients = max((one.replicas for one in shared), default=0), _clients(node)
         if most > clients:
             why = f"MPS does not start with {most} replicas, since a card of this node serves {clients} clients"
-            remedy = f"set at most {clients} replicas in the configuration"
+            change = f"set at most {clients} replicas in the configuration"
     cause = f"{config}, allocatable {sum(node.offered.values())}: {why}"
+    evidence = f"{where}: {_amounts(wanted)}", f"allocatable: {_amounts(node.offered) or 'no GPU'}"
+    remedy = advice(change, plugin, object=shown)
     return about_nodes(names, "allocatable-differs", "error", cause, remedy, *evidence, of=plugin)
 
 
@@ -401,37 +421,39 @@ def _contradictions(seen: Stack) -> Iterator[Finding]:
     """Nodes that offer what their configuration says, and whose label of the strategy says something else."""
     found = grouped(
         ((plugin, node.labels[STRATEGY], chosen.config.strategy), node)
-        for node, plugin, chosen in configured(seen)
+        for node, plugin, chosen in _configured(seen)
         if chosen.config is not None and node.labels.get(STRATEGY, chosen.config.strategy) != chosen.config.strategy
-        if all(node.offered.get(name) == units for name, units in expected(node, chosen.config).items())
+        if all(node.offered.get(name) == units for name, units in _expected(node, chosen.config).items())
     )
     for (plugin, said, strategy), nodes in found.items():
         names = [node.name for node in nodes]
         cause = (
             f"the label {STRATEGY}={said}, by which pods know shares, is wrong: the configuration shares by {strategy}"
         )
-        words = (f"{STRATEGY}-", f"{CAPABLE}-", f"{REPLICAS}-")
-        remedy: Advice = label_node(names[0], *words)
         discoveries = [one for one in seen.of(Role.DISCOVERY) if one.covers(nodes[0])]
-        if discoveries:
-            remedy = command_of(discoveries[0], "rollout", "restart")
-        yield about_nodes(names, "labels-differ", "warning", cause, of_nodes(seen.trust, plugin, remedy), of=plugin)
+        clear = advice(_LABEL, node=names[0], labels=[f"{STRATEGY}-", f"{CAPABLE}-", f"{REPLICAS}-"])
+        remedy = of_nodes(seen.trust, plugin, advice(_RESTART, discoveries[0]) if discoveries else clear)
+        yield about_nodes(names, "labels-differ", "warning", cause, remedy, of=plugin)
+
+
+_CLOSED: Final[tuple[tuple[str, Severity, str], ...]] = (
+    ("node-not-ready", "error", "`kubectl describe node {node}`, and look at the machine and its kubelet"),
+    ("node-cordoned", "warning", "after its maintenance: `kubectl uncordon {node}`"),
+)
 
 
 def _closed(seen: Stack) -> Iterator[Finding]:
     """Nodes that take no new pods: their other findings may follow from it."""
     for key, names in grouped((key, node.name) for node in seen.nodes if (key := closed(node.taints))).items():
-        one, cause = named("node", names[0]), f"{CLOSED[key]}, and takes no new pods"
-        if key == "node.kubernetes.io/unschedulable":
-            remedy = Remedy("after its maintenance: ", Command("kubectl", "uncordon", one))
-            yield about_nodes(names, "node-cordoned", "warning", cause, remedy)
-        else:
-            remedy = Remedy(Command("kubectl", "describe", "node", one), ", and look at the machine and its kubelet")
-            yield about_nodes(names, "node-not-ready", "error", cause, remedy)
+        finding, severity, change = _CLOSED[key == "node.kubernetes.io/unschedulable"]
+        cause = f"{CLOSED[key]}, and takes no new pods"
+        yield about_nodes(names, finding, severity, cause, advice(change, node=names[0]))
 
+
+_CONFIGURED: Final[tuple[Part, ...]] = ("nodes", "daemonsets", "configurations")
 
 STATES = (Check("states of nodes", ("nodes",), _closed),)
-AMOUNTS = (Check("allocatable replicas", ("nodes", "daemonsets", "configurations"), _differs),)
+AMOUNTS = (Check("allocatable replicas", _CONFIGURED, _differs),)
 PODS = (Check("pods of the device plugin", ("daemonsets", "pods"), lambda seen: not_ready(seen, Role.PLUGIN)),)
 WHERE = (
     Check("nodes without a device plugin", ("nodes", "daemonsets", "pods"), _missing),
@@ -443,8 +465,8 @@ WHERE = (
 )
 CONFIGURATION = (
     Check("configurations of the device plugin", ("daemonsets", "configurations"), _texts),
-    Check("names of configurations", ("nodes", "daemonsets", "configurations"), _names),
-    Check("configurations that nothing reads", ("nodes", "daemonsets", "configurations"), _unread),
+    Check("names of configurations", _CONFIGURED, _names),
+    Check("configurations that nothing reads", _CONFIGURED, _unread),
 )
 DAEMON = (
     Check("MPS control daemon", ("nodes", "daemonsets", "pods"), _without_daemon),
@@ -465,5 +487,5 @@ CHECKS = (
     Check("namespaces of the GPU stack", ("nodes", "daemonsets", "pods"), _unconfirmed),
     *DAEMON,
     *AMOUNTS,
-    Check("labels against configurations", ("nodes", "daemonsets", "configurations"), _contradictions),
+    Check("labels against configurations", _CONFIGURED, _contradictions),
 )

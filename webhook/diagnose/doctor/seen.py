@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from webhook.cluster.followed import KEY
-from webhook.cluster.installations import HOOKS, Hook, Installation, read_installations
+from webhook.cluster.installations import HOOKS, POLICY_KIND, Hook, Installation, read_installations
 from webhook.cluster.objects import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -17,12 +18,16 @@ from webhook.cluster.objects import (
     LIMIT_RANGE,
     NODE,
     POD,
+    POLICY,
+    POLICY_BINDING,
     QUOTA,
+    SERVICE_ACCOUNT,
+    Kind,
     LeftOut,
     Objects,
     all_of,
 )
-from webhook.cluster.reading import FINISHED, entries, part, word
+from webhook.cluster.reading import FINISHED, Owner, entries, part, word
 from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
 from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
 from webhook.diagnose.owners import Owners
@@ -59,13 +64,15 @@ class SeenPod(NamedTuple):
 
 
 class SeenEvent(NamedTuple):
-    """An event about a pod, or about the controller of pods that cannot be created."""
+    """What an event says about a pod, or about the topmost owner of pods that cannot be created.
 
-    reason: str
+    `said` is one of `_EVENTS`, and `name` that of the class or the handler which is missing.
+    """
+
+    said: str
     namespace: str
-    kind: str
+    about: Owner
     name: str
-    message: str
 
 
 class Limits(NamedTuple):
@@ -90,7 +97,7 @@ class Seen(Stack):
     others: Sequence[Program]
     other_pods: Sequence[ProgramPod]
     pods: Sequence[SeenPod]
-    events: Iterable[SeenEvent]
+    events: Sequence[SeenEvent]
     limits: Sequence[Limits]
     installations: Sequence[Installation]
     hooks: Sequence[Hook]
@@ -112,26 +119,20 @@ async def gather(
     InputError if there is no such DaemonSet.
     """
     installed = await read_installations(objects, installed_as, lambda where, text: parse(where, text, load).settings)
-    known = [one.settings for one in installed.installations if one.settings is not None]
-    settings = known[0] if known else settings
-    if known or not (installed.installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
-        # The caller looked for the usual installation only. Without any, a finding says so.
-        objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
-    if unknown := [one for one in installed.installations if one.settings is None]:
-        objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
+    settings = _settings(objects, installed.installations, settings)
     gpus = GpuResources(settings.resources)
-    with_gpus: list[SeenNode] = []
-    closed: dict[str, str] = {}
-    async for found in all_of(objects, NODE):
-        with_gpus += [one] if (one := seen_node(found, gpus)) is not None else []
-        keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
-        closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
-    nodes = sorted(with_gpus, key=lambda one: one.name)
+    nodes, closed = await _nodes(objects, gpus)
     stack = [one async for one in programs_of(objects)]
     if plugin is not None and not objects.lacks(DAEMON_SET) and all(str(one) != plugin for one in stack):
         problem = f"no DaemonSet {plugin} has a container of the GPU stack"
         raise InputError([Diagnostic("--device-plugin-daemonset", 0, 0, problem)])
     of_stack, pods = await _pods(objects, gpus, namespace, {one.namespace for one in stack})
+    events = await _events(objects, namespace)
+    classes = {"", *(one.name for one in facts.runtime_classes or ())}
+    if events or any(one.pod.was_rejected or one.runtime_class not in classes for one in pods):
+        owners = await Owners.read(objects, namespace)
+        pods = [one._replace(pod=replace(one.pod, owner=owners.top(one.pod))) for one in pods]
+        events = [one._replace(about=owners.above(one.namespace, one.about)) for one in events]
     administered = {*named(settings, plugin), *(one.namespace for one in installed.installations)}
     trusted = trust(administered, facts.namespaces or (), nodes, stack, of_stack)
     programs = [one for one in stack if trusted.counts(one.namespace)]
@@ -150,13 +151,52 @@ async def gather(
         [one for one in stack if not trusted.counts(one.namespace)],
         [one for one in of_stack if not trusted.counts(one.namespace)],
         pods,
-        await _events(objects, namespace),
+        events,
         [one async for one in _limits(objects, gpus, offered, namespace)],
         *installed,
         closed,
     )
     lacking |= dict(_lacking(objects, seen, namespace, installed_as))
     return seen
+
+
+def _settings(objects: Objects, installations: Sequence[Installation], settings: Settings) -> Settings:
+    """The settings of the first installation that has some, or else those of the caller.
+
+    What is left out is what these lack. Guards are of no matter where no installation has one.
+    """
+    known = [one.settings for one in installations if one.settings is not None]
+    if known or not (installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
+        # The caller looked for the usual installation only. Without any, a finding says so.
+        objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
+    if unknown := [one for one in installations if one.settings is None]:
+        objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
+    if not any(map(_may_have_guard, installations)):
+        is_guard = f"{POLICY.name} ", f"{POLICY_BINDING.name} "
+        objects.left_out[:] = [
+            one._replace(matters=False) if one.what.startswith(is_guard) else one for one in objects.left_out
+        ]
+    return next(iter(known), settings)
+
+
+async def _nodes(objects: Objects, gpus: GpuResources) -> tuple[list[SeenNode], dict[str, str]]:
+    """The nodes with GPUs by name, and why nodes take no new pods."""
+    with_gpus: list[SeenNode] = []
+    closed: dict[str, str] = {}
+    async for found in all_of(objects, NODE):
+        with_gpus += [one] if (one := seen_node(found, gpus)) is not None else []
+        keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
+        closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
+    return sorted(with_gpus, key=lambda one: one.name), closed
+
+
+def _may_have_guard(one: Installation) -> bool:
+    """Whether an answer depends on the guard: settings want it or are not known, or nothing removed a former one.
+
+    Helm deletes what the settings of its release no longer have, unlike `kubectl apply`.
+    """
+    is_of_helm = "meta.helm.sh/release-name" in part(one.deployment, "metadata", "annotations")
+    return one.settings is None or one.settings.guard.enabled or not is_of_helm
 
 
 async def _pods(
@@ -176,35 +216,42 @@ async def _pods(
                 matters = bool(pod.requests) or (runtime_class and pod.phase == "Pending")
                 if pod.was_rejected or (matters and not is_finished):
                     found.append(SeenPod(pod, runtime_class, message))
-    owners = await Owners.read(objects, namespace) if any(one.pod.was_rejected for one in found) else Owners({})
-    return programs, [one._replace(pod=replace(one.pod, owner=owners.top(one.pod))) for one in found]
+    return programs, found
 
 
 _MOST_EVENTS: Final = 100
 """Events of one namespace that are kept."""
 
-_LONGEST_MESSAGE: Final = 1024
-"""Characters of an event's message, which is as long at most (kubernetes pkg/apis/core/validation/events.go)."""
+_NAME: Final = r"\"?([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)\"?"
+_NO_HANDLER: Final = re.compile(rf"no runtime for {_NAME} is configured|find runtime handler {_NAME} from")
+"""The words of containerd (internal/cri/config, `GetSandboxRuntime`) and of CRI-O (server, `getRuntimeHandler`)."""
+
+_NO_CLASS: Final = re.compile(rf"RuntimeClass {_NAME} not found|runtimeclass(?:es)?\.node\.k8s\.io {_NAME} not found")
+"""The words of the admission plugin (kubernetes plugin/pkg/admission/runtimeclass/admission.go), and of a look-up."""
+
+_EVENTS: Final = (
+    ("no handler", "FailedCreatePodSandBox", _NO_HANDLER),
+    ("no class", "FailedCreate", _NO_CLASS),
+    ("no mount", "FailedCreate", re.compile(r"violates PodSecurity(?s:.*?)gpushare-mps-()()")),
+)
+"""What events say, their reasons, and their words with the name that is missing."""
 
 
-async def _events(objects: Objects, namespace: str | None) -> Iterable[SeenEvent]:
-    """Events about runtime classes and handlers, so many of each namespace: others keep theirs, whatever one writes."""
+async def _events(objects: Objects, namespace: str | None) -> list[SeenEvent]:
+    """What events say, so much of each namespace: others keep theirs, whatever one writes."""
     found: dict[SeenEvent, None] = {}
     kept: Counter[str] = Counter()
-    for reason in ("FailedCreatePodSandBox", "FailedCreate"):
+    for reason in dict.fromkeys(reason for _, reason, _ in _EVENTS):
         async for one in all_of(objects, EVENT, namespace, fieldSelector=f"reason={reason}"):
-            event = SeenEvent(
-                word(one, "reason"),
-                word(one, "metadata", "namespace"),  # that of the object may be another's
-                word(one, "involvedObject", "kind"),
-                word(one, "involvedObject", "name"),
-                cut(word(one, "message"), _LONGEST_MESSAGE),
-            )
-            is_about = "runtime" in event.message.lower() or "violates PodSecurity" in event.message
-            if event.reason == reason and is_about and event not in found and kept[event.namespace] < _MOST_EVENTS:
-                kept[event.namespace] += 1
-                found[event] = None
-    return found
+            space = word(one, "metadata", "namespace")  # that of the object may be another's
+            about = Owner(word(one, "involvedObject", "kind"), word(one, "involvedObject", "name"))
+            for said, of, words in _EVENTS:
+                match = words.search(word(one, "message")) if of == reason == word(one, "reason") else None
+                event = match and SeenEvent(said, space, about, match[1] or match[2])
+                if event and event not in found and kept[space] < _MOST_EVENTS:
+                    kept[space] += 1
+                    found[event] = None
+    return list(found)
 
 
 async def _limits(
@@ -225,6 +272,24 @@ def _why_unknown(one: Installation) -> str:
     return one.problem or f"ConfigMap {one} cannot be read or has no key {KEY}"
 
 
+_LISTS: Final[Mapping[Kind, Part]] = {
+    NODE: "nodes",
+    DAEMON_SET: "daemonsets",
+    POD: "pods",
+    EVENT: "events",
+    QUOTA: "quotas",
+    LIMIT_RANGE: "quotas",
+}
+"""What is listed. DaemonSets are those of all namespaces, whatever the namespace of the question."""
+
+_OBJECTS: Final[Mapping[str, tuple[Kind, Part]]] = {
+    "ServiceAccount": (SERVICE_ACCOUNT, "accounts"),
+    POLICY_KIND: (POLICY, "policies"),
+    f"{POLICY_KIND}Binding": (POLICY_BINDING, "policies"),
+}
+"""The objects of an installation by their kinds (`Installation.exists`)."""
+
+
 def _lacking(
     objects: Objects, seen: Seen, namespace: str | None, installed_as: str | None
 ) -> Iterator[tuple[Part, str]]:
@@ -233,35 +298,35 @@ def _lacking(
     has_deployment = any(one.deployment for one in installations)
     is_hidden = objects.lacks(DEPLOYMENT) and not has_deployment
     is_hidden |= objects.hides(DEPLOYMENT, *(installed_as or "/").split("/", 1))
-    parts: tuple[tuple[Part, bool, str], ...] = (
-        ("nodes", objects.lacks(NODE), "nodes cannot be read"),
-        ("daemonsets", objects.lacks(DAEMON_SET), "daemonsets cannot be read"),
-        ("pods", objects.lacks(POD, namespace), "pods cannot be read"),
-        ("events", objects.lacks(EVENT, namespace), "events cannot be read"),
-        ("quotas", objects.lacks(QUOTA, namespace), "resourcequotas cannot be read"),
-        ("quotas", objects.lacks(LIMIT_RANGE, namespace), "limitranges cannot be read"),
-        ("namespaces", seen.facts.namespaces is None, "namespaces cannot be read"),
-        ("runtime classes", seen.facts.runtime_classes is None, "runtimeclasses cannot be read"),
+    known = Counter(each.partition(" ")[0] for one in installations for each in one.exists)
+    unread: tuple[tuple[Part, str, bool], ...] = (
+        *(
+            (own, kind.plural, objects.lacks(kind, None if kind is DAEMON_SET else namespace))
+            for kind, own in _LISTS.items()
+        ),
+        *((own, kind.plural, known[noun] < len(installations)) for noun, (kind, own) in _OBJECTS.items()),
+        ("namespaces", "namespaces", seen.facts.namespaces is None),
+        ("runtime classes", "runtimeclasses", seen.facts.runtime_classes is None),
         (
             "configurations",
+            "the ConfigMap of the device plugin",
             any(one.config_map and one.maps not in seen.configurations for one in seen.of(Role.PLUGIN)),
-            "the ConfigMap of the device plugin cannot be read",
         ),
         (
             "webhook configurations",
+            "webhook configurations",
             not seen.hooks and any(map(objects.lacks, HOOKS.values())),
-            "webhook configurations cannot be read",
         ),
-        ("installation", is_hidden, "deployments cannot be read"),
-        ("endpoints", any(one.endpoints is None for one in installations), "endpointslices cannot be read"),
-        (
+        ("installation", "deployments", is_hidden),
+        ("endpoints", "endpointslices", any(one.endpoints is None for one in installations)),
+    )
+    yield from ((own, f"{what} cannot be read") for own, what, is_unread in unread if is_unread)
+    if has_deployment and not any(each.ends for one in installations for each in one.replicas):
+        yield (
             "certificates",
-            has_deployment and not any(each.ends for one in installations for each in one.replicas),
             "no replica says when its certificate ends: allow get of pods/proxy, and name the installation with "
             "--installed-as if no webhook configuration calls it",
-        ),
-    )
-    yield from ((own, why) for own, is_unknown, why in parts if is_unknown)
+        )
     for one in reversed(installations):  # the first one counts
         if one.settings is None:
             yield "settings", _why_unknown(one)

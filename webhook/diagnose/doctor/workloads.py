@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from webhook.diagnose.doctor.finding import Check, Finding, grouped, in_namespace, listed, several
-from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.doctor.advice import advice
+from webhook.diagnose.doctor.finding import MOST, Check, Finding, grouped, listed, several
+from webhook.diagnose.doctor.seen import Seen, SeenPod
 from webhook.diagnose.words import named, reference
 from webhook.diagnostics import dotted
-from webhook.policy.commands import Command
-from webhook.report.lines import counted
+from webhook.report.lines import counted, first
 
-_NAME: Final = r"\"?([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)\"?"
-_NO_CLASS: Final = re.compile(rf"RuntimeClass {_NAME} not found|runtimeclass(?:es)?\.node\.k8s\.io {_NAME} not found")
-"""The words of the admission plugin (kubernetes plugin/pkg/admission/runtimeclass/admission.go), and of a look-up."""
+_FEW: Final = 3
+"""Pods that are named of each owner."""
 
-_NO_HANDLER: Final = re.compile(rf"no runtime for {_NAME} is configured|find runtime handler {_NAME} from")
-"""The words of containerd (internal/cri/config, `GetSandboxRuntime`) and of CRI-O (server, `getRuntimeHandler`)."""
+
+def _owners(pods: Iterable[SeenPod]) -> list[str]:
+    """The topmost owners of pods, each with the number of its pods and the first of them."""
+    owners = grouped(((one.pod.namespace, one.pod.owner), one.pod.name) for one in pods)
+    return [
+        f"pod {space}/{owner.name}"
+        if owner.kind == "Pod"
+        else f"{owner.kind} {space}/{owner.name} ({counted(len(names), 'pod')}: {first(names, _FEW)})"
+        for (space, owner), names in owners.items()
+    ]
 
 
 def _classes(seen: Seen) -> Iterator[Finding]:
@@ -28,19 +33,20 @@ def _classes(seen: Seen) -> Iterator[Finding]:
     there = f"RuntimeClasses: {listed(sorted(existing)) or 'none'}"
     naming = [(one.runtime_class, (f"DaemonSet {one}", one.namespace)) for one in seen.programs]
     # The API server lets no pod in that names a class which does not exist: it existed when that pod was created.
-    naming += [(one.runtime_class, (f"pod {one.pod}", "")) for one in seen.pods if one.asks]
-    for event in seen.events:
-        if event.reason == "FailedCreate" and (found := _NO_CLASS.search(event.message)):
-            about = f"{event.kind} {event.namespace}/{event.name}, whose pods are rejected"
-            naming.append((found[1] or found[2], (about, event.namespace)))
+    for name, pods in grouped((one.runtime_class, one) for one in seen.pods if one.asks).items():
+        naming += [(name, (owner, "")) for owner in _owners(pods)]
+    for _, space, (kind, owner), name in (one for one in seen.events if one.said == "no class"):
+        naming.append((name, (f"{kind} {space}/{owner}, whose pods are rejected", space)))
     missing = grouped(one for one in naming if one[0] not in {"", *existing})
     for name, users in sorted(missing.items()):
         spaces = {space for _, space in users}
-        remedy: Advice = "correct runtimeClassName there; or, if the cluster is meant to have the class, create it"
+        remedy = advice("correct runtimeClassName there; or, if the cluster is meant to have the class, create it")
         if not spaces.isdisjoint({"", *seen.trust.administered}):
-            word = named("runtimeclass", name)
-            text = ("{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: ", word, "}, handler: ")
-            remedy = Remedy("write ", *text, word, "} to FILE, then ", Command("kubectl", "create", "-f", "FILE"))
+            remedy = advice(
+                "write {apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: {runtimeclass}}, handler: "
+                "{runtimeclass}} to FILE, then `kubectl create -f FILE`",
+                runtimeclass=name,
+            )
         evidence = (f"named by: {listed(list(dict.fromkeys(user for user, _ in users)))}", there)
         cause = "the RuntimeClass does not exist, and the API server rejects pods that name it"
         namespaces = () if "" in spaces else tuple(spaces)
@@ -57,61 +63,71 @@ def _handlers(seen: Seen) -> Iterator[Finding]:
     waiting = (one for one in seen.pods if one.pod.phase == "Pending" and one.pod.node)
     pending = {(one.pod.namespace, one.pod.name): one for one in waiting}
     found = grouped(
-        ((handlers[one.runtime_class], event.namespace in seen.trust.administered), one.pod)
+        ((event.name, event.namespace in seen.trust.administered), where)
         for event in seen.events
-        if event.reason == "FailedCreatePodSandBox" and (match := _NO_HANDLER.search(event.message)) is not None
-        if (one := pending.get((event.namespace, event.name))) is not None
-        if handlers.get(one.runtime_class) == (match[1] or match[2])
+        if event.said == "no handler" and (where := (event.namespace, event.about.name)) in pending
+        if handlers.get(pending[where].runtime_class) == event.name
     )
-    for (handler, is_administered), pods in found.items():
-        nodes = sorted({one.node for one in pods})
+    for (handler, is_administered), places in found.items():
+        pods = [pending[where] for where in dict.fromkeys(places)]
+        nodes = sorted({one.pod.node for one in pods})
         cause = f"the container runtime has no handler {handler}, and pods with a RuntimeClass of it do not start"
-        evidence = (f"nodes: {listed(nodes)}", f"pod {pods[0]} waits for its sandbox")
-        dump = Command("containerd", "config", "dump")
-        remedy = Remedy("look on the node for the handler, since tenants may write such events: ", dump)
+        evidence = (f"nodes: {listed(nodes)}", f"waiting for a sandbox: {listed(_owners(pods))}")
+        template = "look on the node for the handler, since tenants may write such events: `containerd config dump`"
         if is_administered:
-            remedy = Remedy(
-                "on the node: ",
-                Command("nvidia-ctk", "runtime", "configure", "--runtime=containerd"),
-                ", and ",
-                Command("systemctl", "restart", "containerd"),
-                ", during which the node starts no container; or install the toolkit with the GPU operator",
+            template = (
+                "on the node: `nvidia-ctk runtime configure --runtime=containerd`, and `systemctl restart containerd`, "
+                "during which the node starts no container; or install the toolkit with the GPU operator"
             )
-        namespaces = tuple({one.namespace for one in pods})
-        yield Finding("runtime-handler-missing", "error", several(nodes), cause, evidence, remedy, namespaces)
+        namespaces = tuple({space for space, _ in places})
+        subject = several(nodes)
+        yield Finding("runtime-handler-missing", "error", subject, cause, evidence, advice(template), namespaces)
 
 
 def _quotas(seen: Seen) -> Iterator[Finding]:
     for one in seen.limits:
-        evidence = tuple(f"{dotted(each.path)}: {each.message}" for each in one.violations[:5])
-        cause = "it does not limit GPUs as it says"
+        evidence = tuple(f"{dotted(each.path)}: {each.message}" for each in one.violations[:MOST])
         noun, subject = one.kind.lower(), f"{one.kind} {one.namespace}/{one.name}"
-        edit = in_namespace(one.namespace, "edit", noun, named(noun, one.name))
-        remedy = Remedy(one.violations[0].remedy, ": ", edit)
+        remedy = advice(
+            "{how}: `kubectl -n {namespace} edit {noun} {name}`",
+            how=[one.violations[0].remedy],
+            namespace=one.namespace,
+            noun=[noun],
+            name=[named(noun, one.name)],
+        )
+        cause = "it does not limit GPUs as it says"
         yield Finding("quota-counts-nothing", "warning", subject, cause, evidence, remedy, (one.namespace,))
+
+
+_CLEAN: Final = (
+    "`kubectl -n {namespace} delete pods --field-selector status.phase=Failed`, which deletes each failed pod of the "
+    "namespace with its log"
+)
 
 
 def _rejected(seen: Seen) -> Iterator[Finding]:
     """Owners of pods that ended in UnexpectedAdmissionError, the most pods first."""
     owners = grouped(((one.pod.namespace, one.pod.owner), one) for one in seen.pods if one.pod.was_rejected)
     for (space, owner), pods in sorted(owners.items(), key=lambda one: (-len(one[1]), one[0])):
-        first = pods[0]
+        message = pods[0].message
         cause = f"{counted(len(pods), 'pod')} ended in UnexpectedAdmissionError"
-        evidence = (f"on node {first.pod.node}: {first.message}",)
-        clean = in_namespace(space, "delete", "pods", "--field-selector", "status.phase=Failed")
-        first_step = Remedy("the kubelet had no device to give, as after a restart of the node or the plugin: ")
-        if "maximum request size" in first.message or "too large" in first.message:
-            first_step = Remedy("ask for 1 replica per container in ", reference(*owner), ", then ")
-        remedy = Remedy(first_step, clean, ", which deletes each failed pod of the namespace with its log")
-        yield Finding("pods-failed", "warning", f"{space}/{owner}", cause, evidence, remedy, (space,))
+        evidence = [f"on node {pods[0].pod.node}: {message}"]
+        before = "the kubelet had no device to give, as after a restart of the node or the plugin"
+        if owner.kind != "Pod":
+            evidence.append(f"pods: {first([one.pod.name for one in pods], _FEW)}")
+            before += "; `kubectl -n {namespace} get {owner}` shows whether other pods run; then"
+        else:
+            before += ":"
+        if "maximum request size" in message or "too large" in message:
+            before = "ask for 1 replica per container in {owner}, then"
+        remedy = advice(f"{before} {_CLEAN}", namespace=space, owner=[reference(*owner)])
+        yield Finding("pods-failed", "warning", f"{space}/{owner}", cause, tuple(evidence), remedy, (space,))
 
 
 def _pod_security(seen: Seen) -> Iterator[Finding]:
     """Namespaces whose Pod Security refuses what the webhook injects, mostly by a default of the API server."""
     refused = grouped(
-        (event.namespace, f"{event.kind} {event.name}")
-        for event in seen.events
-        if "violates PodSecurity" in event.message and "gpushare-mps-" in event.message
+        (event.namespace, f"{event.about.kind} {event.about.name}") for event in seen.events if event.said == "no mount"
     )
     for space, owners in refused.items():
         cause = "its Pod Security refuses pods for the hostPath volume that the webhook injects"

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
-from webhook.cluster.objects import LIMIT_RANGE, POD, Kind, Objects, all_of
+from webhook.cluster.objects import Kind, Objects
 from webhook.cluster.reading import FINISHED, Object
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.audit.census import Audited, data, finding_data, take
 from webhook.diagnose.audit.report import described
 from webhook.diagnose.plan.fit import Fitter
 from webhook.diagnose.plan.worlds import Worlds
-from webhook.diagnose.pods import LivePod, extended, live_pod
+from webhook.diagnose.pods import LivePod, extended, live_pod, reachable
 from webhook.diagnose.sharing import Offer, offers
 from webhook.diagnose.top import MOST_HOLDERS, Row, rows
 from webhook.diagnostics import Diagnostic
@@ -34,12 +34,6 @@ _TURNS: Final = {
     "admitted": "no longer denied",
 }
 """How the verdict about an object changes, the most important first, and the words of the text."""
-
-
-_IN_ALL: Final = {
-    False: "{before} -> {after} in all; pods ask for {asked}",
-    True: "{before} -> {after} in all; pods ask for {asked}; they no longer fit",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +85,8 @@ class Plan:
     def _texts(self) -> Iterator[tuple[str, str, str]]:
         """The titles, heads and texts of the lines below the table."""
         for one in self.capacity:
-            yield "Nodes", f"  {one['resource']}:", _IN_ALL[one["short"]].format(**one)
+            said = "{before} -> {after} in all; pods ask for {asked}".format(**one)
+            yield "Nodes", f"  {one['resource']}:", said + "; they no longer fit" * one["short"]
         for one in self.unfit:
             names = first([f"{pod['namespace']}/{pod['name']}" for pod in one["pods"]])
             said = "{held} of {resource} held, {total} offered: ".format(**one)
@@ -153,17 +148,22 @@ def capacities(pods: Iterable[LivePod], before: Iterable[Offer], after: Iterable
 
     One is short if the pods no longer fit, although they did.
     """
-    asked: Counter[str] = Counter()
+    asked, was, then = Counter[str](), Counter[str](), Counter[str]()
     for pod in pods:
         asked.update(pod.requests)
-    offered: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    for totals, each in zip(offered, (before, after), strict=True):
-        for one in each:
-            totals[one.resource] += one.total
-    for name in sorted({*offered[0], *offered[1]}):
-        was, then, wanted = offered[0][name], offered[1][name], asked[name]
-        if was != then:
-            yield {"resource": name, "asked": wanted, "before": was, "after": then, "short": then < wanted <= was}
+    for total, offered in ((was, before), (then, after)):
+        for one in offered:
+            total[one.resource] += one.total
+    for name in sorted({*was, *then}):
+        if was[name] != then[name]:
+            is_short = then[name] < asked[name] <= was[name]
+            yield {
+                "resource": name,
+                "asked": asked[name],
+                "before": was[name],
+                "after": then[name],
+                "short": is_short,
+            }
 
 
 def verdict_changes(audited: Iterable[Audited]) -> Sequence[Data]:
@@ -208,11 +208,15 @@ async def plan(
     """
     settings, facts = two.before.snapshot.settings, two.before.snapshot.facts
     pods: list[LivePod] = []
+    fitter = Fitter(two.after)
+    await fitter.read(objects, manifests, namespace or "")
 
     def add(found: Object) -> None:
         pod = live_pod(found, extended)
         if pod.requests and pod.phase not in FINISHED:
             pods.append(pod)
+        if pod.holds:
+            fitter.hold(pod.node, found)
 
     is_whole = two.differ and namespace is None and not query
     audited = []
@@ -220,16 +224,11 @@ async def plan(
         each_pod = add if is_whole else lambda _pod: None
         audited = await take(objects, (two.before, two.after), kinds, namespace, query, each_pod)
     if (two.restarts is not None or manifests) and not is_whole:
-        # Pods of all namespaces hold replicas; those of one are read where no more is allowed.
-        for place in dict.fromkeys((None, namespace)):
-            if place is None or objects.lacks(POD):
-                async for one in all_of(objects, POD, place):
-                    add(one)
-    ranges = [one async for one in all_of(objects, LIMIT_RANGE, namespace)] if manifests else []
+        async for one in reachable(objects, namespace):  # pods of all namespaces hold replicas
+            add(one)
     offered, then = (list(offers(settings, each)) for each in (facts, two.after.snapshot.facts))
     now = list(rows(pods, lambda pod: pod.node, offered))
     changes, unfit = node_changes(now, then)
-    held = {(row.of, row.resource): row.held for row in now}
     on_node: Counter[str] = Counter()
     for row in now:
         on_node[row.of] += row.held if row.offer else 0
@@ -240,6 +239,6 @@ async def plan(
         verdict_changes(audited),
         unfit,
         sorted(restarts, key=lambda one: (one["held"], one["node"])),  # free ones first
-        list(Fitter(two.after, held, namespace or "", ranges).fits(manifests)),
+        list(fitter.fits()),
         two.notes,
     )

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from webhook.policy.checks.check import Check, Scope, about, variable
 from webhook.policy.context import PodContext
-from webhook.policy.injections.runtime_class import injects_by_cdi, is_sandbox
+from webhook.policy.injections.runtime_class import is_sandbox
 from webhook.policy.injections.void_devices import is_monitor, sees_mig
 from webhook.policy.messages import message
 from webhook.policy.other_schedulers import manager_of
@@ -114,7 +114,7 @@ def _asks(container: Container) -> bool:
 def _hidden(context: PodContext, container: Container, requests: Sequence[ResourceRequest]) -> Iterator[Violation]:
     """What hides from the container GPUs for which it asks."""
     path, value = variable(container, VISIBLE_DEVICES)
-    if value in _HARMLESS and not injects_by_cdi(context):
+    if value in _HARMLESS and not context.policy.injects_by_cdi:
         dynamic = context.placement.cluster.dynamic
         # Only a device plugin names GPUs in the variable: neither a scheduler, nor a driver or CDI.
         if any(request.annotation is None and request.resource.name not in dynamic for request in requests):

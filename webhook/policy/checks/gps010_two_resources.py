@@ -6,7 +6,6 @@ from itertools import groupby
 
 from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
-from webhook.policy.injections.runtime_class import injects_by_cdi
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.verdict import Severity, Violation
 
@@ -29,7 +28,7 @@ def run(context: PodContext) -> Violations:
             template = "asks for both {} and {}; it can use only one pipe directory"
             problem = about(container, template, shared[0].resource.name, shared[1].resource.name)
             yield Violation(shared[1].path, problem, "ask for one of them, or use two pods")
-        elif len(own) > 1 and not injects_by_cdi(context):
+        elif len(own) > 1 and not context.policy.injects_by_cdi:
             template = "asks for both {} and {}; it gets the GPUs of one of them"
             problem = about(container, template, own[0].resource.name, own[1].resource.name)
             yield Violation(own[1].path, problem, "ask for one of them, or use two containers", Severity.WARN)

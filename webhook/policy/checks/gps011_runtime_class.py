@@ -6,9 +6,7 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import (
     ClassObstacle,
-    class_name,
     contradicts,
-    injects_by_cdi,
     is_sandbox,
     obstacle,
     plugin_class,
@@ -40,11 +38,11 @@ def run(context: PodContext) -> Violations:
 
 
 def _configured(context: PodContext) -> Violations:
-    name = class_name(context)
+    name = context.policy.injected_class
     if not context.policy.injections.runtime_class.enabled:
         own = plugin_class(context)
         # The runtimes of OpenShift have hooks and need no class: its profile turns the mount off as well.
-        if not own or injects_by_cdi(context) or not context.policy.injections.pipe_mount.enabled:
+        if not own or context.policy.injects_by_cdi or not context.policy.injections.pipe_mount.enabled:
             return ()
         said = message("the device plugin runs under RuntimeClass {}, and the pod under none", own)
         advice = f"set runtimeClassName: {printable(own)}, unless the runtime of the nodes needs no class"

@@ -25,24 +25,6 @@ class ClassObstacle(Enum):
     CDI = "the cluster injects devices through CDI (RuntimeClass nvidia-legacy), see injections.runtimeClass.whenCdi"
 
 
-_CDI_MARKER = "nvidia-legacy"
-"""The GPU operator creates this class only with CDI enabled (NVIDIA/gpu-operator controllers/object_controls.go).
-
-`nvidia-cdi` shows nothing: k3s creates one wherever it finds the runtime (k3s-io/k3s#11065).
-"""
-
-
-def class_name(context: PodContext) -> str:
-    """The class to inject: the configured one; that of the device plugin's own pods where only that one exists."""
-    name = context.policy.injections.runtime_class.name
-    if context.policy.facts.device_plugin is None:
-        return name
-    own = plugin_class(context)
-    if own and context.policy.facts.runtime_classes is not None and context.runtime_class(name) is None:
-        return own if context.runtime_class(own) is not None else name
-    return name
-
-
 def plugin_class(context: PodContext) -> str:
     """The class under which the device plugin runs; empty if it has none, or that is unknown."""
     plugin = context.policy.facts.device_plugin
@@ -52,9 +34,9 @@ def plugin_class(context: PodContext) -> str:
 def obstacle(context: PodContext) -> ClassObstacle | None:
     """Why the class cannot be injected. The API server rejects pods with a missing one (KAI-Scheduler#1543)."""
     settings = context.policy.injections.runtime_class
-    if injects_by_cdi(context):
+    if context.policy.injects_by_cdi:
         return ClassObstacle.CDI
-    known = context.runtime_class(class_name(context))
+    known = context.runtime_class(context.policy.injected_class)
     if known is None:
         if context.policy.facts.runtime_classes is not None:
             return ClassObstacle.MISSING
@@ -63,11 +45,6 @@ def obstacle(context: PodContext) -> ClassObstacle | None:
     if contradicts(context, known):
         return ClassObstacle.CONTRADICTS
     return ClassObstacle.SANDBOX if context.mps_requests and is_sandbox(context, known.name) else None
-
-
-def injects_by_cdi(context: PodContext) -> bool:
-    """Whether the cluster is known to inject devices through CDI, also where the class is not injected."""
-    return context.policy.injections.runtime_class.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None
 
 
 def is_sandbox(context: PodContext, name: str) -> bool:
@@ -106,7 +83,7 @@ _REASONS = (OFF, NO_GPU, _NAMED, *(obstacle.value for obstacle in ClassObstacle)
 
 def edits(context: PodContext) -> Sequence[Edit]:
     """The class."""
-    return (Assign((*context.pod.spec_path, "runtimeClassName"), class_name(context)),)
+    return (Assign((*context.pod.spec_path, "runtimeClassName"), context.policy.injected_class),)
 
 
 INJECTION = Injection("runtimeClass", why_not, edits, _REASONS, "The runtime class for pods that request a GPU")

@@ -47,7 +47,7 @@ def _could_land(after: PodContext) -> bool:
         return True
     selector = placement.class_selector
     if runtime_class.why_not(after) is None:  # the pod gets a class, which may select nodes
-        known = after.runtime_class(runtime_class.class_name(after))
+        known = after.runtime_class(after.policy.injected_class)
         selector = selector if known is None else known.node_selector
     return bool(placement.possible & nodes.selected_by(selector))
 

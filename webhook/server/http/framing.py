@@ -6,9 +6,12 @@ ends. So it gets one request at a time.
 
 from __future__ import annotations
 
+import string
 from enum import Enum, auto
 
-_HEADER_END = b"\r\n\r\n"
+_LINE_ENDS = b"\r\n"
+_HEADER_END = 2 * _LINE_ENDS
+_LETTERS = string.ascii_letters.encode()
 
 _LONGEST_HEADER = 32 * 1024
 """Bytes of a header. aiohttp quotes what it cannot parse, so each costs several bytes of memory."""
@@ -92,7 +95,8 @@ class Framing:
 
         `length` is that of its body; None where that is not known beforehand.
         """
-        arrived, self._kept = bytes(self._kept), bytearray()
+        arrived = bytes(self._kept)
+        self._kept.clear()
         if length is None:
             self._phase = _Phase.UNKNOWN
             return arrived
@@ -121,7 +125,8 @@ class Framing:
         if self._body_left:
             return body
         self._phase = _Phase.BEHIND
-        self._kept += data[len(body) :]
+        if len(body) < len(data):
+            self._kept += data[len(body) :]
         return body + self._next_header() if self._is_answered else body
 
     def _next_header(self) -> bytes:
@@ -130,16 +135,16 @@ class Framing:
             self._phase, self._searched = _Phase.HEADER, 0
         if not self._kept:
             return b""
-        if not self._searched:
-            self._kept = self._kept.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
+        if not self._searched and self._kept[0] in _LINE_ENDS:  # RFC 9112, 2.2: no part of the request that follows
+            self._kept = self._kept.lstrip(_LINE_ENDS)
         found = self._kept.find(_HEADER_END, self._searched, _LONGEST_HEADER)
         # A request begins with its method. A client that speaks TLS waits for an answer to its first bytes.
-        is_http = not self._kept or self._kept[:1].isalpha()
+        is_http = not self._kept or self._kept[0] in _LETTERS
         if found < 0 and is_http and len(self._kept) < _LONGEST_HEADER:
             self._searched = max(0, len(self._kept) - len(_HEADER_END) + 1)
             return b""
         end = found + len(_HEADER_END) if found >= 0 else _LONGEST_HEADER
         header = bytes(self._kept[:end])
-        self._kept = self._kept[end:]
+        del self._kept[:end]
         self._phase, self._searched = _Phase.PASSED, 0
         return header if found >= 0 else header + _ILLEGAL

@@ -173,7 +173,7 @@ class HttpServer:
         task: asyncio.Task[None],
     ) -> web.BaseRequest:
         """Make the request whose header aiohttp has parsed, or answer one that it cannot parse."""
-        connection = cast(GuardedConnection, protocol.transport)
+        connection: GuardedConnection = protocol.transport  # type: ignore[assignment]  # it stands for one
         connection.begin(message, payload)
         if message.method == _UNPARSABLE:
             self._metrics.refused.labels(HTTPStatus.BAD_REQUEST).inc()
@@ -275,7 +275,7 @@ class GuardedConnection(asyncio.Protocol):
             self.active = monotonic()
             self._received = self._server.arrival()
             if state <= State.HEADER:
-                self._advance()
+                self._enter(State.BODY if framing.has_header else State.HEADER)
         if passed:
             self.http.data_received(passed)
 

@@ -113,6 +113,15 @@ class Shares(Generic[Member]):
             del self._sources[member.source]
         return True
 
+    def renew(self, member: Member) -> bool:
+        """Move a member behind all others; returns whether it was one."""
+        if member not in self._all:
+            return False
+        own = self._sources[member.source]
+        del self._all[member], own[member]
+        self._all[member] = own[member] = None
+        return True
+
     def weight(self, source: str) -> int:
         """How many members a source has; few count as none."""
         count = len(self._sources.get(source, ()))
@@ -162,12 +171,13 @@ class Slots:
 
     def prove(self, connection: Connection) -> bool:
         """Note that a connection has proven itself, or has again; False if it has to close, for want of a slot."""
-        if not self._proven.discard(connection):
-            if connection not in self._unfinished:
-                return False
-            if len(self._proven) >= self._most_proven and not self._evict_idle():
-                return False
-            self._unfinished.discard(connection)
+        if self._proven.renew(connection):
+            return True
+        if connection not in self._unfinished:
+            return False
+        if len(self._proven) >= self._most_proven and not self._evict_idle():
+            return False
+        self._unfinished.discard(connection)
         self._proven.add(connection)
         return True
 

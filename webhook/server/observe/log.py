@@ -56,12 +56,37 @@ _GONE = (errno.EPIPE, errno.EBADF)
 """The errors of a write whose reader is gone for good."""
 
 
+class ReviewLine(msgspec.Struct, kw_only=True):
+    """The line about a review: its fields in their order."""
+
+    time: datetime
+    level: str = "info"
+    event: str = "review"
+    hook: str
+    uid: str
+    namespace: str
+    name: str
+    kind: str
+    operation: str
+    user: str
+    dryRun: bool = False  # noqa: N815 - as the API server spells it
+    decision: str
+    allowed: bool
+    codes: list[str] = []
+    findings: int = 0
+    message: str = ""
+    injections: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    edits: int = 0
+    microseconds: int
+
+
 class EventLog:
     """Writes one line per event to a file descriptor. Calls `on_drop` for each line that is lost."""
 
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
         self.on_drop: Callable[[], None] = lambda: None
-        self._encode: Callable[[dict[str, Any]], bytes] = _FORMS[form]
+        self._encode: Callable[[dict[str, Any] | ReviewLine], bytes] = _FORMS[form]
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()
@@ -86,17 +111,18 @@ class EventLog:
         """Whether events of this level are written."""
         return LEVELS[level] >= self._lowest
 
-    def review(self, line: dict[str, Any]) -> None:
+    def review(self, line: ReviewLine) -> None:
         """Log a review as `event` does. One look at all texts that a client chooses shows that none needs a change.
 
-        `line` has the fields of an event in their order. The message of a denial is printable and cut already.
+        The message of a denial is printable and cut already.
         """
-        if not self.is_logged(line["level"]):
+        if LEVELS[line.level] < self._lowest:
             return
-        texts = f"{line['uid']} {line['namespace']} {line['name']} {line['kind']} {line['operation']} {line['user']}"
+        texts = f"{line.uid} {line.namespace} {line.name} {line.kind} {line.operation} {line.user}"
         if len(texts) > _TEXT or not is_plain(texts):
-            head = {name: line.pop(name) for name in ("time", "level", "event")}
-            self._append(self._line(head, line))
+            fields = msgspec.structs.asdict(line)
+            head = {name: fields.pop(name) for name in ("time", "level", "event")}
+            self._append(self._line(head, fields))
         else:
             self._append(self._encode(line))
 
@@ -163,11 +189,11 @@ class EventLog:
         return [self._lines.popleft() for _ in range(len(self._lines))]
 
 
-def _as_json(event: dict[str, Any]) -> bytes:
+def _as_json(event: dict[str, Any] | ReviewLine) -> bytes:
     return _ENCODER.encode(event) + b"\n"
 
 
-def _as_text(event: dict[str, Any]) -> bytes:
+def _as_text(event: dict[str, Any] | ReviewLine) -> bytes:
     fields = msgspec.to_builtins(event)
     line = f"{fields.pop('time')} {fields.pop('level'):7} {fields.pop('event')}"
     for name, value in fields.items():
