@@ -147,9 +147,11 @@ async def read_installations(
 
 
 async def _deployments(objects: Objects, installed_as: str | None) -> list[Object]:
-    selector = f"{_LABEL}={_NAME}"
-    found = await objects.listed(DEPLOYMENT, labelSelector=selector) if installed_as is None else None
-    return await _named(objects, DEPLOYMENT, *(installed_as or _USUAL).split("/", 1)) if found is None else found
+    if installed_as is None:
+        found = await objects.listed(DEPLOYMENT, labelSelector=f"{_LABEL}={_NAME}")
+        if found is not None:
+            return [one for one in found if part(one, "metadata", "labels").get(_LABEL) == _NAME]
+    return await _named(objects, DEPLOYMENT, *(installed_as or _USUAL).split("/", 1))
 
 
 async def _named(objects: Objects, kind: Kind, namespace: str | None, name: str) -> list[Object]:
@@ -205,7 +207,8 @@ async def _replicas(objects: Objects, namespace: str, deployment: Object) -> Asy
     labels = part(deployment, "spec", "selector", "matchLabels")
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
     async for one in all_of(objects, POD, namespace, labelSelector=selector):
-        if not word(one, "metadata", "deletionTimestamp") and word(one, "status", "phase") not in FINISHED:
+        is_own = labels.items() <= part(one, "metadata", "labels").items()
+        if is_own and not word(one, "metadata", "deletionTimestamp") and word(one, "status", "phase") not in FINISHED:
             first = next(iter(entries(one, "spec", "containers")), {})
             health = next((port for port in entries(first, "ports") if port.get("name") == "health"), {})
             port = number(health, "containerPort", default=8080)
@@ -215,10 +218,12 @@ async def _replicas(objects: Objects, namespace: str, deployment: Object) -> Asy
 
 async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
     """The number of ready addresses of the Service; None where it is unknown."""
-    found = await objects.listed(ENDPOINT_SLICE, namespace, labelSelector=f"kubernetes.io/service-name={name}")
-    addresses = (each for one in found or () for each in entries(one, "endpoints"))
-    ready = sum(part(one, "conditions").get("ready") is not False for one in addresses)
-    return None if found is None else ready
+    label = "kubernetes.io/service-name"
+    found = await objects.listed(ENDPOINT_SLICE, namespace, labelSelector=f"{label}={name}")
+    if found is None:
+        return None
+    own = (one for one in found if part(one, "metadata", "labels").get(label) == name)
+    return sum(part(each, "conditions").get("ready") is not False for one in own for each in entries(one, "endpoints"))
 
 
 # What a replica reports about itself: its metrics, read through the API server.
