@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 from webhook.cli.options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.output import tell
 from webhook.cluster import nodes
-from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.api_server import ApiServer
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import read_facts
 from webhook.cluster.followed import KEY
-from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError
+from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError, Rule
 from webhook.cluster.queues import default_queues
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
@@ -166,7 +166,7 @@ async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tup
         message = f"ConfigMap {installed_as} does not exist; {remedy}"
         raise _NotInstalledError([Diagnostic(str(cluster), 0, 0, message)])
     if status == 403:
-        why = Rule("", "configmaps", ("get",), name, namespace).missing("get")
+        why = Rule(CONFIG_MAP, ("get",), namespace, name).missing("get")
     else:
         why = f"{status} {printable(found.get('message', ''))}".rstrip()
     raise _error(cluster, f"ConfigMap {installed_as} cannot be read: {why}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
@@ -86,21 +86,3 @@ class ConfigMap(Identified):
 
 
 CONFIG_MAPS: Final = msgspec.json.Decoder(ConfigMap)
-
-
-class Rule(NamedTuple):
-    """One rule of a ClusterRole, or of a Role if it has a namespace."""
-
-    group: str
-    resource: str
-    verbs: tuple[str, ...]
-    name: str = ""
-    namespace: str = ""
-
-    def missing(self, verb: str) -> str:
-        """Return what the API server forbids, and the rule that allows it, ready to be pasted."""
-        what = f"{self.resource} {self.namespace}/{self.name}" if self.name else self.resource
-        where = f"a Role in namespace {self.namespace}" if self.namespace else "a ClusterRole"
-        names = f", resourceNames: [{self.name}]" if self.name else ""
-        rule = f'{{apiGroups: ["{self.group}"], resources: [{self.resource}]{names}, verbs: [{", ".join(self.verbs)}]}}'
-        return f"403: not allowed to {verb} {what}; add this rule to {where}: {rule}"

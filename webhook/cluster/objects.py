@@ -18,7 +18,6 @@ from webhook.cluster.api_server import (
     UNDECODABLE,
     ApiServer,
     ResponseTooLargeError,
-    Rule,
 )
 from webhook.cluster.reading import entries, word
 from webhook.policy.messages import printable
@@ -93,6 +92,26 @@ class Kind(NamedTuple):
         """The path of the version of its API group, below which are its kinds."""
         segments = ("apis", self.group, self.version) if self.group else ("api", self.version)
         return "".join(f"/{quote(one, safe='')}" for one in segments)
+
+
+class Rule(NamedTuple):
+    """One rule of a ClusterRole, or of a Role if it has a namespace. `below` is a subresource such as `/log`."""
+
+    kind: Kind
+    verbs: tuple[str, ...]
+    namespace: str | None = None
+    name: str = ""
+    below: str = ""
+
+    def missing(self, verb: str) -> str:
+        """Return what the API server forbids, and the rule that allows it, ready to be pasted."""
+        resource = f"{self.kind.plural}{self.below}"
+        what = f"{resource} {self.namespace or ''}/{self.name}" if self.name else resource
+        where = f"a Role in namespace {self.namespace}" if self.namespace else "a ClusterRole"
+        names = f", resourceNames: [{self.name}]" if self.name else ""
+        verbs = ", ".join(self.verbs)
+        rule = f'{{apiGroups: ["{self.kind.group}"], resources: [{resource}]{names}, verbs: [{verbs}]}}'
+        return f"403: not allowed to {verb} {what}; add this rule to {where}: {rule}"
 
 
 def _segment(name: str, form: Text) -> str:
@@ -341,7 +360,7 @@ class LiveObjects(Objects):
 
     async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         try:
-            rule = Rule(kind.group, kind.plural, ("get", "list"), namespace=namespace or "")
+            rule = Rule(kind, ("get", "list"), namespace)
             async with aclosing(pages(self._api, kind.path(namespace), rule, PAGE, query, continues=True)) as listed:
                 async for page in listed:
                     if page.unread:
@@ -408,12 +427,10 @@ class LiveObjects(Objects):
         self, kind: Kind, namespace: str | None, name: str, what: str, sub: str = "", below: str = ""
     ) -> bytes | None:
         """The body of an object, or of a subresource below its path; None where there is none, or it cannot be read."""
-        rule = Rule(kind.group, f"{kind.plural}{sub}", ("get",), namespace=namespace or "")
-        try:
-            path = f"{kind.path(namespace, name)}{below}"
-        except NotFoundError:
-            return None
-        return await self._answer(path, rule, what, matters=sub != "/proxy")
+        rule = Rule(kind, ("get",), namespace, below=sub)
+        with suppress(NotFoundError):
+            return await self._answer(f"{kind.path(namespace, name)}{below}", rule, what, matters=sub != "/proxy")
+        return None
 
     async def _answer(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> bytes | None:
         try:

@@ -15,7 +15,7 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule, StatusError
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, StatusError
 from webhook.cluster.objects import (
     FAILURES,
     ExpiredError,
@@ -23,6 +23,7 @@ from webhook.cluster.objects import (
     ListMeta,
     NotFoundError,
     ReadError,
+    Rule,
     answer,
     pages,
 )
@@ -69,7 +70,7 @@ class Collection(NamedTuple, Generic[T]):
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.kinds[0].group, self.kinds[0].plural, ("list", "watch"))
+        return Rule(self.kinds[0], ("list", "watch"))
 
     async def start(self) -> Start[T]:
         """List the objects of the first version that the server has. Raises ReadError."""
@@ -116,7 +117,7 @@ class Named(NamedTuple, Generic[T]):
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.kind.group, self.kind.plural, ("get", "watch"), self.name, self.namespace or "")
+        return Rule(self.kind, ("get", "watch"), self.namespace, self.name)
 
     async def start(self) -> Start[T]:
         path, query = self.kind.path(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}
