@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from webhook.cluster.device_plugin import Configurations, configurations
-from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, LeftOut, Objects, all_of
+from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Objects, all_of
 from webhook.cluster.reading import part
 from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program
 from webhook.policy.placement.cluster_objects import NO_CONFIG, Namespace, PluginConfig
@@ -215,8 +215,7 @@ async def configurations_of(objects: Objects, programs: Iterable[Program]) -> di
             if name and where not in found:
                 read = await objects.one(CONFIG_MAP, one.namespace, name)
                 if name == one.config_map and part(read, "binaryData"):
-                    unread = LeftOut(f"configmap {where}", _BINARY)
-                    objects.left_out += [] if unread in objects.left_out else [unread]
+                    objects.leave_out(f"configmap {where}", _BINARY)
                 elif read is not None or not objects.hides(CONFIG_MAP, one.namespace, name):
                     found[where] = configurations(where, read, one.mig_strategy)
     return found
