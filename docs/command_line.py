@@ -24,7 +24,6 @@ EXAMPLES = {
     "serve": "serves: http://127.0.0.1:8080/readyz",
     "snapshot": "run: cluster",
     "why": "exits: 2 2 2",
-    "plan": "exits: 1",
 }
 """The comments before the examples of commands: see "Show commands" in CONTRIBUTING.md."""
 PROSE = Path(__file__).parent / "prose" / "command-line.md"

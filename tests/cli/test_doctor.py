@@ -56,9 +56,9 @@ def test_finding_has_cause_evidence_and_remedy(cluster: FakeCluster, prod: tuple
         "1 finding",
         "1 gpu-1 and 1 more  config mps-4, allocatable 4: the plugin was not restarted since the edit",
         "  error: allocatable-differs",
-        f"  ConfigMap {STACK}/{CONFIGS}, key mps-4: 8 nvidia.com/gpu",
-        "  allocatable: 4 nvidia.com/gpu",
-        "  nodes: gpu-1, gpu-2",
+        f"  - ConfigMap {STACK}/{CONFIGS}, key mps-4: 8 nvidia.com/gpu",
+        "  - allocatable: 4 nvidia.com/gpu",
+        "  - nodes: gpu-1, gpu-2",
         f"  do: kubectl -n {STACK} rollout restart daemonset/{PLUGIN} daemonset/mps-daemon daemonset/discovery, "
         "which ends each program that uses MPS on its nodes",
     ]

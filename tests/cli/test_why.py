@@ -159,6 +159,26 @@ def test_wrong_names_and_options(prod: tuple[str, ...], words: tuple[str, ...], 
     assert message in ended.err
 
 
+KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
+WORKLOADS = f"{KUEUE}/namespaces/team-a/workloads"
+
+
+def test_workload_of_kueue_is_read_where_the_cluster_has_kueue(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    gated = pod("main", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]})
+    cluster.objects[POD] = gated
+    assert run("why", "main", *prod).out.splitlines()[0].endswith("gate kueue.x-k8s.io/admission (queued)")
+    owners = [{"kind": "Pod", "name": "main", "controller": True}]
+    waits = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "no quota is left"}
+    of_pod = {"metadata": {"name": "pod-main", "ownerReferences": owners}, "status": {"conditions": [waits]}}
+    cluster.objects[KUEUE] = {"kind": "APIResourceList", "resources": [{"name": "workloads", "kind": "Workload"}]}
+    cluster.lists[WORKLOADS] = [of_pod]
+    ended = run("why", "main", *prod)
+    assert "gate kueue.x-k8s.io/admission: no quota is left (queued)" in ended.out
+    cluster.refused[WORKLOADS] = 403
+    ended = run("why", "main", *prod)
+    assert (ended.code, "no quota is left" in ended.out, "resources: [workloads]" in ended.err) == (1, False, True)
+
+
 HOSTILE = "\x1b[31m\n::error::owned\r##[group]" + "x" * 2**20
 
 

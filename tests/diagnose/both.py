@@ -12,6 +12,7 @@ from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
 from webhook.cluster.api_server import JSON, ApiServer, Object, WatchEvent
 from webhook.cluster.objects import POD, Kind, LiveObjects, NotFoundError
+from webhook.cluster.queues import WORKLOADS
 from webhook.diagnose.saved import SavedObjects
 
 Found = TypeVar("Found")
@@ -31,13 +32,16 @@ def put(cluster: FakeCluster, kind: Kind, found: Object) -> Object:
 def cluster_of(found: Iterable[Object]) -> FakeCluster:
     """A stand-in for a cluster of objects, each with its version and kind."""
     cluster = FakeCluster()
-    known = {(one.group, one.name): one for one in _KINDS.values()}
+    known = {(one.root.split("/", 2)[2], one.name): one for one in _KINDS.values()}
     for one in found:
-        put(cluster, known[one["apiVersion"].rpartition("/")[0], one["kind"].lower()], one)
+        kind = known[one["apiVersion"], one["kind"].lower()]
+        put(cluster, kind, one)
+        served = cluster.objects.setdefault(kind.root, {"resources": []})["resources"]
+        served.append({"name": kind.plural, "kind": kind.kind})
     return cluster
 
 
-_KINDS = {one.path(): one for one in vars(kinds).values() if isinstance(one, Kind)}
+_KINDS = {one.path(): one for one in (*vars(kinds).values(), *WORKLOADS) if isinstance(one, Kind)}
 """The kinds by the path of their lists; those of tests join them."""
 
 

@@ -325,6 +325,13 @@ class Objects(Protocol):
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object could not be read, so that it may exist although `one` returns None."""
 
+    async def served(self, kinds: Iterable[Kind]) -> Kind | None:
+        """Return the first of some versions of a kind that the API server serves, with the plural that it names.
+
+        Saved objects are of any version.
+        """
+        return next(iter(kinds), None)
+
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
         return None
@@ -398,7 +405,6 @@ class LiveObjects(Objects):
         return any(one.what == _single(kind, namespace, name) for one in self.left_out)
 
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
-        """Return the first of some versions of a kind that the API server serves, with the plural that it names."""
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
         for kind in kinds:
             for one in entries(await self.document(kind.root), "resources"):

@@ -1,4 +1,4 @@
-"""The namespaces with a default queue of Kueue.
+"""Kueue: the namespaces with a default queue, and the kinds of its objects.
 
 Kueue's webhook puts a Job that names no queue into the LocalQueue `default` of its namespace. A running webhook does
 not read these queues, since the objects that it sees name theirs; a command that checks manifests does.
@@ -12,9 +12,15 @@ from webhook.cluster.api_server import ApiServer
 from webhook.cluster.objects import Kind, LiveObjects, ReadError, all_of
 from webhook.cluster.reading import word
 
-_LOCAL_QUEUES: Final = [
-    Kind("LocalQueue", "localqueues", "kueue.x-k8s.io", version) for version in ("v1", "v1beta2", "v1beta1")
-]
+GROUP: Final = "kueue.x-k8s.io"
+"""The API group of Kueue, and the prefix of its labels and scheduling gates."""
+
+_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+LOCAL_QUEUES: Final = [Kind("LocalQueue", "localqueues", GROUP, version) for version in _VERSIONS]
+
+WORKLOADS: Final = [Kind("Workload", "workloads", GROUP, version) for version in _VERSIONS]
+"""What Kueue admits in place of each Job, or pod, that waits in a queue."""
+
 _DEFAULT: Final = "default"
 
 
@@ -25,7 +31,7 @@ async def default_queues(api: ApiServer) -> tuple[str, ...] | None:
     missing there.
     """
     objects = LiveObjects(api)
-    kind = await objects.served(_LOCAL_QUEUES)
+    kind = await objects.served(LOCAL_QUEUES)
     found = set()
     if kind is not None:
         async for one in all_of(objects, kind, fieldSelector=f"metadata.name={_DEFAULT}"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from webhook.cluster.objects import DAEMON_SET, NAMESPACE, NODE, POD, Object, Objects, all_of
@@ -21,7 +22,8 @@ from webhook.cluster.stack import (
 )
 from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import nodes
-from webhook.diagnose.doctor.finding import Check, Finding, listed
+from webhook.diagnose.doctor.finding import Check, listed
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import UNFINISHED, Holding
 from webhook.diagnose.remedy import Advice, Remedy, filled
 from webhook.diagnose.words import reference
@@ -67,10 +69,14 @@ class Link(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Who holds replicas, by node and resource. `is_complete`: all pods of these nodes could be read."""
+    """Who holds replicas, by node and resource. `is_complete`: all pods of these nodes could be read.
+
+    `capacity` has what some nodes offer together with the devices that are not healthy.
+    """
 
     by_node: Mapping[tuple[str, str], Sequence[Holding]]
     is_complete: bool
+    capacity: Mapping[str, Mapping[str, int]] = MappingProxyType({})
 
     def of(self, node: Node, resource: str) -> Sequence[Holding]:
         """Who holds a resource of a node."""
@@ -88,28 +94,36 @@ class Held(NamedTuple):
             return f"node {node.name} offers {total}; its holders are not known"
         names = []
         for one in holders[:SHOWN]:
-            pending = ", not started" if one.pod.phase == "Pending" else ""
-            state = ", being deleted" if one.pod.is_ending else pending
-            names.append(f"{one.pod.namespace}/{one.pod.name} ({one.amount}{state})")
+            state = one.pod.idle or ("not started" if one.pod.phase == "Pending" else "")
+            state = "being deleted" if one.pod.is_ending else state
+            names.append(f"{one.pod} ({one.amount}{f', {state}' if state else ''})")
         more = f" and {len(holders) - len(names)} more" if len(holders) > len(names) else ""
-        count = sum(one.amount for one in holders)
+        count, unhealthy = sum(one.amount for one in holders), self.unhealthy(node, resource)
         beyond = ", more than it offers now" if count > total else ""
-        return f"node {node.name}: {count} of {total} held{beyond} by {', '.join(names)}{more}"
+        also = f"; {unhealthy} of {total + unhealthy} are not healthy" if unhealthy else ""
+        return f"node {node.name}: {count} of {total} held{beyond} by {', '.join(names)}{more}{also}"
+
+    def unhealthy(self, node: Node, resource: str) -> int:
+        """The units of a resource that a node has and does not offer, since their devices are not healthy."""
+        offered = node.resources.get(resource, 0)
+        return max(self.capacity.get(node.name, {}).get(resource, 0) - offered, 0)
 
 
 UNKNOWN_HOLDERS: Final = Held({}, is_complete=False)
 
 
 class Chain(NamedTuple):
-    """The links of a node; none for a node of which neither labels nor resources show a GPU.
+    """The links of a node. A node has a chain if its labels or resources show a GPU, or nothing labels nodes.
 
     `runtime_class` is that of its device plugin, and `strategy` how its configuration shares cards; None if unknown.
+    `daemons` are all pods of an MPS control daemon there that some object made.
     """
 
     node: SeenNode
     links: Sequence[Link]
     runtime_class: str | None
     strategy: str | None
+    daemons: Sequence[ProgramPod] = ()
 
     @property
     def broken(self) -> Finding | None:
@@ -142,7 +156,7 @@ async def chains(
     that it presumes to be the right one.
     """
     gpus = GpuResources(settings.resources)
-    nodes = [await _node(objects, one, gpus) for one in among]
+    nodes = [await seen_of(objects, one, gpus) for one in among]
     read = [each for one in among async for each in _stack(objects, None, f"spec.nodeName={one.name}")]
     pods = [program_pod(*each) for each in read]
     stack = [one async for one in programs_of(objects)]
@@ -159,6 +173,7 @@ async def chains(
         lacking["pods"] = "pods in all namespaces"
     if any(each.config_map and each.maps not in configs for each in programs if each.role is Role.PLUGIN):
         lacking["configurations"] = "the ConfigMap of the device plugin"
+    workers = [one async for each in all_of(objects, DAEMON_SET) if (one := feature_worker(each))] if nodes else []
     found = []
     for node in nodes:
         counting = [one for one in pods if one.node == node.name and trusted.counts(one.namespace)]
@@ -166,9 +181,12 @@ async def chains(
         seen = Stack(trusted, (node,), on, counting, configs, facts, lacking)
         own, chosen = seen.plugin_of(node), None if trusted.presumed else seen.chosen(node)
         shows = bool(node.offered) or shows_gpus(node.labels, node.taints) or node.runs_stack_itself
-        links = [await _features(objects, seen), *(_link(*one, seen) for one in _LINKS)] if shows else []
+        features = _features(seen, workers, shows=shows)
+        links = [features, *(_link(*one, seen) for one in _LINKS)] if shows else [features]
         strategy = None if chosen is None or chosen.config is None else chosen.config.strategy
-        found.append(Chain(node, links, None if own is None else own.runtime_class, strategy))
+        if shows or features.finding is not None:
+            daemons = [one for one in pods if one.node == node.name and one.role is Role.DAEMON and one.owner]
+            found.append(Chain(node, links, None if own is None else own.runtime_class, strategy, daemons))
     return found
 
 
@@ -188,7 +206,8 @@ async def _trust(
     return trust(known, namespaces, nodes, stack, pods)
 
 
-async def _node(objects: Objects, node: Node, gpus: GpuResources) -> SeenNode:
+async def seen_of(objects: Objects, node: Node, gpus: GpuResources) -> SeenNode:
+    """A node with all that it has, as far as it can be read."""
     raw = None if objects.lacks(NODE) else await objects.one(NODE, None, node.name)
     return (None if raw is None else seen_node(raw, gpus)) or _of_facts(node, gpus)
 
@@ -279,8 +298,11 @@ _OF_CHART: Final = {f"{_FEATURE}pci-10de.present": "true", f"{_FEATURE}cpu-model
 """The labels of which the plugin's chart wants one (NVIDIA/k8s-device-plugin deployments/helm values.yaml)."""
 
 
-async def _features(objects: Objects, seen: Stack) -> Link:
-    """Whether node feature discovery, or who labels by hand, gave the node a label by which the plugin selects it."""
+def _features(seen: Stack, workers: Sequence[Program], *, shows: bool) -> Link:
+    """Whether node feature discovery, or who labels by hand, gave the node a label by which the plugin selects it.
+
+    Of a node that shows no GPU, one is missed only where node feature discovery runs nowhere.
+    """
     name, node = Role.FEATURES.value, seen.nodes[0]
     plugins, is_unseen = seen.administered(Role.PLUGIN), "daemonsets" in seen.lacking
     if any(node.offered.values()) or node.runs_stack_itself or seen.plugin_of(node) is not None:
@@ -294,7 +316,8 @@ async def _features(objects: Objects, seen: Stack) -> Link:
     has = sorted(key for key in node.labels if key.startswith(_FEATURE) and "10de" in key)
     who = f"DaemonSet {plugins[0]} selects" if plugins else "the chart of the device plugin selects"
     asks = f"{who} nodes by {listed(sorted(wanted))}"
-    workers = [one async for each in all_of(objects, DAEMON_SET) if (one := feature_worker(each))]
+    if not shows and not (workers and workers[0].desired and not workers[0].ready):
+        return Link(name)
     advice: Advice = ""
     if has:
         cause = f"its label of node feature discovery, {has[0]}, is not one by which the device plugin selects nodes"
@@ -311,10 +334,11 @@ async def _features(objects: Objects, seen: Stack) -> Link:
         advice = _of(workers[0], add, key=taint.key)
     else:
         cause = f"{workers[0].ready} of {counted(workers[0].desired, 'worker')} of node feature discovery ready"
+        cause += "" if shows else f": nothing labels nodes, such as {node.name}"
         advice = _of(workers[0], "`kubectl -n {namespace} describe {set}`")
     mark = filled("`kubectl label node {node} nvidia.com/gpu.present=true`", lambda _: node.name)
     is_enough = not plugins or any(_PRESENT in _selected(one) for one in plugins)
-    remedy = Remedy(mark, ", or ", advice) if is_enough else advice
+    remedy = Remedy(mark, ", or ", advice) if shows and is_enough else advice
     return Link(name, Finding("node-not-labelled", "error", node.name, cause, (asks,), remedy))
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.cluster.objects import POD, Object, Objects, all_of
-from webhook.cluster.reading import FINISHED, Owner, controller, word
+from webhook.cluster.reading import FINISHED, Owner, controller, entries, part, word
+from webhook.cluster.stack import readiness
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
@@ -27,7 +28,8 @@ UNEXPECTED = "UnexpectedAdmissionError"
 class LivePod:
     """A pod of a cluster. `requests` holds whole units by resource, counted as the scheduler counts them.
 
-    `is_ending`: it is being deleted, and holds its requests until it has ended.
+    `is_ending`: it is being deleted, and holds its requests until it has ended. `idle` says why it does not use what it
+    holds, and will not; empty if it may.
     """
 
     namespace: str
@@ -38,6 +40,7 @@ class LivePod:
     reason: str
     requests: Mapping[str, int]
     is_ending: bool = False
+    idle: str = ""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -65,16 +68,49 @@ def live_pod(found: Object, lookup: Lookup) -> LivePod:
         word(found, "status", "reason"),
         requests_of(found, lookup),
         bool(word(found, "metadata", "deletionTimestamp")),
+        _idle(found, lookup) if word(found, "spec", "nodeName") else "",
     )
+
+
+def _idle(found: Object, lookup: Lookup) -> str:
+    if word(found, "status", "phase") == "Pending":
+        _, detail = readiness(found)
+        return f"not started: {detail}" if detail.startswith("container ") else ""
+    done, running = left_over(found, lookup)
+    return f"container {done} has ended, and {running} runs on" if running else ""
+
+
+def left_over(found: Object, lookup: Lookup) -> tuple[str, str]:
+    """A container that asked for GPUs and has ended, as the others that did, and one that keeps the pod from its end.
+
+    Both are empty for a pod that restarts its containers, or that still uses what it holds.
+    """
+    if word(found, "spec", "restartPolicy") not in ("Never", "OnFailure"):
+        return "", ""
+    states = {word(one, "name"): part(one, "state") for one in entries(found, "status", "containerStatuses")}
+    asked = [name for name in asking(found, lookup) if name in states]
+    running = next((name for name, state in states.items() if "running" in state), "")
+    is_over = running and asked and all("terminated" in states[name] for name in asked)
+    return (asked[0], running) if is_over else ("", "")
 
 
 def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
     """The GPU requests of a pod in whole units by resource; none for a pod that is malformed."""
+    requests = _requests(found, lookup)
+    return {} if requests is None else {name: -(-billionths // NANO) for name, billionths in requests.peaks.items()}
+
+
+def asking(found: Object, lookup: Lookup) -> list[str]:
+    """The names of the containers that ask for GPUs; none for a pod that is malformed."""
+    requests = _requests(found, lookup)
+    return [] if requests is None else [word(one.raw, "name") for one in requests.containers]
+
+
+def _requests(found: Object, lookup: Lookup) -> GpuRequests | None:
     try:
-        peaks = GpuRequests(Pod.of_template(found), lookup).peaks
+        return GpuRequests(Pod.of_template(found), lookup)
     except MalformedError:
-        return {}
-    return {name: -(-billionths // NANO) for name, billionths in peaks.items()}
+        return None
 
 
 class Holding(NamedTuple):

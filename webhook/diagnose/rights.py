@@ -33,12 +33,11 @@ from webhook.cluster.objects import (
     VALIDATING,
     Kind,
 )
+from webhook.cluster.queues import LOCAL_QUEUES, WORKLOADS
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.workloads.presets import kinds_with
 
-_LOCAL_QUEUE: Final = Kind("LocalQueue", "localqueues", "kueue.x-k8s.io")
-
-FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, DEVICE_CLASSES[0], _LOCAL_QUEUE)
+FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, DEVICE_CLASSES[0], LOCAL_QUEUES[0])
 """What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
 
 _WORKLOADS: Final = tuple(
@@ -60,7 +59,7 @@ _INSTALLATION: Final = (
 )
 
 READ: Final[Mapping[str, tuple[Kind, ...]]] = {
-    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS),
+    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS, WORKLOADS[0]),
     "top": (*FACTS, POD, REPLICA_SET, JOB),
     "audit": (*FACTS, *_WORKLOADS),
     "plan": (*FACTS, LIMIT_RANGE, QUOTA, *_WORKLOADS),

@@ -73,7 +73,9 @@ def causes(
     *found: Object, kind: str = "Pod", nodes: Collection[Node] = (), logs: dict[str, str] | None = None
 ) -> list[str]:
     """The causes for the object `main`, in order."""
-    return [one.cause for one in ask(Recorded(*found, logs=logs), kind, nodes=nodes, wants_log=logs is not None).causes]
+    return [
+        one.finding for one in ask(Recorded(*found, logs=logs), kind, nodes=nodes, wants_log=logs is not None).causes
+    ]
 
 
 def event(reason: str, message: str, of: str = "main", kind: str = "Pod", **fields: Any) -> Object:

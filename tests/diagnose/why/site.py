@@ -15,8 +15,8 @@ from tests.diagnose.why.remedies import helps
 from webhook.cluster.classes import runtime_class
 from webhook.cluster.nodes import parser
 from webhook.cluster.objects import NODE, RUNTIME_CLASS, Objects
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.case import Cause
 from webhook.diagnose.why.decide import why
 from webhook.diagnose.why.gather import KINDS, Question
 from webhook.policy.placement.facts import Facts
@@ -133,7 +133,7 @@ def waiting(*said: str, asks: Object | None = None, owner: tuple[str, str] | Non
     return pod("main", main, spec=spec, status={"conditions": conditions}, **fields)
 
 
-def answers(*found: Object | list[Object], kind: str = "Pod", logs: dict[str, str] | None = None) -> list[Cause]:
+def answers(*found: Object | list[Object], kind: str = "Pod", logs: dict[str, str] | None = None) -> list[Finding]:
     """The causes for the object `main` in a cluster of these objects."""
     objects = [each for one in found for each in (one if isinstance(one, list) else [one])]
     recorded, wants_log = Recorded(*objects, logs=logs), logs is not None
@@ -143,13 +143,13 @@ def answers(*found: Object | list[Object], kind: str = "Pod", logs: dict[str, st
     return causes
 
 
-def saved(*found: Object | list[Object], kind: str = "Pod") -> list[Cause]:
+def saved(*found: Object | list[Object], kind: str = "Pod") -> list[Finding]:
     """The causes from the same objects in files."""
     objects = SavedObjects([each for one in found for each in (one if isinstance(one, list) else [one])])
     return _causes(objects, objects, kind)
 
 
-def _causes(objects: Objects, known: SavedObjects, kind: str, *, wants_log: bool = False) -> list[Cause]:
+def _causes(objects: Objects, known: SavedObjects, kind: str, *, wants_log: bool = False) -> list[Finding]:
     """The causes. The facts are those of `known`."""
     parse = parser(ALWAYS._replace(resources=frozenset({GPU})), others=True)
     nodes = [parse(Raw(json.encode(one)))[1] for one in known.of(NODE)]
@@ -160,7 +160,7 @@ def _causes(objects: Objects, known: SavedObjects, kind: str, *, wants_log: bool
         read = tuple(one for one in nodes if one is not None)
         return Facts(nodes=read, device_classes=(), namespaces=(), runtime_classes=classes)
 
-    async def answered() -> list[Cause]:
+    async def answered() -> list[Finding]:
         found = await objects.one(KINDS[kind], NAMESPACE, "main")
         assert found is not None
         question = Question(objects, Settings(), more, wants_log=wants_log)

@@ -526,6 +526,23 @@ def held(name: str, amount: int = 1, **fields: Any) -> Object:
     return pod(name, container("main", amount), node="gpu-1", **fields)
 
 
+PULL = {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}
+NEVER_STARTED = {"phase": "Pending", "containerStatuses": [{"name": "main", "state": PULL}]}
+LEFT_OVER = {
+    "containerStatuses": [
+        {"name": "main", "state": {"terminated": {"exitCode": 0}}},
+        {"name": "p", "state": {"running": {}}},
+    ]
+}
+
+
+def unhealthy() -> Object:
+    """A node of which two of four cards are not healthy."""
+    found = a_node(labels=PRESENT, gpus=2)
+    found["status"]["capacity"] = {**found["status"]["allocatable"], GPU: "4"}
+    return found
+
+
 def rollout(strategy: Object, replicas: int = 1) -> list[Object]:
     """A Deployment whose new pod waits beside its old ones."""
     metadata = {"name": "serve", "namespace": "team-a"}
@@ -641,6 +658,34 @@ HOLDERS = [
         pod("other", {"name": "c", "resources": {"limits": {EFA: 1, GPU: 1}}}, node="gpu-1", owner=("Job", "y")),
     ),
     case(
+        "holder-that-never-started",
+        "replicas-held",
+        "pod team-a/a does not use what it holds: not started: container main: ImagePullBackOff not found",
+        "correct that pod, or delete it: kubectl gpushare why a -n team-a",
+        waiting(),
+        a_node(labels=PRESENT, gpus=2),
+        held("a", owner=("Job", "y"), status=NEVER_STARTED),
+        held("b", owner=("Job", "z")),
+    ),
+    case(
+        "holder-whose-sidecar-runs-on",
+        "replicas-held",
+        "pod team-a/a does not use what it holds: container main has ended, and p runs on",
+        "kubectl gpushare why a -n team-a",
+        waiting(),
+        a_node(labels=PRESENT, gpus=1),
+        held("a", owner=("Job", "y"), status=LEFT_OVER, spec={"restartPolicy": "Never"}),
+    ),
+    case(
+        "unhealthy-cards",
+        "replicas-held",
+        "others hold",
+        "who holds them; look why devices of a node are not healthy: kubectl describe node gpu-1",
+        waiting(),
+        unhealthy(),
+        held("a", 2, owner=("Job", "y")),
+    ),
+    case(
         "room-again",
         "replicas-held",
         "has room now",
@@ -657,17 +702,23 @@ HOLDERS = [
 )
 def test_first_broken_link_is_named(found: list[Any], cause: str, words: str, remedy: str) -> None:
     live = answers(*found)[0]
-    assert (live.cause, words in live.summary, remedy in str(live.remedy)) == (cause, True, True), (
-        live.summary,
+    assert (live.finding, words in live.cause, remedy in str(live.remedy)) == (cause, True, True), (
+        live.cause,
         str(live.remedy),
     )
     text = str(live.remedy)
     assert "doctor" not in text
-    assert "wait" not in text or "being deleted" in live.summary or "has room now" in live.summary
+    assert "wait" not in text or "being deleted" in live.cause or "has room now" in live.cause
     own = saved(*found)[0]
     kinds = {one["kind"] for each in found for one in (each if isinstance(each, list) else [each])}
-    if "DaemonSet" in kinds and "does not exist" not in live.summary:  # else the files show less
-        assert (own.cause, own.summary, str(own.remedy)) == (live.cause, live.summary, str(live.remedy))
+    if "DaemonSet" in kinds and "does not exist" not in live.cause:  # else the files show less
+        assert (own.finding, own.cause, str(own.remedy)) == (live.finding, live.cause, str(live.remedy))
+
+
+def test_evidence_about_holders_and_the_pod_itself() -> None:
+    (cause,) = answers(waiting(preemptionPolicy="Never"), unhealthy(), held("a", 2, owner=("Job", "y")))
+    assert cause.evidence[0] == "node gpu-1: 2 of 2 held by team-a/a (2); 2 of 4 are not healthy"
+    assert "preemptionPolicy of the pod is Never" in cause.evidence[1]
 
 
 # Whom the chain believes, by the rule of `doctor`.
@@ -691,19 +742,19 @@ def test_plugin_of_a_tenant_beside_that_of_an_administrator_changes_nothing(name
     stack = moved(namespace, plugin(with_manager=False), "2026-01-01T00:00:00Z")
     found: list[Object | list[Object]] = [waiting(), a_node(labels=PRESENT, gpus=0), privileged, stack]
     (alone,), (beside,) = answers(*found), answers(*found, DECOY)
-    assert "although its device plugin runs" in alone.summary
-    assert (beside.summary, beside.evidence) == (alone.summary, alone.evidence)
+    assert "although its device plugin runs" in alone.cause
+    assert (beside.cause, beside.evidence) == (alone.cause, alone.evidence)
 
 
 def test_plugin_of_a_tenant_that_runs_on_no_node_with_gpus_does_not_count() -> None:
     decoy = moved("team-b", plugin(on=(), nodeSelector={"pool": "none"}))
     (cause,) = answers(waiting(), a_node(labels=PRESENT), a_node("cpu-1"), decoy)
-    assert "the cluster has no device plugin" in cause.summary
+    assert "the cluster has no device plugin" in cause.cause
 
 
 def test_plugin_that_is_presumed_to_be_right_is_said_to_be() -> None:
     stack = moved("gpu", plugin(with_manager=False, **DEAD))
     later = moved("team-b", plugin(with_manager=False), "2026-02-02T00:00:00Z")
     (cause,) = answers(waiting(), a_node(labels=PRESENT, gpus=0), stack, later)
-    assert "is not ready" in cause.summary
+    assert "is not ready" in cause.cause
     assert "tenants may use namespace gpu, whose stack is presumed to be right" in cause.evidence

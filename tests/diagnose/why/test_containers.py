@@ -65,7 +65,7 @@ def test_line_of_log_gets_remedy_for_the_pod(
     line: str, own: Object, spec: Object, cause: str, remedy: str, never: str
 ) -> None:
     found = answers(bound(container(**own), spec=spec), node(), logs={"main": line})[0]
-    assert found.cause == cause
+    assert found.finding == cause
     assert remedy in str(found.remedy)
     assert never not in str(found.remedy)
 
@@ -90,7 +90,7 @@ def test_no_class_where_the_plugin_has_none() -> None:
 def test_probe_names_lost_gpu() -> None:
     unready = bound(states=[state(ready=False)], spec=CLASS)
     found = answers(unready, node(), event("Unhealthy", f"Liveness probe failed: {NVML}"))[0]
-    assert found.cause == "gpu-lost"
+    assert found.finding == "gpu-lost"
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_probe_names_lost_gpu() -> None:
 def test_container_that_cannot_be_created(message: str, words: str, remedy: str) -> None:
     waits = state(ready=False, state={"waiting": {"reason": "CreateContainerError", "message": message}})
     found = answers(bound(states=[waits], phase="Pending"), node())[0]
-    assert found.cause == "container-start"
-    assert words in found.summary
+    assert found.finding == "container-start"
+    assert words in found.cause
     assert remedy in str(found.remedy)
 
 
@@ -124,7 +124,7 @@ def test_driver_that_is_not_injected_names_what_lacks() -> None:
     waits = state(ready=False, state={"waiting": {"reason": "RunContainerError", "message": message}})
     variable = container(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "none"}])
     found = answers(bound(variable, states=[waits], phase="Pending", spec=CLASS), node())[0]
-    assert found.cause == "driver-not-injected"
+    assert found.finding == "driver-not-injected"
     assert str(found.remedy).startswith("remove NVIDIA_VISIBLE_DEVICES:")
 
 
@@ -141,7 +141,7 @@ def refused(message: str) -> Object:
 def test_limit_range_is_compared() -> None:
     message = 'pods "main-x" is forbidden: maximum nvidia.com/gpu usage per Container is 1, but limit is 2'
     found = answers(refused(message), kind="ReplicaSet")[0]
-    assert "allows at most 1 of nvidia.com/gpu per Container, and the pods ask for 2" in found.summary
+    assert "allows at most 1 of nvidia.com/gpu per Container, and the pods ask for 2" in found.cause
     assert str(found.remedy).startswith("ask for at most 1: kubectl edit replicaset/main -n team-a")
 
 
@@ -149,15 +149,15 @@ def test_replica_set_that_cannot_be_made() -> None:
     message = 'Internal error occurred: failed calling webhook "validate.gpushare-webhook.example": no endpoints'
     condition = {"type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError", "message": message}
     found = answers(workload("Deployment", status={"conditions": [condition]}), kind="Deployment")[0]
-    assert found.cause == "webhook-unreachable"
+    assert found.finding == "webhook-unreachable"
 
 
 def test_finished_pod_that_a_finalizer_keeps() -> None:
     kept = bound(phase="Succeeded")
     kept["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/archive"]}
     found = answers(kept, node())[0]
-    assert found.cause == "finalizer"
-    assert "example.com/archive" in found.summary
+    assert found.finding == "finalizer"
+    assert "example.com/archive" in found.cause
 
 
 def test_rejected_pod_of_a_complete_job() -> None:
@@ -165,7 +165,7 @@ def test_rejected_pod_of_a_complete_job() -> None:
     status = {"reason": "UnexpectedAdmissionError", "message": "Allocate failed due to no healthy devices present"}
     rejected = bound(phase="Failed", states=[], status=status, owner=("Job", "main"))
     found = answers(rejected, job, node())[0]
-    assert "Job main has completed" in found.summary
+    assert "Job main has completed" in found.cause
     assert str(found.remedy) == "kubectl delete pod main -n team-a"
 
 
@@ -178,5 +178,5 @@ def test_crash_names_class_of_the_plugin() -> None:
 
 def test_configuration_of_plugin_precedes_labels_of_node() -> None:
     stack = plugin(on=("mps-1",), with_manager=False)
-    assert [one.cause for one in answers(bound(spec=CLASS), node(), stack)] == ["nothing-wrong"]
-    assert [one.cause for one in answers(bound(spec=CLASS), node())] == ["no-daemon"]
+    assert [one.finding for one in answers(bound(spec=CLASS), node(), stack)] == ["nothing-wrong"]
+    assert [one.finding for one in answers(bound(spec=CLASS), node())] == ["no-daemon"]

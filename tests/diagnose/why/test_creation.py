@@ -62,7 +62,7 @@ def failed(message: str) -> Object:
 )
 def test_refusal_of_api_server(message: str, expected: str) -> None:
     (cause,) = ask(Recorded(workload("Deployment"), replica_set(), failed(message)), "Deployment").causes
-    assert cause.cause == expected
+    assert cause.finding == expected
     assert message in cause.evidence[0]
 
 
@@ -132,7 +132,7 @@ def test_queue_of_suspended_job_is_named() -> None:
     job = workload("Job", spec={"suspend": True})
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
     (cause,) = ask(Recorded(job), "Job").causes
-    assert (cause.cause, str(cause.remedy)) == ("queued", "kubectl describe localqueue team -n team-a")
+    assert (cause.finding, str(cause.remedy)) == ("queued", "kubectl describe localqueue team -n team-a")
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet", "Job"])
@@ -150,7 +150,7 @@ def test_pod_that_waits_precedes_pod_that_failed_earlier() -> None:
     waiting = pod("main-7d-b", owner=("ReplicaSet", "main-7d"), status={"conditions": [condition]})
     made = replica_set(status={"replicas": 1})
     found = ask(Recorded(workload("Deployment"), made, evicted, waiting), "Deployment", nodes=[mps_node("a")])
-    assert found.causes[0].cause == "other-resources"
+    assert found.causes[0].finding == "other-resources"
     assert "kubectl edit deployment/main -n team-a" in str(found.causes[0].remedy)
 
 
@@ -197,3 +197,32 @@ def test_pod_without_node_shows_more_than_pods_that_start() -> None:
     of = workload("Deployment", spec={"replicas": 4}), replica_set(spec={"replicas": 4})
     found = ask(Recorded(*of, *starts[:2], waits, starts[2], node()), "Deployment")
     assert any("0/1 nodes" in line for one in found.causes for line in one.evidence)
+
+
+UNADMITTED = "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor default"
+
+
+def kueue_workload(owner: tuple[str, str]) -> Object:
+    """What Kueue admits in place of an object, and does not admit now."""
+    waits = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": UNADMITTED}
+    found = workload("Workload", owner, f"{owner[0].lower()}-main-4d6b", status={"conditions": [waits]})
+    return {**found, "apiVersion": "kueue.x-k8s.io/v1beta1", "spec": {"queueName": "team"}}
+
+
+GATED = pod("main", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]})
+SUSPENDED = workload("Job", spec={"suspend": True})
+
+
+@pytest.mark.parametrize(("kind", "held"), [("Pod", GATED), ("Job", SUSPENDED)])
+def test_workload_of_kueue_says_why_an_object_waits(kind: str, held: Object) -> None:
+    strangers = kueue_workload(("Job", "other"))
+    (cause,) = ask(Recorded(held, strangers, kueue_workload((kind, "main"))), kind).causes
+    assert (cause.finding, cause.cause.endswith(UNADMITTED)) == ("queued", True)
+    assert cause.evidence == [f"Workload {kind.lower()}-main-4d6b: QuotaReserved is False, reason Pending"]
+    assert str(cause.remedy) == "kubectl describe localqueue team -n team-a"
+
+
+def test_object_without_a_workload_of_kueue() -> None:
+    assert "patch job/main" in str(ask(Recorded(SUSPENDED, kueue_workload(("Job", "other"))), "Job").causes[0].remedy)
+    (cause,) = ask(Recorded(GATED)).causes
+    assert cause.cause == "Kueue holds the pod with the scheduling gate kueue.x-k8s.io/admission"

@@ -124,9 +124,20 @@ def chain_of(*found: Object | list[Object], lacks: Kind | None = None, classes: 
 )
 def test_node_without_the_label_that_the_plugin_selects_by(words: str, remedy: str, found: list[Any]) -> None:
     cause = answers(waiting(tolerations=[{"operator": "Exists"}]), *found)[0]
-    assert words in cause.summary
+    assert words in cause.cause
     assert remedy in str(cause.remedy)
     assert "nvidia.com/gpu.present" in cause.evidence[0]
+
+
+def test_node_feature_discovery_that_runs_nowhere_is_why_no_node_shows_a_gpu() -> None:
+    both = ("cpu-1", "gpu-1")
+    found: list[Any] = [waiting(), *map(a_node, both), plugin(on=(), affinity=OF_CHART)]
+    cause = answers(*found, workers(both, ready=False))[0]
+    down = "0 of 2 workers of node feature discovery ready: nothing labels nodes, such as cpu-1"
+    assert cause.cause == f"no node offers {GPU}: {down}"
+    assert str(cause.remedy) == "kubectl -n nvidia-device-plugin describe daemonset/nfd"
+    for others in ([], workers(both)):
+        assert "no label of a node that its selectors admit shows a GPU" in answers(*found, others)[0].cause
 
 
 def test_no_label_by_hand_where_the_plugin_does_not_select_by_it() -> None:
@@ -170,7 +181,7 @@ def test_class_of_the_plugin_that_does_not_exist() -> None:
 
 def test_plugin_without_the_class_that_brings_the_driver() -> None:
     cause = answers(waiting(), a_node(labels=PRESENT), plugin(with_manager=False), a_class())[0]
-    assert "runs and finds no card" in cause.summary
+    assert "runs and finds no card" in cause.cause
     edit = "kubectl -n nvidia-device-plugin edit daemonset/plugin"
     assert str(cause.remedy) == f"set runtimeClassName: nvidia in its pod template: {edit}"
     assert "RuntimeClass nvidia has the handler nvidia" in cause.evidence
@@ -218,7 +229,7 @@ def test_pod_of_the_plugin_shows_its_daemon_set() -> None:
     """The DaemonSet is not in the files: the plugin's pod on the node has the same containers."""
     crashing: list[Any] = [waiting(), a_node(labels=PRESENT), plugin(with_manager=False, **DEAD)]
     own, live = saved(*without("daemonset", *crashing))[0], answers(*crashing)[0]
-    assert (own.summary, str(own.remedy), own.evidence) == (live.summary, str(live.remedy), live.evidence)
+    assert (own.cause, str(own.remedy), own.evidence) == (live.cause, str(live.remedy), live.evidence)
 
 
 def test_configuration_is_read_by_the_pod_of_the_plugin() -> None:
@@ -233,7 +244,7 @@ def test_configuration_is_read_by_the_pod_of_the_plugin() -> None:
     for one in found:  # as the DaemonSet gives it to its pods
         if one["metadata"]["name"].startswith("plugin-"):
             one["spec"]["volumes"] += CONFIGS
-    assert "was not restarted since the edit" in saved(*found)[0].summary
+    assert "was not restarted since the edit" in saved(*found)[0].cause
 
 
 def test_daemon_of_mps_is_not_seen_by_the_pod_of_the_plugin() -> None:
@@ -256,7 +267,7 @@ def test_daemon_set_without_its_pods_counts_as_its_status_says() -> None:
 
     def of_files(objects: list[Any]) -> str:
         kept = [one for one in without("", *objects) if one["metadata"]["name"] not in pods]
-        return saved(*kept)[0].summary
+        return saved(*kept)[0].cause
 
     assert "is not ready" not in of_files(ready)
     assert "is not ready" in of_files(dead)
@@ -264,7 +275,7 @@ def test_daemon_set_without_its_pods_counts_as_its_status_says() -> None:
 
 def test_files_without_the_stack_say_how_to_save_it() -> None:
     cause = saved(waiting(), a_node(labels={**PRESENT, **GROUP}))[0]
-    assert "node gpu-1 offers none, and its device plugin does not run there, or not yet" in cause.summary
+    assert "node gpu-1 offers none, and its device plugin does not run there, or not yet" in cause.cause
     assert "kubectl get daemonsets,pods -A -o yaml" in str(cause.remedy)
     assert any("k8s.amazonaws.com/accelerator" in one for one in cause.evidence)
 
@@ -277,13 +288,13 @@ def test_rights_without_the_stack_show_the_node() -> None:
 
 def test_files_without_the_stack_and_labels_of_the_chart() -> None:
     cause = saved(waiting(), a_node(labels=BY_CLASS))[0]
-    assert "pci-0300_10de.present, is not one by which the device plugin selects nodes" in cause.summary
+    assert "pci-0300_10de.present, is not one by which the device plugin selects nodes" in cause.cause
     assert "kubectl label node gpu-1 nvidia.com/gpu.present=true" in str(cause.remedy)
 
 
 def test_shares_that_no_configuration_makes() -> None:
     cause = saved(waiting(asks={SHARED: 1}), a_node(labels=PRESENT, gpus=1))[0]
-    assert f"node gpu-1 offers 1 of {GPU}, and no configuration" in cause.summary
+    assert f"node gpu-1 offers 1 of {GPU}, and no configuration" in cause.cause
     assert "renameByDefault: true, or take a whole card" in str(cause.remedy)
 
 
@@ -294,7 +305,7 @@ def test_shares_under_the_name_of_a_card() -> None:
 
 def test_shares_without_feature_discovery() -> None:
     cause = saved(waiting(asks={SHARED: 1}), a_node(labels=PRESENT))[0]
-    assert "or waits for the MPS control daemon" in cause.summary
+    assert "or waits for the MPS control daemon" in cause.cause
     assert "set gfd.enabled: true" in str(cause.remedy)
     assert any("no label of GPU feature discovery" in one for one in cause.evidence)
     labelled = saved(waiting(asks={SHARED: 1}), a_node(labels={**PRESENT, "nvidia.com/gpu.product": "A2"}))[0]
@@ -303,4 +314,4 @@ def test_shares_without_feature_discovery() -> None:
 
 def test_pods_of_the_stack_without_an_owner_show_no_daemon_set() -> None:
     bare = pod("plugin", {"name": "nvidia-device-plugin-ctr"}, namespace="kube-system", node="gpu-1")
-    assert "is not ready" not in saved(waiting(), a_node(labels=PRESENT), bare)[0].summary
+    assert "is not ready" not in saved(waiting(), a_node(labels=PRESENT), bare)[0].cause

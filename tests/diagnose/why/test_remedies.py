@@ -9,8 +9,9 @@ import pytest
 from tests.diagnose.cluster_objects import GPU, pod
 from tests.diagnose.why.remedies import helps
 from tests.diagnose.why.site import PRESENT, a_node, answers, waiting
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.why.case import Case, Cause, Reference, Why
+from webhook.diagnose.why.case import Case, Reference, Why
 from webhook.policy.commands import Command
 from webhook.policy.settings.settings import Settings
 
@@ -37,12 +38,14 @@ def test_rule_finds_remedies_that_do_not_help(remedy: Advice, spec: dict[str, An
     found = pod("main", spec=spec)
     case = Case(OF, found, Settings(), found)
     with pytest.raises(AssertionError):
-        helps(case, Why(OF, "Pending", [Cause("any", "it waits", (), Remedy(remedy))]))
+        helps(case, Why(OF, "Pending", [Finding("any", "error", "pod main", "it waits", (), Remedy(remedy))]))
 
 
 def test_rule_accepts_a_command() -> None:
     found = pod("main")
-    answer = Why(OF, "Pending", [Cause("any", "it waits", (), Remedy(Command("kubectl", "get", "pods")))])
+    answer = Why(
+        OF, "Pending", [Finding("any", "error", "pod main", "it waits", (), Remedy(Command("kubectl", "get", "pods")))]
+    )
     assert helps(Case(OF, found, Settings(), found), answer) is answer
 
 

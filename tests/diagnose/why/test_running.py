@@ -20,7 +20,7 @@ def over(path: str) -> Object:
 
 def test_client_of_ready_daemon_is_well() -> None:
     (cause,) = ask(Recorded(bound(), node(), daemon())).causes
-    assert cause.cause == "nothing-wrong"
+    assert cause.finding == "nothing-wrong"
     assert cause.evidence == [
         "node mps-1 shares its cards: mps",
         "its MPS control daemon is ready: pod gpu/mps-daemon",
@@ -68,7 +68,7 @@ def test_client_of_other_user() -> None:
     own = bound(spec={"securityContext": {"runAsUser": 2000}})
     other = pod("first", node="mps-1", spec={"securityContext": {"runAsUser": 1000}})
     (cause,) = ask(Recorded(own, other, node(), daemon())).causes
-    assert cause.cause == "other-user"
+    assert cause.finding == "other-user"
     assert cause.evidence == ["pod team-a/first uses MPS as user 1000"]
 
 
@@ -100,7 +100,7 @@ CRASHING = {"waiting": {"reason": "CrashLoopBackOff"}}
 def test_crash_loop(last: Object, expected: str) -> None:
     crashed = bound(states=[state(state=CRASHING, lastState=last, restartCount=4, ready=False)])
     found = ask(Recorded(crashed, node(), daemon()))
-    assert [one.cause for one in found.causes] == [expected]
+    assert [one.finding for one in found.causes] == [expected]
     assert found.state == "CrashLoopBackOff"
 
 
@@ -109,7 +109,7 @@ def test_kill_without_reason_is_for_memory_where_that_is_limited() -> None:
     limited["resources"]["limits"]["memory"] = "16Mi"
     crashed = bound(limited, states=[state(state=ended(137), restartCount=3, ready=False)])
     (cause,) = ask(Recorded(crashed, node(), daemon())).causes
-    assert (cause.cause, "probably" in cause.summary) == ("out-of-memory-killed", True)
+    assert (cause.finding, "probably" in cause.cause) == ("out-of-memory-killed", True)
     assert causes(crashed, node(), daemon(), event("Killing", "Stopping container main")) == ["exit-code"]
 
 
@@ -118,8 +118,8 @@ def test_init_container_that_fails() -> None:
     waiting = state(state={"waiting": {"reason": "PodInitializing"}}, ready=False)
     crashed = bound(phase="Pending", states=[waiting], status={"initContainerStatuses": [first]})
     (cause,) = ask(Recorded(crashed, node(), daemon())).causes
-    assert cause.cause == "exit-code"
-    assert "init container download ends with exit code 1" in cause.summary
+    assert cause.finding == "exit-code"
+    assert "init container download ends with exit code 1" in cause.cause
 
 
 def test_crash_of_past_does_not_count_for_ready_container() -> None:
@@ -166,7 +166,7 @@ def test_error_in_log_of_crashed_container(line: str) -> None:
     crashed = bound(phase="Failed", states=[state(state=ended(1), ready=False)])
     recorded = Recorded(crashed, logs={"main": f"loading\n{line}\nexit\n"})
     found = ask(recorded, wants_log=True)
-    assert [one.cause for one in found.causes] == [LOGS[line], "exit-code"]
+    assert [one.finding for one in found.causes] == [LOGS[line], "exit-code"]
     assert line in found.causes[0].evidence[0]
     assert recorded.asked_logs == [("main", False)]
 
@@ -174,7 +174,7 @@ def test_error_in_log_of_crashed_container(line: str) -> None:
 def test_log_of_predecessor_is_read_in_crash_loop() -> None:
     crashed = bound(states=[state(state=CRASHING, lastState=ended(1), restartCount=1, ready=False)])
     recorded = Recorded(crashed, node(), daemon(), logs={"main": "CUDA out of memory"})
-    assert ask(recorded, wants_log=True).causes[0].cause == "cuda-out-of-memory"
+    assert ask(recorded, wants_log=True).causes[0].finding == "cuda-out-of-memory"
     assert recorded.asked_logs == [("main", True)]
 
 
@@ -191,7 +191,7 @@ def test_succeeded_pod_has_completed() -> None:
 def test_pod_that_is_not_ready_is_not_said_to_be_well() -> None:
     unready = bound(states=[state(state={"running": {}}, ready=False)])
     (cause,) = ask(Recorded(unready, node(), daemon(), event("Unhealthy", "Readiness probe failed"))).causes
-    assert cause.summary == "the readiness probe of container main fails, so that the pod is not ready"
+    assert cause.cause == "the readiness probe of container main fails, so that the pod is not ready"
     assert "event Unhealthy: Readiness probe failed" in cause.evidence
 
 
@@ -199,7 +199,7 @@ def test_pod_that_is_being_deleted_shows_its_finalizers() -> None:
     ending = bound()
     ending["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/hold"]}
     (cause,) = ask(Recorded(ending, node(), daemon())).causes
-    assert cause.summary == "the pod is being deleted, and has not ended yet"
+    assert cause.cause == "the pod is being deleted, and has not ended yet"
     assert "metadata.finalizers: example.com/hold" in cause.evidence
 
 
@@ -207,4 +207,21 @@ def test_daemon_is_only_a_pod_of_a_daemon_set() -> None:
     """A tenant may write the name of the container."""
     written = daemon()
     del written["metadata"]["ownerReferences"]
-    assert [one.cause for one in ask(Recorded(bound(), node(), written)).causes][:1] == ["no-daemon"]
+    assert [one.finding for one in ask(Recorded(bound(), node(), written)).causes][:1] == ["no-daemon"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "main", "expected"),
+    [
+        ("Never", ended(0, "Completed"), "sidecar-runs-on"),
+        ("OnFailure", ended(0, "Completed"), "sidecar-runs-on"),
+        ("Always", ended(0, "Completed"), "nothing-wrong"),
+        ("Never", {"running": {}}, "nothing-wrong"),
+    ],
+)
+def test_sidecar_that_keeps_the_pod_of_a_job(policy: str, main: Object, expected: str) -> None:
+    states = [state(state=main, ready=False), state("proxy")]
+    job = bound(container(), container("proxy", 0), states=states, spec={"restartPolicy": policy})
+    (cause,) = ask(Recorded(job, node(), daemon())).causes
+    assert cause.finding == expected
+    assert (expected == "nothing-wrong") or "container main has ended, and container proxy runs on" in cause.cause

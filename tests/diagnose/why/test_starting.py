@@ -42,7 +42,7 @@ _NO_SMI = 'failed to create containerd task: exec: "nvidia-smi": executable file
 def test_failed_pod_has_reason(reason: str, message: str, expected: str) -> None:
     status = {"reason": reason, "message": message}
     found = ask(Recorded(bound(phase="Failed", states=[], status=status)))
-    assert [one.cause for one in found.causes] == [expected]
+    assert [one.finding for one in found.causes] == [expected]
     assert found.state == reason
     assert not message or any(message in text for text in found.causes[0].evidence)
 
@@ -74,7 +74,7 @@ def test_disrupted_pod_was_evicted(reason: str) -> None:
 def test_waiting_container_has_reason(reason: str, message: str, expected: str) -> None:
     waiting = {"waiting": {"reason": reason, "message": message}}
     found = ask(Recorded(bound(phase="Pending", states=[state(state=waiting, ready=False)]), node()))
-    assert [one.cause for one in found.causes] == [expected]
+    assert [one.finding for one in found.causes] == [expected]
     assert found.state == reason
 
 
@@ -121,7 +121,7 @@ def test_event_before_first_container(reason: str, message: str, expected: str, 
     creating = {"waiting": {"reason": "ContainerCreating"}}
     starting = bound(phase="Pending", states=[state(state=creating, ready=False)])
     (cause,) = ask(Recorded(starting, node(), event(reason, message))).causes
-    assert cause.cause == expected
+    assert cause.finding == expected
     assert remedy in str(cause.remedy)
 
 
@@ -137,7 +137,7 @@ def test_pod_that_starts_without_trouble_has_nothing_wrong() -> None:
     creating = {"waiting": {"reason": "ContainerCreating"}}
     starting = bound(phase="Pending", states=[state(state=creating, ready=False)])
     (cause,) = ask(Recorded(starting, node(), event("Pulling", "Pulling image"))).causes
-    assert cause.cause == "nothing-wrong"
+    assert cause.finding == "nothing-wrong"
     assert "Pulling image" in cause.evidence[-1]
 
 
@@ -157,5 +157,5 @@ def test_driver_that_is_too_old_is_not_a_missing_runtime_class() -> None:
     said = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8"
     waiting = state(state={"waiting": {"reason": "CreateContainerError", "message": said}}, ready=False)
     (cause,) = ask(Recorded(bound(phase="Pending", states=[waiting]), node())).causes
-    assert cause.cause == "cuda-driver"
+    assert cause.finding == "cuda-driver"
     assert "runtimeClassName" not in str(cause.remedy)

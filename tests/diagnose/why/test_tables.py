@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,15 +11,13 @@ import pytest
 from tests.diagnose.cluster_objects import Object
 from tests.diagnose.why.recorded import bound
 from tests.diagnose.why.site import answers
-from webhook.diagnose.remedy import Remedy, filled
-from webhook.diagnose.why import crashing, creation, scheduling, starting
+from webhook.diagnose.remedy import filled
+from webhook.diagnose.why import crashing, creation, running, scheduling, starting
 from webhook.diagnose.why.case import Case, Reference, Row
 from webhook.policy.settings.settings import Settings
 
-_ADDED: dict[str, Any] = {"container": "main", "said": "any", "runtimeclass": "nvidia"}
+_ADDED: dict[str, Any] = {"container": "main", "said": "any", "runtimeclass": "nvidia", "what": "pod"}
 """The names that callers of a table add to those of its words."""
-
-_REMEDIES: dict[str, Any] = {"gpu": [Remedy("ask")], "correct": [Remedy("correct")]}
 
 
 @pytest.mark.parametrize(
@@ -26,8 +25,10 @@ _REMEDIES: dict[str, Any] = {"gpu": [Remedy("ask")], "correct": [Remedy("correct
     [
         creation.REFUSALS,
         crashing.KNOWN,
+        running.ENDED,
         scheduling.REASONS,
         starting.BEFORE,
+        starting.CONFIGURED,
         starting.REJECTIONS,
         starting.STARTS,
     ],
@@ -36,11 +37,12 @@ def test_each_row_can_be_filled(rows: Sequence[Row]) -> None:
     pod = bound()
     case = Case(Reference("Pod", "team-a", "main"), pod, Settings(), pod)
     for one in rows:
-        names = {**_ADDED, **dict.fromkeys(one.words.groupindex, "any")}
+        names = {**_ADDED, **dict.fromkeys(re.compile(one.words).groupindex, "any")}
         assert one.summary.format(node="mps-1", **names)
-        remedy = case.remedy(one.remedy, **names, **_REMEDIES)
-        commands = len(remedy.as_data()["commands"])
-        assert commands >= one.remedy.count("`") // 2 + one.remedy.count("{edit}"), one
+        remedy = one.remedy if isinstance(one.remedy, str) else one.remedy(case, "main")
+        if isinstance(remedy, str):
+            commands = len(case.remedy(remedy, **names).as_data()["commands"])
+            assert commands >= remedy.count("`") // 2 + remedy.count("{edit}"), one
 
 
 def test_template_quotes_what_a_cluster_says() -> None:
@@ -61,6 +63,6 @@ def test_braces_in_a_message_are_no_names() -> None:
         "status": {"conditions": [{"type": "ReplicaFailure", "status": "True", "message": message}]},
     }
     (cause,) = answers(refused, kind="ReplicaSet")
-    assert cause.summary == "the RuntimeClass {edit}`id` does not exist"
+    assert cause.cause == "the RuntimeClass {edit}`id` does not exist"
     edit = ["kubectl", "edit", "replicaset/main", "-n", "team-a"]
     assert cause.as_data()["commands"] == [edit]

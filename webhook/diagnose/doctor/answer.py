@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from webhook.cluster.stack import Role
 from webhook.diagnose.answer import code
 from webhook.diagnose.doctor import installation, nodes, workloads
-from webhook.diagnose.doctor.finding import Check, Finding
+from webhook.diagnose.doctor.finding import Check
 from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.remedy import Remedy
+from webhook.diagnose.finding import Finding
 from webhook.policy.messages import printable
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted, hanging, wrapped
@@ -26,6 +26,9 @@ CHECKS: tuple[Check, ...] = (
     *installation.CHECKS,
 )
 """All checks in the order in which to act on what they find: what stops all pods first, a cause before what follows."""
+
+_LONGEST = 512
+"""Characters of a subject."""
 
 _MOST = 20
 """Findings of one kind that are shown; the others are counted."""
@@ -77,13 +80,10 @@ class Doctor:
         parts += [f"{counted(unread, 'part')} of the cluster not read"] if unread else []
         yield ", ".join(parts)
         for number, finding in enumerate(self.findings, 1):
-            shown, indent = finding.as_data(), " " * (len(str(number)) + 1)
             of_tenants = ", in a namespace that tenants may use" if finding.is_of_tenants else ""
-            yield from hanging(f"{number} {shown['subject']} ", shown["cause"], width, indent)
-            yield f"{indent}{finding.severity}: {finding.finding}{of_tenants}"
-            for one in shown["evidence"]:
-                yield from wrapped(one, width, indent)
-            yield from Remedy(finding.remedy).lines(f"{indent}do:", width, indent + "  ")
+            status = f"{finding.severity}: {finding.finding}{of_tenants}"
+            head, indent = f"{number} {printable(finding.subject, _LONGEST)} ", " " * (len(str(number)) + 1)
+            yield from finding.lines(head, width, indent, status)
         for name, count in self.further:
             yield f"{count} more: {name}"
         if self.assumed:

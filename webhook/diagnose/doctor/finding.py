@@ -1,66 +1,22 @@
-"""A finding of `doctor`, a check that yields some, and the words that many findings have in common."""
+"""A check of `doctor`, which yields findings, and the words that many findings have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from webhook.cluster.installations import Installation
 from webhook.cluster.stack import Program
 from webhook.cluster.trusted import Part, Trust
+from webhook.diagnose.finding import Finding as Finding
+from webhook.diagnose.finding import Severity as Severity
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.words import named, namespace, qualified, reference
 from webhook.policy.commands import Command, Word
-from webhook.policy.messages import printable
-
-Severity = Literal["error", "warning"]
-
-_SHOWN = 10
-"""Names that a list shows; all are counted."""
+from webhook.report.lines import first
 
 MOST: Final = 5
 """Lines of evidence about one object."""
-
-_LONGEST = 512
-"""Characters of a line of evidence, which may quote a message of the kubelet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A fault: its subject, its cause in one line, what shows it, and the command or the edit that helps.
-
-    `namespaces` are those of the objects that show it; empty if objects of the whole cluster do. `is_of_tenants`:
-    tenants may use all of them, so that the finding may be forged. Names in the remedy that are not legal follow the
-    evidence.
-    """
-
-    finding: str
-    severity: Severity
-    subject: str
-    cause: str
-    evidence: tuple[str, ...]
-    remedy: Advice
-    namespaces: tuple[str, ...] = ()
-    is_of_tenants: bool = False
-
-    def marked(self, administered: Set[str]) -> Finding:
-        """The finding as it counts: one that tenants may have forged is a warning, and says where it comes from."""
-        if not self.namespaces or not administered.isdisjoint(self.namespaces):
-            return self
-        return replace(self, severity="warning", is_of_tenants=True)
-
-    def as_data(self) -> dict[str, Any]:
-        remedy = Remedy(self.remedy)
-        return {
-            "finding": self.finding,
-            "severity": self.severity,
-            "subject": printable(self.subject, _LONGEST),
-            "cause": printable(self.cause, _LONGEST),
-            "evidence": [printable(one, _LONGEST) for one in (*self.evidence, *remedy.doubts)],
-            **remedy.as_data(),
-            "inTenantNamespace": self.is_of_tenants,
-        }
 
 
 class Check(NamedTuple):
@@ -156,7 +112,5 @@ def several(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def listed(names: Sequence[str]) -> str:
-    """The first names of a list, and how many more it has."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+listed = first
+"""The first names of a list, and how many more it has."""

@@ -10,28 +10,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
-from webhook.cluster.reading import Object, entries, part, word
+from webhook.cluster.reading import Object, word
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy, filled
-from webhook.diagnose.why.state import Event, name_of, owner_of
+from webhook.diagnose.why.state import Event, name_of, node_name
 from webhook.diagnose.words import named, reference, within
 from webhook.policy.commands import Word
 from webhook.policy.context import PodContext
-from webhook.policy.messages import cut, printable
+from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
-from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode
-from webhook.report.lines import hanging
 
-_LONGEST: Final = 1024
-"""Characters of a line of an answer: an Event's message has as many at most."""
-
-_MOST_EVIDENCE: Final = 12
-
-_WELL: Final = frozenset({"nothing-wrong", "completed"})
+_WELL: Final = ("nothing-wrong", "completed")
 """The causes that say that nothing is wrong."""
+
+_FIELDS: Final = {"cause": "finding", "summary": "cause", **{key: key for key in ("evidence", "remedy", "commands")}}
+"""The fields of a cause in the report, by those of a finding."""
 
 
 class Reference(NamedTuple):
@@ -47,30 +44,6 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
-    """One cause. `cause` is its name, `remedy` the command or edit that helps; empty where nothing is to do.
-
-    A remedy that is text is a template until it is part of an answer: `names` are those in it (`Case.remedy`). Names in
-    a remedy that are not legal follow the evidence. Empty evidence is left out.
-    """
-
-    cause: str
-    summary: str
-    evidence: Sequence[str] = ()
-    remedy: str | Remedy = ""
-    names: Mapping[str, str | list[Any]] = field(default_factory=dict)
-
-    def as_data(self) -> dict[str, Any]:
-        remedy, evidence = Remedy(self.remedy), [one for one in self.evidence if one]
-        return {
-            "cause": self.cause,
-            "summary": cut(self.summary, _LONGEST),
-            "evidence": [cut(one, _LONGEST) for one in (*evidence[:_MOST_EVIDENCE], *remedy.doubts)],
-            **remedy.as_data(),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Why:
     """The answer: at least one cause."""
 
@@ -78,15 +51,17 @@ class Why:
 
     of: Reference
     state: str
-    causes: Sequence[Cause]
+    causes: Sequence[Finding]
 
     def as_data(self) -> dict[str, Any]:
-        return {"object": self.of._asdict(), "state": self.state, "causes": [one.as_data() for one in self.causes]}
+        causes = [one.as_data() for one in self.causes]
+        causes = [{key: one[own] for key, own in _FIELDS.items()} for one in causes]
+        return {"object": self.of._asdict(), "state": self.state, "causes": causes}
 
     @property
     def is_well(self) -> bool:
         """Whether no cause says that something is wrong."""
-        return all(one.cause in _WELL for one in self.causes)
+        return all(one.severity == "info" for one in self.causes)
 
     def exit_code(self, unread: int) -> ExitCode:
         """Return the exit code. A cause is one, whatever else could not be read."""
@@ -94,25 +69,10 @@ class Why:
 
     def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
         for index, one in enumerate(self.causes):
-            data = one.as_data()
             head = "also:" if index else f"{printable(str(self.of))} is {printable(self.state)}:"
-            yield from hanging(head, f"{printable(data['summary'], _LONGEST)} ({one.cause})", width, "  ")
-            for each in data["evidence"]:
-                yield from hanging("  -", printable(each, _LONGEST), width, "    ")
-            if data["remedy"]:
-                yield from Remedy(one.remedy).lines("  do:", width, "    ")
+            yield from one.lines(head, width)
         if self.is_well:
             yield from lines_of_unread(unread, width)
-
-
-class Neighbour(NamedTuple):
-    """A pod on the node of another. `context` is None for a malformed pod."""
-
-    pod: Object
-    context: PodContext | None
-
-    def __str__(self) -> str:
-        return f"pod {word(self.pod, 'metadata', 'namespace')}/{word(self.pod, 'metadata', 'name')}"
 
 
 class Log(NamedTuple):
@@ -123,42 +83,37 @@ class Log(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What surrounds a pod. None where it was not read, because the state needs none of it, or rights lack.
-
-    `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, empty if this
-    node does not exist; `neighbours` are the pods on it. `chains` are those of the nodes that could take the pod but
-    offer too little, the likeliest first, or that of its node.
-    """
-
-    facts: Facts = field(default_factory=Facts)
-    context: PodContext | None = None
-    held: Held = UNKNOWN_HOLDERS
-    node: Object | None = None
-    neighbours: Sequence[Neighbour] | None = None
-    log: Log | None = None
-    chains: Sequence[Chain] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
     """An object that a user asks about.
 
-    `pod` is the object itself, or the pod of a workload that shows most of what is wrong; None for a workload without
+    `pod` is the object itself, or the pod of a workload that shows most of what is wrong; empty for a workload without
     one. `makers` are the workload and the objects between it and its pods, by kind, the topmost first; for a pod, those
     that control it. `events` are those of the pod, `events_of_makers` those of the makers, the newest first.
-    `is_saved`: the objects are those of files, which may hold only some of a kind.
+    `is_saved`: the objects are those of files, which may hold only some of a kind. `queued` is the Workload of Kueue
+    for a held object, empty without one.
+
+    The rest surrounds the pod. None where it was not read, because the state needs none of it, or rights lack.
+    `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, empty if this
+    node does not exist; `neighbours` are the pods on it, each with its context unless it is malformed. `chains` are
+    those of the nodes that could take the pod but offer too little, the likeliest first, or that of its node.
     """
 
     of: Reference
     found: Object
     settings: Settings
-    pod: Object | None = None
+    pod: Object = field(default_factory=dict)
     makers: Sequence[tuple[str, Object]] = ()
     events: Sequence[Event] = ()
     events_of_makers: Sequence[Event] = ()
-    around: Around = field(default_factory=Around)
     is_saved: bool = False
+    queued: Object = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
+    context: PodContext | None = None
+    held: Held = UNKNOWN_HOLDERS
+    node: Object | None = None
+    neighbours: Sequence[tuple[str, PodContext | None]] | None = None
+    log: Log | None = None
+    chains: Sequence[Chain] = ()
 
     @property
     def top(self) -> tuple[str, Object]:
@@ -178,9 +133,6 @@ class Case:
     @property
     def edit(self) -> Remedy:
         """How a user changes the pod: through what makes it. The spec of a pod, and of a Job, cannot be changed."""
-        owner = owner_of(self.pod) if self.of.kind == "Pod" and not self.makers else None
-        if owner is not None:
-            return self.remedy("`kubectl edit {owner} {ns}`", owner=[reference(owner.kind, owner.name)])
         if self.top[0] in ("Pod", "Job"):
             return self.remedy(
                 "edit the manifest, then `kubectl replace --force -f FILE`, which ends the program and creates the "
@@ -198,7 +150,7 @@ class Case:
     @property
     def of_daemon(self) -> Remedy:
         """What helps where the MPS control daemon may be down: what is broken on its node, or how to look at it."""
-        broken = next((one.broken for one in self.around.chains if one.broken is not None), None)
+        broken = next((one.broken for one in self.chains if one.broken is not None), None)
         if broken is not None:
             return Remedy(broken.remedy)
         node = named("node", self.node_name)
@@ -210,23 +162,30 @@ class Case:
     @property
     def node_name(self) -> str:
         """The node that the pod is bound to; empty for none."""
-        return word(self.pod, "spec", "nodeName")
+        return node_name(self.pod)
 
-    @property
-    def namespace(self) -> str:
-        """The namespace of the object."""
-        return self.of.namespace
+    def event(self, *reasons: str, text: str = "") -> Event:
+        """The newest event with one of these reasons and a text in its message; an empty one if there is none."""
+        events = (*self.events, *self.events_of_makers)
+        return next((one for one in events if one.reason in reasons and text in one.message), Event())
 
     def remedy(self, template: str, **names: str | list[Any]) -> Remedy:
         """Fill a template of a remedy, whose names are keywords or those of `_OWN`."""
         return filled(template, lambda name: names[name] if name in names else _OWN[name](self))
 
+    def cause(
+        self, name: str, summary: str, evidence: Sequence[str] = (), remedy: str | Remedy = "", /, **names: Any
+    ) -> Finding:
+        """A cause. A remedy that is text is a template."""
+        remedy = self.remedy(remedy, **names) if isinstance(remedy, str) else remedy
+        return Finding(name, "info" if name in _WELL else "error", str(self.of), summary, evidence, remedy)
+
 
 _OWN: Final[Mapping[str, Callable[[Case], str | list[Any]]]] = {
-    "pod": lambda case: [named("pod", name_of(case.pod)), *within(case.namespace)],
+    "pod": lambda case: [named("pod", name_of(case.pod)), *within(case.of.namespace)],
     "node": lambda case: case.node_name,
-    "namespace": lambda case: case.namespace,
-    "ns": lambda case: within(case.namespace),
+    "namespace": lambda case: case.of.namespace,
+    "ns": lambda case: within(case.of.namespace),
     "object": lambda case: case.to_edit,
     "edit": lambda case: [case.edit],
     "again": lambda case: [case.again],
@@ -235,43 +194,33 @@ _OWN: Final[Mapping[str, Callable[[Case], str | list[Any]]]] = {
 """The names of every template: the pod and the object to edit with the options of their namespaces, and remedies."""
 
 
+Helps = str | Callable[[Case, str], str | Remedy]
+"""The template of a remedy, or what returns one, or a remedy, for a container."""
+
+
 class Row(NamedTuple):
     """A cause that the words of a message show. Groups of `words` are names in its summary and its remedy."""
 
     cause: str
-    words: re.Pattern[str]
+    words: str
     summary: str
-    remedy: str
+    remedy: Helps
+
+    def search(self, said: str) -> re.Match[str] | None:
+        """The words in a message."""
+        return re.search(self.words, said, re.ASCII | re.IGNORECASE | re.DOTALL)
+
+    def found(self, case: Case, summary: str, evidence: Sequence[str] = (), **names: Any) -> Finding:
+        """The cause. The container is among the names if the remedy depends on it."""
+        remedy = self.remedy if isinstance(self.remedy, str) else self.remedy(case, names["container"])
+        return case.cause(self.cause, summary, evidence, remedy, **names)
 
 
-def row(cause: str, words: str, summary: str, remedy: str) -> Row:
-    """A row of a table of causes."""
-    return Row(cause, re.compile(words, re.ASCII | re.IGNORECASE | re.DOTALL), summary, remedy)
-
-
-def by_words(case: Case, rows: Iterable[Row], said: str, evidence: Sequence[str], /, **names: Any) -> Iterator[Cause]:
+def by_words(case: Case, rows: Iterable[Row], said: str, evidence: Sequence[str], /, **names: Any) -> Iterator[Finding]:
     """The cause of the first row whose words are in a message, if there is one."""
     for one in rows:
-        if (found := one.words.search(said)) is not None:
+        if (found := one.search(said)) is not None:
             names |= {key: value for key, value in found.groupdict().items() if value is not None}
             summary = one.summary.format(node=case.node_name, **names)
-            yield Cause(one.cause, summary, evidence, one.remedy, names)
+            yield one.found(case, summary, evidence, **names)
             return
-
-
-def amounts(pod: Object | None) -> Iterator[tuple[str, str, int]]:
-    """The extended resources that containers ask for: the container, the name, and whole units."""
-    for key in ("initContainers", "containers"):
-        for one in entries(pod, "spec", key):
-            limits, requests = part(one, "resources", "limits"), part(one, "resources", "requests")
-            for name, value in {**requests, **limits}.items():
-                units = _units(value)
-                if "/" in name and units:
-                    yield word(one, "name"), name, units
-
-
-def _units(value: object) -> int:
-    try:
-        return -(-parse(value) // NANO)
-    except QuantityError:
-        return 0

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from webhook.cluster.objects import LOG_LINES
-from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
+from webhook.cluster.reading import Object, entries, number, part, word
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.pods import asking, extended
 from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.why.case import Case, Cause, Row, amounts, by_words, row
-from webhook.diagnose.why.state import ContainerState, containers, first, phase, told
+from webhook.diagnose.why.case import Case, Helps, Row, by_words
+from webhook.diagnose.why.state import ContainerState, containers, phase
 from webhook.policy.messages import cut
 
 _MOST: Final = 100
@@ -21,87 +22,75 @@ _SIGKILL: Final = 137
 _SIGNALS: Final = {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM", 134: "SIGABRT", 132: "SIGILL", 135: "SIGBUS"}
 
 
-def causes(case: Case) -> Iterator[Cause]:
+def causes(case: Case) -> Iterator[Finding]:
     """The causes for which containers of the pod end."""
-    yield from islice(_of_texts(case), 1)
+    yield from islice(_known_errors(case), 1)
     for one in islice(containers(case.pod), _MOST):
-        cause = _of_container(case, one)
-        if cause is not None:
-            yield cause
-    failed = condition(case.found, "Failed")
-    is_failed = case.of.kind == "Job" and is_true(case.found, "Failed") and word(failed, "reason") != "DeadlineExceeded"
-    if case.pod is None and is_failed:
-        evidence = [": ".join(filter(None, (word(failed, "reason"), word(failed, "message"))))]
-        show = "`kubectl describe {object}`"
-        yield Cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
+        yield from _of_container(case, one)
 
 
-def _of_texts(case: Case) -> Iterator[Cause]:
-    """The known errors in the log, and in what a probe says."""
-    log, probe = case.around.log, first(case.events, ("Unhealthy",))
-    if log is not None:
-        yield from of_text(case, log.container, f"log of container {log.container}", log.text)
-    if probe is not None:
-        yield from of_text(case, next((one for one, _, _ in amounts(case.pod)), ""), "probe", probe.message)
+def _known_errors(case: Case) -> Iterator[Finding]:
+    """The known errors in the last lines of the log, and in what a probe says: later ones are often consequences."""
+    log, probe = case.log, case.event("Unhealthy")
+    texts = [] if log is None else [(log.container, f"log of container {log.container}", log.text)]
+    if probe:
+        texts.append((next(iter(asking(case.pod, extended)), ""), "probe", probe.message))
+    for container, where, text in texts:
+        for line in text.splitlines()[-LOG_LINES:]:
+            said = cut(line, _LONGEST)
+            yield from by_words(case, KNOWN, said, [f"{where}: {said.strip()}"], container=container)
 
 
-def _of_container(case: Case, one: ContainerState) -> Cause | None:
-    probe = told(case.events, ("Killing",), f"Container {one.name} failed ")
+def _of_container(case: Case, one: ContainerState) -> Iterator[Finding]:
+    probe = str(case.event("Killing", text=f"Container {one.name} failed "))
+    last, reason = one.failure, word(one.failure, "reason")
+    # An end is history where the container runs again, and is ready.
+    matters = one.ended or one.waiting or not one.ready or phase(case.pod) == "Failed"
+    limit = word(_written(case, one.name), "resources", "limits", "memory")
     if probe and one.restarts:
         summary = f"the kubelet kills container {one.name}, because its probe fails"
         remedy = "correct the probe, or give the program more time: {edit}"
-        return Cause("liveness", summary, [probe, told(case.events, ("Unhealthy",))], remedy)
-    last = one.failure
-    # An end is history where the container runs again, and is ready.
-    matters = one.ended or one.waiting or not one.ready or phase(case.pod or {}) == "Failed"
-    if not last or not matters or word(last, "reason") in ("StartError", "ContainerCannotRun"):
-        return None
-    if word(last, "reason") == "OOMKilled" or _was_killed_for_memory(case, one, last):
-        return _out_of_memory(case, one, word(last, "reason"))
-    return _exit(case, one, last)
+        yield case.cause("liveness", summary, [probe, str(case.event("Unhealthy"))], remedy)
+    elif not last or not matters or reason in ("StartError", "ContainerCannotRun"):
+        return
+    elif reason == "OOMKilled":
+        yield _out_of_memory(case, one, limit, "needs", reason)
+    # A runtime that misses the event of the kernel reports the reason Error. The kubelet kills too, and says so.
+    elif number(last, "exitCode") == _SIGKILL and limit and not case.event("Killing", "Preempting", "Evicted"):
+        how = "exit code 137 (SIGKILL), and no event of the kubelet that names a reason"
+        yield _out_of_memory(case, one, limit, "was killed, probably because it needs", how)
+    else:
+        yield _exit(case, one, last)
 
 
-def _memory_limit(case: Case, name: str) -> str:
-    listed = [*entries(case.pod, "spec", "initContainers"), *entries(case.pod, "spec", "containers")]
-    return next((word(one, "resources", "limits", "memory") for one in listed if word(one, "name") == name), "")
+def _written(case: Case, name: str) -> Object:
+    """A container as the spec of the pod has it; empty for an unknown one."""
+    listed = (*entries(case.pod, "spec", "initContainers"), *entries(case.pod, "spec", "containers"))
+    return next((one for one in listed if word(one, "name") == name), {})
 
 
-def _was_killed_for_memory(case: Case, one: ContainerState, last: Object) -> bool:
-    """Whether a container with a memory limit got SIGKILL, and not from the kubelet.
-
-    A runtime that misses the event of the kernel reports the reason Error.
-    """
-    is_killed = number(last, "exitCode") == _SIGKILL and bool(_memory_limit(case, one.name))
-    return is_killed and first(case.events, ("Killing", "Preempting", "Evicted")) is None
-
-
-def _out_of_memory(case: Case, one: ContainerState, reason: str) -> Cause:
-    limit = _memory_limit(case, one.name)
-    how = "exit code 137 (SIGKILL), and no event of the kubelet that names a reason"
-    needs = "was killed, probably because it needs"
-    if reason == "OOMKilled":
-        how, needs = reason, "needs"
+def _out_of_memory(case: Case, one: ContainerState, limit: str, needs: str, how: str) -> Finding:
     summary = f"container {one.name} {needs} more host memory than its limit{f' of {limit}' if limit else ''}"
     evidence = [how, _times(one), "the limit is on memory of the node, not of the GPU"]
-    return Cause("out-of-memory-killed", summary, evidence, "raise resources.limits.memory: {edit}")
+    return case.cause("out-of-memory-killed", summary, evidence, "raise resources.limits.memory: {edit}")
 
 
-def _exit(case: Case, one: ContainerState, last: Object) -> Cause:
+def _exit(case: Case, one: ContainerState, last: Object) -> Finding:
     code = number(last, "exitCode")
     signal = f" ({_SIGNALS[code]})" if code in _SIGNALS else ""
     kind = "init container" if one.is_init else "container"
     summary = f"{kind} {one.name} ends with exit code {code}{signal}"
     said = word(last, "message")
-    wanted = class_wanted(case) if any(one.runtime_class for one in case.around.chains) else None
+    wanted = class_wanted(case) if any(one.runtime_class for one in case.chains) else None
     hint = f"the device plugin runs under RuntimeClass {wanted}, and the pod under none" if wanted else ""
     evidence = [_times(one), f"termination message: {said}" if said else "", hint]
-    if case.around.log is None:
-        return Cause("exit-code", summary, evidence, "`kubectl gpushare why {pod} --logs`")
-    lines = [line for line in case.around.log.text.splitlines() if line.strip()]
+    if case.log is None:
+        return case.cause("exit-code", summary, evidence, "`kubectl gpushare why {pod} --logs`")
+    lines = [line for line in case.log.text.splitlines() if line.strip()]
     evidence += [f"log: {line.strip()}" for line in lines[-3:]]
-    names: dict[str, str | list[Any]] = {"container": one.name, "previous": [] if one.ended else ["--previous"]}
     show = "read the log: `kubectl logs {pod} -c {container} {previous}`"
-    return Cause("exit-code", summary, evidence, show, names)
+    previous = [] if one.ended else ["--previous"]
+    return case.cause("exit-code", summary, evidence, show, container=one.name, previous=previous)
 
 
 def _times(one: ContainerState) -> str:
@@ -119,33 +108,27 @@ _LONGEST: Final = 2000
 
 def to_get_gpu(case: Case, container: str) -> Remedy:
     """What a container lacks of all that brings driver and GPU into it; empty if it lacks nothing."""
-    asking = {name for name, _, _ in amounts(case.pod)}
-    steps = [] if container in asking else ["ask for nvidia.com/gpu: 1"]
+    steps = [] if container in asking(case.pod, extended) else ["ask for nvidia.com/gpu: 1"]
     if (name := class_wanted(case)) is not None:
         steps.append(f"set runtimeClassName: {name}")
-    listed = (one for one in entries(case.pod, "spec", "containers") if word(one, "name") == container)
-    variables = {word(each, "name") for one in listed for each in entries(one, "env")}
-    hiding = [name for name in ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if name in variables]
-    steps += [f"remove {name}" for name in hiding]
+    variables = _variables(case, container)
+    steps += [f"remove {name}" for name in ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if name in variables]
     return Remedy(", and ".join(steps), ": ", case.edit) if steps else Remedy()
+
+
+def _variables(case: Case, container: str) -> set[str]:
+    return {word(each, "name") for each in entries(_written(case, container), "env")}
 
 
 def class_wanted(case: Case) -> str | None:
     """The RuntimeClass that the pod lacks: that of the device plugin of its node; None if it has one, or needs none."""
     if word(case.pod, "spec", "runtimeClassName"):
         return None
-    known = next((one.runtime_class for one in case.around.chains if one.runtime_class is not None), None)
+    known = next((one.runtime_class for one in case.chains if one.runtime_class is not None), None)
     return (known or None) if known is not None else case.settings.injections.runtime_class.name
 
 
-def of_text(case: Case, container: str, where: str, text: str) -> Iterator[Cause]:
-    """The cause of the first known error in the last lines of a text: later ones are often its consequences."""
-    for line in text.splitlines()[-LOG_LINES:]:
-        said = cut(line, _LONGEST)
-        for cause in by_words(case, KNOWN, said, [f"{where}: {said.strip()}"], container=container):
-            helps = _HELPS.get(cause.cause)
-            yield cause if helps is None else replace(cause, remedy=helps(case, container))
-            return
+# Remedies that depend on the pod.
 
 
 def _for_driver(case: Case, container: str) -> str | Remedy:
@@ -172,10 +155,8 @@ def _for_connection(case: Case, container: str) -> str:
 
 def _for_daemon(case: Case, container: str) -> str:
     """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
-    chain = next(iter(case.around.chains), None)
-    own = (one for one in entries(case.pod, "spec", "containers") if word(one, "name") == container)
-    variables = {word(each, "name") for one in own for each in entries(one, "env")}
-    if chain is not None and chain.strategy == "mps" and "CUDA_MPS_PIPE_DIRECTORY" in variables:
+    chain = next(iter(case.chains), None)
+    if chain is not None and chain.strategy == "mps" and "CUDA_MPS_PIPE_DIRECTORY" in _variables(case, container):
         return "remove CUDA_MPS_PIPE_DIRECTORY, which the device plugin sets: {edit}"
     if chain is None or chain.unseen or chain.broken is not None:
         return "{daemon}"
@@ -190,28 +171,17 @@ def _for_shared_memory(case: Case, _container: str) -> str:
 
 
 def _for_profiling(case: Case, container: str) -> str:
-    if container not in {name for name, _, _ in amounts(case.pod)}:
+    if container not in asking(case.pod, extended):
         return "ask for nvidia.com/gpu: 1, so that no other pod takes memory of the card: {edit}"
     return "start programs of the card one after the other, or lower --gpu-memory-utilization: {edit}"
 
 
-_HELPS: Final[Mapping[str, Callable[[Case, str], str | Remedy]]] = {
-    "cuda-busy": _for_daemon,
-    "cuda-driver": _for_driver,
-    "cuda-mps-connection": _for_connection,
-    "cuda-no-device": _for_device,
-    "memory-profiling": _for_profiling,
-    "shared-memory": _for_shared_memory,
-}
-"""Remedies that depend on the pod, by the causes."""
-
-
-def _known(cause: str, words: str, summary: str, remedy: str, *codes: int) -> Row:
+def _known(cause: str, words: str, summary: str, remedy: Helps, *codes: int) -> Row:
     """A known error. `codes` are its numbers, as in "CUDA error 805" and "cudaSetDevice failed: 806"."""
     if codes:
         numbers = "|".join(map(str, codes))
         words += rf"|\bcu\w{{0,40}}\b[^\d\n]{{0,40}}?(?:error|code|status|failed)[^\d\n]{{0,20}}\b(?:{numbers})\b"
-    return row(cause, words, f"{summary} (container {{container}})", remedy)
+    return Row(cause, words, f"{summary} (container {{container}})", remedy)
 
 
 _RESTART: Final = "restart the pod, which loses what its programs have not saved"
@@ -259,7 +229,7 @@ KNOWN: Final = (
         "cuda-mps-connection",
         r"MPS_?CONNECTION_?FAILED|MPS_?RPC_?FAILURE|MPS client failed to connect|procedur\w+ call between the MPS",
         "the client does not reach the MPS server",
-        "",
+        _for_connection,
         805,
         806,
     ),
@@ -267,7 +237,7 @@ KNOWN: Final = (
         "cuda-busy",
         r"CUDA_?ERROR_?DEVICES?_?UNAVAILABLE|devices are busy or unavailable|device\(s\) is/are busy",
         "the card is busy: it is in exclusive mode, and the client does not reach the MPS server that holds it",
-        "",
+        _for_daemon,
         46,
     ),
     _known(
@@ -297,14 +267,14 @@ KNOWN: Final = (
         r"libnvidia-ml\.so[.\d]*: cannot open|Failed to infer device type|No platform detected|"
         r"NVML Shared Library Not Found",
         "the container has no NVIDIA driver, or one that is too old for its CUDA",
-        "",
+        _for_driver,
         35,
     ),
     _known(
         "cuda-no-device",
         r"cudaErrorNoDevice|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected|No CUDA GPUs are available",
         "the container sees no GPU",
-        "",
+        _for_device,
         100,
     ),
     _known(
@@ -318,13 +288,13 @@ KNOWN: Final = (
         "memory-profiling",
         r"Error in memory profiling",
         "another program of the card took or freed memory while vLLM measured it",
-        "",
+        _for_profiling,
     ),
     _known(
         "shared-memory",
         r"DataLoader worker .*killed by signal: Bus|out of shared memory|unable to (?:open|mmap|write).*shm",
         "the shared memory (/dev/shm) of the container is too small",
-        "",
+        _for_shared_memory,
     ),
 )
 """The known errors. The first one of a line counts."""

@@ -6,59 +6,69 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from webhook.cluster.queues import GROUP
 from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
-from webhook.diagnose.why.case import Case, Cause, by_words, row
-from webhook.diagnose.why.state import message_of, wanted
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.why.case import Case, Row, by_words
+from webhook.diagnose.why.state import name_of, wanted
 from webhook.policy.checks import CHECKS
 
 # Suspended, queued, gated, paused, or scaled to zero.
 
-_KUEUE: Final = "kueue.x-k8s.io/"
-_QUEUE: Final = f"{_KUEUE}queue-name"
+_QUEUE: Final = f"{GROUP}/queue-name"
 
 
-def waiting(case: Case) -> Iterator[Cause]:
+def waiting(case: Case) -> Iterator[Finding]:
     """The causes that a setting of the object, or a queue, explains."""
     if case.of.kind != "Pod":
         yield from _of_workload(case)
     gates = [word(one, "name") for one in entries(case.pod, "spec", "schedulingGates")]
-    if any(one.startswith(_KUEUE) for one in gates):
-        yield _queued(case, case.pod or {}, f"Kueue holds the pod with the scheduling gate {gates[0]}")
+    if any(one.startswith(f"{GROUP}/") for one in gates):
+        yield _queued(case, case.pod, f"Kueue holds the pod with the scheduling gate {gates[0]}")
     elif gates:
         summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"
         evidence = [f"spec.schedulingGates: {', '.join(gates)}"]
-        yield Cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
+        yield case.cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
 
 
-def _queued(case: Case, held: Object, summary: str) -> Cause:
-    queue = word(held, "metadata", "labels", _QUEUE)
-    evidence = [f"label {_QUEUE} is {queue}"] if queue else []
+_HELD: Final = (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False"))
+"""The conditions of a Workload that say why Kueue does not start it, and their status then."""
+
+
+def _queued(case: Case, held: Object, summary: str) -> Finding:
+    """The cause where Kueue holds an object, in the words of its Workload if that is known."""
+    queue = word(held, "metadata", "labels", _QUEUE) or word(case.queued, "spec", "queueName")
+    found = [one for kind, status in _HELD if (one := condition(case.queued, kind)).get("status") == status]
+    summary = ": ".join([summary, *filter(None, (word(one, "message") for one in found[:1]))])
+    which = f"Workload {name_of(case.queued)}"
+    evidence = [f"{which}: {one['type']} is {one['status']}, reason {word(one, 'reason')}" for one in found]
+    evidence += [f"label {_QUEUE} is {queue}"] if word(held, "metadata", "labels", _QUEUE) else []
     evidence += [str(one) for one in (*case.events, *case.events_of_makers) if "kueue" in one.source][:2]
     show = "`kubectl describe localqueue {localqueue} {ns}`" if queue else "`kubectl describe localqueue {ns}`"
-    return Cause("queued", summary, evidence, show, {"localqueue": queue})
+    return case.cause("queued", summary, evidence, show, localqueue=queue)
 
 
-def _of_workload(case: Case) -> Iterator[Cause]:
+def _of_workload(case: Case) -> Iterator[Finding]:
     kind, found = case.of.kind, case.found
     replicas = number(found, "spec", "replicas", default=1)
-    is_behind = case.pod is None or number(found, "status", "updatedReplicas", default=replicas) < replicas
+    is_behind = not case.pod or number(found, "status", "updatedReplicas", default=replicas) < replicas
     if part(found, "spec").get("suspend") is True:  # a Job or CronJob
-        if kind == "Job" and word(found, "metadata", "labels", _QUEUE):
+        if kind == "Job" and (case.queued or word(found, "metadata", "labels", _QUEUE)):
             yield _queued(case, found, "the Job is suspended, and waits in a queue of Kueue")
         else:
             cause = "queued" if kind == "Job" else "paused"
             resume = """`kubectl patch {object} -p '{"spec":{"suspend":false}}'`"""
-            yield Cause(cause, f"the {kind} is suspended: spec.suspend is true", (), resume)
+            yield case.cause(cause, f"the {kind} is suspended: spec.suspend is true", (), resume)
     elif replicas == 0:
         scale = "`kubectl scale --replicas=1 {object}`"
-        yield Cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), scale)
+        yield case.cause("scaled-to-zero", f"the {kind} wants no pods: spec.replicas is 0", (), scale)
     elif part(found, "spec").get("paused") is True and is_behind:  # a Deployment
-        what = "creates no pods" if case.pod is None else "makes no pods of the new template"
+        what = "creates no pods" if not case.pod else "makes no pods of the new template"
         summary = f"the Deployment is paused, and {what}: spec.paused is true"
-        yield Cause("paused", summary, (), "`kubectl rollout resume {object}`")
+        yield case.cause("paused", summary, (), "`kubectl rollout resume {object}`")
     elif kind == "DaemonSet" and number(found, "status", "observedGeneration") and not wanted(kind, found):
         summary = "the DaemonSet wants a pod on no node: its node selector, affinity or tolerations exclude all"
-        yield Cause("node-selector", summary, (), "{edit}")
+        yield case.cause("node-selector", summary, (), "{edit}")
 
 
 # Refused by the API server.
@@ -71,10 +81,13 @@ _MADE: Final = {
 }
 
 
-def refused(case: Case) -> Iterator[Cause]:
+def refused(case: Case) -> Iterator[Finding]:
     """The cause for which the pods of a workload are not created."""
     if case.of.kind != "Pod" and (said := _refusal(case)):
-        yield from _of_check(said) or by_words(case, REFUSALS, said, [said])
+        known = {check.code for check in CHECKS}
+        codes = [code for code in dict.fromkeys(re.findall(r"\bGPS\d{3}\b", said, re.ASCII)) if code in known]
+        rows = (_BY_CHECKS, *REFUSALS) if codes else REFUSALS
+        yield from by_words(case, rows, said, [said], codes=", ".join(codes), code=codes[:1])
 
 
 def _refusal(case: Case) -> str:
@@ -83,10 +96,10 @@ def _refusal(case: Case) -> str:
     failed = [condition(one, "ReplicaFailure") for one in (*short, case.found)]
     said = [word(one, "message") for one in failed if one.get("status") == "True"]
     if short:
-        said.append(message_of(case.events_of_makers, ("FailedCreate",)))
+        said.append(case.event("FailedCreate").message)
     progressing = condition(case.found, "Progressing")
     if word(progressing, "reason") == "ReplicaSetCreateError":  # the API server refuses the ReplicaSet of the template
-        said += [word(progressing, "message"), message_of(case.events_of_makers, ("ReplicaSetCreateError",))]
+        said += [word(progressing, "message"), case.event("ReplicaSetCreateError").message]
     return next(filter(None, said), "")
 
 
@@ -98,63 +111,52 @@ def _lacks_pods(kind: str, found: Object) -> bool:
     return number(found, *_MADE[kind]) < wanted(kind, found)
 
 
-_DENIED: Final = re.compile(r'admission webhook "([^"]{1,253})" denied the request', re.ASCII)
-_CODE: Final = re.compile(r"\bGPS\d{3}\b", re.ASCII)
-
-
-def _of_check(said: str) -> list[Cause]:
-    """The cause if a webhook names checks of this program."""
-    known = {check.code for check in CHECKS}
-    codes = [code for code in dict.fromkeys(_CODE.findall(said)) if code in known]
-    denied = _DENIED.search(said)
-    if denied is None or not codes:
-        return []
-    summary = f"the webhook {denied[1]} denies the pods: {', '.join(codes)}"
-    return [
-        Cause(
-            "denied-by-webhook", summary, [said], "`gpushare-webhook explain {code}`, then {edit}", {"code": codes[:1]}
-        )
-    ]
-
+_BY_CHECKS: Final = Row(
+    "denied-by-webhook",
+    r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request',
+    "the webhook {webhook} denies the pods: {codes}",
+    "`gpushare-webhook explain {code}`, then {edit}",
+)
+"""The refusal of a webhook that names checks of this program."""
 
 REFUSALS: Final = (
-    row(
+    Row(
         "webhook-unreachable",
         r'failed calling webhook "(?P<webhook>[^"]{0,253}gpushare[^"]{0,253})"',
         "the API server cannot call the webhook {webhook}",
         "`kubectl gpushare doctor`",
     ),
-    row(
+    Row(
         "webhook-unreachable",
         r'failed calling webhook "(?P<webhook>[^"]{1,253})"',
         "the API server cannot call the webhook {webhook}",
         "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o wide`, then restore its service",
     ),
-    row(
+    Row(
         "denied-by-webhook",
         r'admission webhook "(?P<webhook>[^"]{0,253}gpushare[^"]{0,253})" denied the request',
         "the webhook {webhook} denies the pods",
         "{edit}",
     ),
-    row(
+    Row(
         "denied-by-other",
         r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request',
         "the webhook {webhook}, which is not gpushare-webhook, denies the pods",
         "correct the template: {edit}",
     ),
-    row(
+    Row(
         "denied-by-other",
         r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})'",
         "the ValidatingAdmissionPolicy {policy} denies the pods",
         "correct the template: {edit}",
     ),
-    row(
+    Row(
         "quota",
         r"(?:exceeded|failed) quota: (?P<resourcequota>[^,:\s]{1,253})",
         "the pods exceed the ResourceQuota {resourcequota}",
         "`kubectl describe resourcequota {resourcequota} {ns}`",
     ),
-    row(
+    Row(
         "limit-range",
         r"maximum (?P<name>\S+) usage per (?P<each>\S+) is (?P<amount>[^,]{1,64}), "
         r"but (?:limit|request) is (?P<asked>[^,\s]{1,64})",
@@ -162,7 +164,7 @@ REFUSALS: Final = (
         "ask for at most {amount}: {edit}; or change the LimitRange, which this shows: "
         "`kubectl describe limitrange {ns}`",
     ),
-    row(
+    Row(
         "limit-range",
         r"minimum (?P<name>\S+) usage per (?P<each>\S+) is (?P<amount>[^,]{1,64}), "
         r"but (?:limit|request) is (?P<asked>[^,\s]{1,64})",
@@ -170,42 +172,42 @@ REFUSALS: Final = (
         "ask for at least {amount}: {edit}; or change the LimitRange, which this shows: "
         "`kubectl describe limitrange {ns}`",
     ),
-    row(
+    Row(
         "limit-range",
         r"(?:maximum|minimum) \S+ usage per|limit to request ratio per",
         "a LimitRange refuses the pods",
         "`kubectl describe limitrange {ns}`",
     ),
-    row(
+    Row(
         "pod-security",
         r'violates PodSecurity "(?P<level>[^"]{1,64})".*hostPath',
         "the namespace enforces the Pod Security level {level}, which the pods violate",
         "set injections.pipeMount.enabled: false if gpushare-webhook adds the volume, or use another namespace",
     ),
-    row(
+    Row(
         "pod-security",
         r'violates PodSecurity "(?P<level>[^"]{1,64})"',
         "the namespace enforces the Pod Security level {level}, which the pods violate",
         "correct the template: {edit}",
     ),
-    row(
+    Row(
         "runtime-class-missing",
         r'RuntimeClass(?:\.\S+)? "(?P<runtimeclass>[^"]{1,253})" not found',
         "the RuntimeClass {runtimeclass} does not exist",
         "create it, or change runtimeClassName: {edit}",
     ),
-    row(
+    Row(
         "service-account-missing",
         r'service ?account "?(?:\S+/)?(?P<serviceaccount>[^":\s]{1,253})"?:? .*not found',
         "the service account {serviceaccount} does not exist",
         "`kubectl create serviceaccount {serviceaccount} {ns}`",
     ),
-    row(
+    Row(
         "priority-class-missing",
         r"no PriorityClass with name (?P<priorityclass>\S{1,253}) was found",
         "the PriorityClass {priorityclass} does not exist",
         "create it, or change priorityClassName: {edit}",
     ),
-    row("denied-by-other", "", "the API server refuses the pods", "correct the template: {edit}"),
+    Row("denied-by-other", "", "the API server refuses the pods", "correct the template: {edit}"),
 )
 """What refuses pods, by its words; the last row is for all others."""

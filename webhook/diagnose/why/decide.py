@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from webhook.cluster.reading import condition, is_true, number, word
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.why import crashing, creation, running, scheduling, starting
-from webhook.diagnose.why.case import Case, Cause, Why
+from webhook.diagnose.why.case import Case, Why
 from webhook.diagnose.why.state import has_all, ready, state, wanted
 
-GROUPS: Final[tuple[Callable[[Case], Iterator[Cause]], ...]] = (
+GROUPS: Final[tuple[Callable[[Case], Iterator[Finding]], ...]] = (
     creation.waiting,
     creation.refused,
     starting.rejected,
@@ -27,17 +27,11 @@ GROUPS: Final[tuple[Callable[[Case], Iterator[Cause]], ...]] = (
 
 def why(case: Case) -> Why:
     """Return the causes, each once, or that nothing is wrong."""
-    found: dict[str, Cause] = {}
+    found: dict[str, Finding] = {}
     for group in GROUPS:
         for cause in group(case):
-            found.setdefault(cause.cause, cause)
-    causes = list(found.values()) or [running.nothing_wrong(case)]
-    return Why(case.of, _state(case), [_filled(case, one) for one in causes])
-
-
-def _filled(case: Case, one: Cause) -> Cause:
-    """The cause with its remedy, which may be a template."""
-    return replace(one, remedy=case.remedy(one.remedy, **one.names)) if isinstance(one.remedy, str) else one
+            found.setdefault(cause.finding, cause)
+    return Why(case.of, _state(case), list(found.values()) or [running.nothing_wrong(case)])
 
 
 def _state(case: Case) -> str:
@@ -47,7 +41,7 @@ def _state(case: Case) -> str:
         return state(case.found)
     if kind in ("Job", "CronJob"):
         ended = next((one for one in ("Complete", "Failed", "Suspended") if is_true(case.found, one)), "")
-        return ended or (state(case.pod) if case.pod is not None else "without a pod")
+        return ended or (state(case.pod) if case.pod else "without a pod")
     wants, progress = wanted(kind, case.found), word(condition(case.found, "Progressing"), "reason")
     updated = number(case.found, "status", "updatedReplicas", default=wants)
     if kind == "Deployment" and updated < wants:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from operator import itemgetter
 from typing import Final
 
@@ -21,11 +23,12 @@ from webhook.cluster.objects import (
     Objects,
     all_of,
 )
+from webhook.cluster.queues import GROUP, WORKLOADS
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
-from webhook.diagnose.chain import UNKNOWN_HOLDERS, Held, chains
-from webhook.diagnose.pods import UNFINISHED, held_by_node, reachable_pods
+from webhook.diagnose.chain import SHOWN, Held, chains, seen_of
+from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.why.case import Around, Case, Log, Neighbour, Reference, amounts
+from webhook.diagnose.why.case import Case, Log, Reference
 from webhook.diagnose.why.state import (
     ContainerState,
     Event,
@@ -49,7 +52,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.pods.gpu_resources import names_gpu
+from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.formats import did_you_mean
 from webhook.policy.settings.settings import Settings
@@ -88,31 +91,45 @@ class Question:
         """Gather what an object's state makes necessary."""
         is_saved = not self.objects.has_all(POD)  # before any list is cut short
         of = Reference(kind, word(found, "metadata", "namespace") or namespace, name_of(found))
+        pod = found
         if kind == "Pod":
-            pod: Object | None = found
             makers = await self._controllers(of.namespace, found)
         else:
             makers, pod = await self._made_by(kind, of.namespace, found)
-        events = [] if pod is None else await events_of(self.objects, pod, "Pod")
+        events = await events_of(self.objects, pod, "Pod") if pod else []
         of_makers: list[Event] = []
         for name, maker in makers if kind != "Pod" else ():
             of_makers += await events_of(self.objects, maker, name)
-        around = Around() if pod is None else await self._around(of.namespace, pod)
-        return Case(of, found, self.settings, pod, makers, events, newest(of_makers), around, is_saved)
+        queued = await self._queued(of.namespace, makers, pod)
+        case = Case(of, found, self.settings, pod, makers, events, newest(of_makers), is_saved, queued)
+        return await self._around(case) if pod else case
+
+    async def _queued(self, namespace: str, makers: Sequence[tuple[str, Object]], pod: Object) -> Object:
+        """The Workload of Kueue for a suspended Job, or for a pod that Kueue gates; empty without one."""
+        gates = [word(one, "name") for one in entries(pod, "spec", "schedulingGates")]
+        is_held = any(part(one, "spec").get("suspend") is True for kind, one in makers if kind == "Job")
+        if not is_held and not any(one.startswith(f"{GROUP}/") for one in gates):
+            return {}
+        held = {Owner(kind, name_of(one)) for kind, one in (*makers, ("Pod", pod))}
+        kind = await self.objects.served(WORKLOADS)
+        if kind is not None:
+            async for one in all_of(self.objects, kind, namespace):
+                if owner_of(one) in held:
+                    return one
+        return {}
 
     async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
-        """The objects that control a pod, the topmost first, as far as their kinds are known."""
+        """The objects that control a pod, the topmost first; of a kind that is not known, that of the pod alone."""
         makers: list[tuple[str, Object]] = []
         below = pod
-        while (owner := owner_of(below)) is not None and owner.kind in KINDS and len(makers) < 2:
-            found = await self.objects.one(KINDS[owner.kind], namespace, owner.name)
+        while (owner := owner_of(below)).kind and len(makers) < 2 and (owner.kind in KINDS or not makers):
+            kind = KINDS.get(owner.kind)
+            found = None if kind is None else await self.objects.one(kind, namespace, owner.name)
             below = found or {"metadata": {"name": owner.name, "namespace": namespace}}
             makers.insert(0, (owner.kind, below))
         return makers
 
-    async def _made_by(
-        self, kind: str, namespace: str, found: Object
-    ) -> tuple[list[tuple[str, Object]], Object | None]:
+    async def _made_by(self, kind: str, namespace: str, found: Object) -> tuple[list[tuple[str, Object]], Object]:
         """The makers of a workload's pods, and the pod that shows most."""
         makers, own, below = [(kind, found)], Owner(kind, name_of(found)), _MADE_BY.get(kind)
         query, owners = _selector(found), {own}
@@ -120,46 +137,41 @@ class Question:
             made = all_of(self.objects, KINDS[below], namespace, **query)
             between = sorted([one async for one in made if owner_of(one) == own], key=_age, reverse=True)
             if not between:
-                return makers, None
+                return makers, {}
             makers.append((below, between[0]))
             owners = {Owner(below, name_of(one)) for one in between}
             query = query or _selector(between[0])
-        well: Object | None = None
-        wrong: Object | None = None
+        best: Object = {}
+        rank = partial(_rank, is_served=has_all(kind, found))
         async for pod in all_of(self.objects, POD, namespace, **query):
-            if owner_of(pod) not in owners:
-                continue
-            if is_well(pod):
-                well = pod
-            else:
-                wrong = pod if wrong is None else max(wrong, pod, key=_rank)
-        # Pods that failed long ago say nothing about a workload that is well now.
-        if well is not None and (wrong is None or (is_finished(wrong) and has_all(kind, found))):
-            return makers, well
-        return makers, wrong
+            if owner_of(pod) in owners:
+                best = max(best, pod, key=rank) if best else pod
+        return makers, best
 
-    async def _around(self, namespace: str, pod: Object) -> Around:
-        if is_unscheduled(pod):
-            is_gated = bool(entries(pod, "spec", "schedulingGates"))
-            return Around() if is_gated else await self._around_unscheduled(namespace, pod)
-        log = await self._log(namespace, pod) if self.wants_log else None
-        if not node_name(pod) or is_finished(pod):
-            return Around(log=log)
-        return await self._around_bound(pod, log)
+    async def _around(self, case: Case) -> Case:
+        """The case with what surrounds its pod."""
+        if is_unscheduled(case.pod):
+            is_gated = bool(entries(case.pod, "spec", "schedulingGates"))
+            return case if is_gated else await self._around_unscheduled(case)
+        case = replace(case, log=await self._log(case) if self.wants_log else None)
+        return case if not case.node_name or is_finished(case.pod) else await self._around_bound(case)
 
-    async def _around_unscheduled(self, namespace: str, pod: Object) -> Around:
-        names = {name for _, name, _ in amounts(pod)}
+    async def _around_unscheduled(self, case: Case) -> Case:
+        names, namespace = requests_of(case.pod, extended), case.of.namespace
         facts = await self._facts() if names else Facts()
-        (context,) = self._contexts([pod], facts) if facts.nodes is not None else (None,)
+        (context,) = self._contexts([case.pod], facts) if facts.nodes is not None else (None,)
         if context is None:
-            return Around(facts)
+            return replace(case, facts=facts)
+        case = replace(case, facts=facts, context=context)
         placement, index = context.placement, context.placement.cluster.index
-        if context.requests.positive and (candidates := [one.name for one in index.nodes(placement.candidates)]):
-            return Around(facts, context, await self._held(namespace, candidates, names))
+        if context.requests.positive and (candidates := [*index.nodes(placement.candidates)]):
+            return replace(case, held=await self._held(namespace, candidates, names))
         if not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
-            return Around(facts, context)
-        found = await chains(self.objects, self.settings, facts, suspects(placement, names), namespace)
-        return Around(facts, context, chains=found)
+            return case
+        among = suspects(placement, names)
+        if not among and not self.objects.lacks(DAEMON_SET):  # perhaps nothing labels nodes
+            among = [*islice(index.nodes(placement.selected), 1)]
+        return replace(case, chains=await chains(self.objects, self.settings, facts, among, namespace))
 
     def _contexts(self, pods: Sequence[Object], facts: Facts) -> Iterator[PodContext | None]:
         """The context in which each pod is checked as it is, without any edit; None for a malformed pod."""
@@ -181,31 +193,33 @@ class Question:
             facts = replace(facts, nodes=tuple(found))
         return facts
 
-    async def _held(self, namespace: str, candidates: Sequence[str], names: Collection[str]) -> Held:
+    async def _held(self, namespace: str, candidates: Sequence[Node], names: Collection[str]) -> Held:
         """Who holds what of the nodes that could take a pod."""
-        few = len(candidates) <= _FEW
-        queries = [f"spec.nodeName={name}" for name in candidates] if few else ["spec.nodeName!="]
+        few, gpus = len(candidates) <= _FEW, GpuResources(self.settings.resources)
+        queries = [f"spec.nodeName={one.name}" for one in candidates] if few else ["spec.nodeName!="]
         pods = []
         for one in queries:
             query = {"fieldSelector": f"{one},{UNFINISHED}"}
             pods += await reachable_pods(self.objects, self.settings, namespace, query, names)
-        return Held(held_by_node(pods), is_complete=self.objects.has_all(POD))
+        capacity = {one.name: (await seen_of(self.objects, one, gpus)).capacity for one in candidates[:SHOWN]}
+        return Held(held_by_node(pods), self.objects.has_all(POD), capacity)
 
-    async def _around_bound(self, pod: Object, log: Log | None) -> Around:
-        name = node_name(pod)
+    async def _around_bound(self, case: Case) -> Case:
+        name = case.node_name
         node = await self.objects.one(NODE, None, name)
         if node is None and not self.objects.hides(NODE, None, name):
             node = {}
-        asks = any(amounts(pod))
+        asks = requests_of(case.pod, extended)
         known = [*nodes.of_objects([node], Decisive.of(self.settings))] if node else []
         if node is None and asks:
             known = [one for one in (await self.more(("nodes",))).nodes or () if one.name == name]
         facts = Facts(nodes=tuple(known)) if known else Facts()
-        beside = await self._neighbours(name) if asks and any(containers(pod)) else None
-        context, *others = self._contexts([pod, *(beside or ())], facts)
-        neighbours = None if beside is None else list(map(Neighbour, beside, others))
+        beside = await self._neighbours(name) if asks and any(containers(case.pod)) else None
+        context, *others = self._contexts([case.pod, *(beside or ())], facts)
+        names = [f"{word(one, 'metadata', 'namespace')}/{name_of(one)}" for one in beside or ()]
+        neighbours = None if beside is None else [*zip(names, others, strict=True)]
         found = await chains(self.objects, self.settings, facts, known, "") if asks else []
-        return Around(facts, context, UNKNOWN_HOLDERS, node, neighbours, log, found)
+        return replace(case, facts=facts, context=context, node=node, neighbours=neighbours, chains=found)
 
     async def _neighbours(self, node: str) -> list[Object] | None:
         """The pods of a node, without those that have ended; None if they cannot be read."""
@@ -213,16 +227,16 @@ class Question:
         found = [one async for one in pods if node_name(one) == node and not is_finished(one)]
         return found if self.objects.has_all(POD) else None
 
-    async def _log(self, namespace: str, pod: Object) -> Log | None:
+    async def _log(self, case: Case) -> Log | None:
         """The log of the container that failed, else of the first that asks for an extended resource."""
-        states = list(containers(pod))
+        states = list(containers(case.pod))
         failed = next((one for one in states if one.failure), None)
-        asking = {name for name, _, _ in amounts(pod)}
-        chosen = failed or next((one for one in states if one.name in asking), states[0] if states else None)
+        asks = asking(case.pod, extended)
+        chosen = failed or next((one for one in states if one.name in asks), states[0] if states else None)
         if chosen is None:
             return None
         previous = bool(failed and not failed.ended and failed.ended_before)
-        text = await self.objects.log(namespace, name_of(pod), chosen.name, previous=previous)
+        text = await self.objects.log(case.of.namespace, name_of(case.pod), chosen.name, previous=previous)
         return None if text is None else Log(chosen.name, text)
 
 
@@ -264,15 +278,19 @@ def _age(one: Object) -> tuple[int, str]:
     return int(revision) if is_number else 0, word(one, "metadata", "creationTimestamp")
 
 
-def _rank(pod: Object) -> tuple[int, str]:
-    """How much a pod shows: one that waits or crashes, then one that starts, one that failed, one that was just made.
+def _rank(pod: Object, *, is_served: bool) -> tuple[int, str]:
+    """How much a pod shows: most if it waits or crashes, then if it starts, has failed, was just made, or is well.
 
-    Of equal ones, the newest shows most.
+    Pods that failed long ago say nothing about a workload that has all its pods now. Of equals, the newest shows most.
     """
-    shows = 2 if any(containers(pod)) else 0
-    if (condition(pod, "PodScheduled") and not node_name(pod)) or not all(map(_starts, containers(pod))):
-        shows = 3
-    return 1 if is_finished(pod) else shows, word(pod, "metadata", "creationTimestamp")
+    shows = 3 if any(containers(pod)) else 1
+    if is_well(pod):
+        shows = 0
+    elif is_finished(pod):
+        shows = -1 if is_served else 2
+    elif (condition(pod, "PodScheduled") and not node_name(pod)) or not all(map(_starts, containers(pod))):
+        shows = 4
+    return shows, word(pod, "metadata", "creationTimestamp")
 
 
 def _starts(one: ContainerState) -> bool:
@@ -282,7 +300,8 @@ def _starts(one: ContainerState) -> bool:
 
 # The kinds and names of a question, as users spell them, and names that are near.
 
-_SHORT: Final[Mapping[str, str]] = {
+_SPELLED: Final[Mapping[str, str]] = {
+    **{spelled: name for name, kind in KINDS.items() for spelled in (kind.name, kind.plural)},
     "po": "Pod",
     "deploy": "Deployment",
     "rs": "ReplicaSet",
@@ -290,7 +309,7 @@ _SHORT: Final[Mapping[str, str]] = {
     "ds": "DaemonSet",
     "cj": "CronJob",
 }
-"""The short names of kubectl."""
+"""The kinds by the names that kubectl knows, with the short ones."""
 
 _MOST: Final = 500
 """Names among which a near one is looked for: a page."""
@@ -303,11 +322,8 @@ class KindError(ValueError):
 def kind_of(asked: str) -> str:
     """The kind for a word of kubectl: its name, its plural, or its short name. Raises KindError."""
     spelled = asked.lower().partition(".")[0]
-    for name, kind in KINDS.items():
-        if spelled in (kind.name, kind.plural):
-            return name
-    if spelled in _SHORT:
-        return _SHORT[spelled]
+    if spelled in _SPELLED:
+        return _SPELLED[spelled]
     if spelled in ("node", "nodes", "no"):
         doctor = Command("kubectl", "gpushare", "doctor")
         raise KindError(f'why is about pods; "{doctor}" checks nodes, and "top" shows who holds replicas')

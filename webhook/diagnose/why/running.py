@@ -6,31 +6,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from webhook.cluster.reading import condition, is_true, part, word
-from webhook.cluster.stack import Role, role_of
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.pods import extended, left_over
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
-from webhook.diagnose.why.case import Case, Cause, Neighbour
+from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.state import (
     containers,
-    first,
     has_all,
     has_started,
     is_finished,
     name_of,
-    owner_of,
     phase,
     ready,
     state,
-    told,
     wanted,
 )
-from webhook.policy.checks import (
-    gps004_pipe_directory,
-    gps005_shared_memory,
-    gps007_visible_devices,
-    gps008_users,
-    gps017_pipe_hidden,
-)
+from webhook.policy.checks import CHECKS
+from webhook.policy.checks.gps008_users import mps_users
 from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
@@ -41,10 +34,10 @@ _SHOWN: Final = 5
 _EVICTED: Final = ("Evicted", "Preempting", "Preempted", "NodeAffinityEvicted")
 
 
-def lost(case: Case) -> Iterator[Cause]:
+def lost(case: Case) -> Iterator[Finding]:
     """The cause if the node of an unfinished pod does not exist, or is not ready."""
-    pod, node, name = case.pod, case.around.node, case.node_name
-    if pod is None or node is None or not name or is_finished(pod):
+    pod, node, name = case.pod, case.node, case.node_name
+    if node is None or not name or is_finished(pod):
         return
     ready_now = condition(node, "Ready")
     if not node:
@@ -53,45 +46,61 @@ def lost(case: Case) -> Iterator[Cause]:
             "wait until the control plane deletes the pod; once the machine is off for good: "
             "`kubectl delete pod {pod} --force`, which gives up the guarantee that a pod of a StatefulSet runs once"
         )
-        yield Cause("node-lost", f"node {name} does not exist any more", (), wait)
+        yield case.cause("node-lost", f"node {name} does not exist any more", (), wait)
     elif ready_now and ready_now.get("status") != "True":
         said = word(ready_now, "message")
         evidence = f"node {name}, Ready={word(ready_now, 'status')}: {said}" if said else ""
         show = "`kubectl describe node {node}`"
-        yield Cause("node-lost", f"node {name} is not ready", [evidence], show)
+        yield case.cause("node-lost", f"node {name} is not ready", [evidence], show)
 
 
-def ended(case: Case) -> Iterator[Cause]:
+def ended(case: Case) -> Iterator[Finding]:
     """The causes for which the pod or Job has ended."""
     yield from _of_job(case)
-    pod = case.pod
-    if pod is None:
-        return
-    finalizers = _finalizers(case)
+    pod, finalizers = case.pod, _finalizers(case)
     if word(pod, "metadata", "deletionTimestamp") and is_finished(pod) and finalizers:
         summary = f"the pod is being deleted, and its finalizer {finalizers[0]} keeps it"
         start = (
             "start the controller that removes the finalizer; if there is none any more: `kubectl patch pod {pod} "
             """--type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'`"""
         )
-        yield Cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
+        yield case.cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
-    if phase(pod) == "Succeeded":
-        yield Cause("completed", "the pod has completed: each container ended with exit code 0")
-    elif reason == "DeadlineExceeded":
-        yield _too_long("pod", said)
-    elif reason in ("NodeLost", "NodeShutdown", "Terminated"):
-        yield Cause("node-lost", f"node {case.node_name} went away: {reason}", [said], "`kubectl delete pod {pod}`")
-    elif reason in _EVICTED or (is_true(pod, "DisruptionTarget") and phase(pod) == "Failed"):
-        disrupted = condition(pod, "DisruptionTarget")
+    done, runs_on = left_over(pod, extended)
+    disrupted, gone = condition(pod, "DisruptionTarget"), list(by_words(case, ENDED, reason, [said], what="pod"))
+    if runs_on and phase(pod) == "Running":
+        summary = f"container {done} has ended, and container {runs_on} runs on, so that the pod keeps its replicas"
+        make = "make it an init container with restartPolicy: Always, which ends with the others: {edit}"
+        yield case.cause("sidecar-runs-on", summary, (), make)
+    elif phase(pod) == "Succeeded":
+        yield case.cause("completed", "the pod has completed: each container ended with exit code 0")
+    elif gone:
+        yield from gone
+    elif reason in _EVICTED or (disrupted.get("status") == "True" and phase(pod) == "Failed"):
         by = word(disrupted, "reason")
         helps = _AFTER_EVICTION.get(by, "request what it uses, such as memory: {edit}")
-        if by == "EvictionByEvictionAPI" and not case.makers and owner_of(pod) is None:
+        if by == "EvictionByEvictionAPI" and not case.makers:
             helps = "create the pod again: {edit}"
-        evidence = [said or word(disrupted, "message"), by or reason, told(case.events, ("Evicted", "Preempted"))]
-        yield Cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
+        evidence = [said or word(disrupted, "message"), by or reason, str(case.event("Evicted", "Preempted"))]
+        yield case.cause("evicted", f"the pod was evicted from node {case.node_name}", evidence, helps)
 
+
+ENDED: Final = (
+    Row(
+        "deadline-exceeded",
+        "^DeadlineExceeded$",
+        "the {what} ran longer than activeDeadlineSeconds allows",
+        "raise activeDeadlineSeconds: {edit}",
+    ),
+    Row(
+        "node-lost",
+        "^(?P<reason>NodeLost|NodeShutdown|Terminated)$",
+        "node {node} went away: {reason}",
+        "`kubectl delete pod {pod}`",
+    ),
+)
+"""The reasons of a pod or Job that has ended."""
 
 _AFTER_EVICTION: Final = {
     "PreemptionByScheduler": "give it a higher priorityClassName: {edit}",
@@ -102,19 +111,18 @@ _AFTER_EVICTION: Final = {
 }
 
 
-def _of_job(case: Case) -> Iterator[Cause]:
+def _of_job(case: Case) -> Iterator[Finding]:
     if case.of.kind != "Job":
         return
-    if is_true(case.found, "Complete") and (case.pod is None or phase(case.pod) != "Succeeded"):
-        yield Cause("completed", "the Job has completed")
     failed = condition(case.found, "Failed")
-    if failed.get("status") == "True" and word(failed, "reason") == "DeadlineExceeded":
-        yield _too_long("Job", word(failed, "message"))
-
-
-def _too_long(what: str, said: str) -> Cause:
-    summary = f"the {what} ran longer than activeDeadlineSeconds allows"
-    return Cause("deadline-exceeded", summary, [said], "raise activeDeadlineSeconds: {edit}")
+    reason, said = word(failed, "reason"), word(failed, "message")
+    if is_true(case.found, "Complete") and (not case.pod or phase(case.pod) != "Succeeded"):
+        yield case.cause("completed", "the Job has completed")
+    elif failed.get("status") == "True" and reason == "DeadlineExceeded":
+        yield from by_words(case, ENDED, reason, [said], what="Job")
+    elif failed.get("status") == "True" and not case.pod:
+        evidence, show = [": ".join(filter(None, (reason, said)))], "`kubectl describe {object}`"
+        yield case.cause("exit-code", "the Job failed, and its pods are gone", evidence, show)
 
 
 def _finalizers(case: Case) -> list[str]:
@@ -127,26 +135,42 @@ def _finalizers(case: Case) -> list[str]:
 _Found = TypeVar("_Found")
 
 
-def without_mps(case: Case) -> Iterator[Cause]:
+_HIDDEN: Final = {
+    "GPS017": ("pipe-hidden", "a mount hides the pipe directory of MPS"),
+    "GPS004": ("pipe-directory", f"{PIPE_DIRECTORY} points away from the daemon"),
+    "GPS005": ("shared-memory-hidden", "a mount hides the /dev/shm of MPS"),
+}
+"""What of a pod keeps its containers from the daemon, as our checks find it: the causes by the codes of the checks."""
+
+_RUNS: Final = {check.code: check.run for check in CHECKS}
+
+
+def without_mps(case: Case) -> Iterator[Finding]:
     """The causes for which a pod with a node does not use MPS."""
-    pod, context = case.pod, case.around.context
-    if pod is None or context is None or not case.node_name or is_finished(pod) or not has_started(pod):
+    pod, context = case.pod, case.context
+    if context is None or not case.node_name or is_finished(pod) or not has_started(pod):
         return
-    yield from _without_request(case, context)
+    asking = [(*one.path,) for one in context.requests.containers]
+    reaching = _listed(_RUNS["GPS007"](context))
+    reaching = [one for one in reaching if not any(one.path[: len(path)] == path for path in asking)]
+    yield from _checked(
+        case, "GPS007", "no-replica-asked", "a container reaches GPUs for which it does not ask", reaching
+    )
     if not context.requests.positive:
         return
     yield from _of_node(case, context)
     if context.mps_requests:
-        yield from _hidden(case, context)
+        for code, (cause, summary) in _HIDDEN.items():
+            yield from _checked(case, code, cause, summary, _listed(_RUNS[code](context)))
         yield from _other_user(case, context)
 
 
 def strategy(case: Case) -> str:
     """How the pod's node shares its cards, by its plugin's configuration, else by labels; empty where nothing says."""
-    configured = next((one.strategy for one in case.around.chains), None)
+    configured = next((one.strategy for one in case.chains), None)
     if configured is not None or not case.node_name:
         return configured or ""
-    facts = case.around.facts
+    facts = case.facts
     return next((strategy_of(one, NodeClasses(case.settings, facts.device_plugin)) for one in facts.nodes or ()), "")
 
 
@@ -158,125 +182,99 @@ def _listed(run: Iterable[_Found]) -> list[_Found]:
         return []
 
 
-def _without_request(case: Case, context: PodContext) -> Iterator[Cause]:
-    """A container that reaches GPUs although it asks for none."""
-    asking = [(*one.path,) for one in context.requests.containers]
-    found = _listed(gps007_visible_devices.run(context))
-    found = [one for one in found if not any(one.path[: len(path)] == path for path in asking)]
-    yield from _checked(case, "no-replica-asked", "GPS007", "a container reaches GPUs for which it does not ask", found)
-
-
-def _checked(case: Case, cause: str, code: str, summary: str, found: Sequence[Violation]) -> Iterator[Cause]:
+def _checked(case: Case, code: str, cause: str, summary: str, found: Sequence[Violation]) -> Iterator[Finding]:
     """The cause for the violations that a check finds."""
     if found:
         evidence = [f"{code}: {one.message}" for one in found[:_SHOWN]]
-        yield Cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
+        yield case.cause(cause, summary, evidence, Remedy(found[0].remedy, ": ", case.edit))
 
 
-def _of_node(case: Case, context: PodContext) -> Iterator[Cause]:
+def _of_node(case: Case, context: PodContext) -> Iterator[Finding]:
     shared, node = strategy(case), case.node_name
     if shared in ("time-slicing", "none") and _wants_mps(context):
         how = "shares through time-slicing" if shared == "time-slicing" else "does not share its cards"
         evidence = [f"node {node} {how}", "the pod sets up MPS: it names or mounts the pipe directory"]
         remedy = "require MPS nodes, nodeSelector: {nvidia.com/gpu.sharing-strategy: mps}: {edit}"
-        yield Cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
-    elif shared == "mps" and case.around.neighbours is not None and NodeClasses(case.settings).are_discovered:
+        yield case.cause("node-not-mps", f"node {node} does not share through MPS", evidence, remedy)
+    elif shared == "mps" and case.neighbours is not None and NodeClasses(case.settings).are_discovered:
         daemons = _daemons(case)
-        if any(one.node.runs_stack_itself for one in case.around.chains) or any(map(_is_ready, daemons)):
+        if any(one.node.runs_stack_itself for one in case.chains) or any(ready for _, ready in daemons):
             return
-        evidence = [f"{one} is not ready" for one in daemons][:_SHOWN]
-        evidence = evidence or [f"none of {len(case.around.neighbours)} pods on the node is the MPS daemon's"]
-        yield Cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
+        evidence = [f"pod {one} is not ready" for one, _ in daemons][:_SHOWN]
+        evidence = evidence or [f"none of {len(case.neighbours)} pods on the node is the MPS daemon's"]
+        yield case.cause("no-daemon", f"no ready MPS control daemon runs on node {node}", evidence, "{daemon}")
 
 
 def _wants_mps(context: PodContext) -> bool:
     """Whether a container that asks for GPUs names the pipe directory of MPS, or mounts it."""
-    for request in context.requests.positive:
-        container, pipe = request.container, context.policy.pipes.get(request.resource.name)
-        try:
-            names = PIPE_DIRECTORY in container.variables
-            mounts = pipe is not None and any(clean_path(pipe.clean) == path for path in container.mounts)
-        except MalformedError:
-            return False
-        if names or mounts:
-            return True
-    return False
+    try:
+        return any(
+            PIPE_DIRECTORY in one.container.variables
+            or (pipe is not None and clean_path(pipe.clean) in one.container.mounts)
+            for one in context.requests.positive
+            for pipe in [context.policy.pipes.get(one.resource.name)]
+        )
+    except MalformedError:
+        return False
 
 
-def _daemons(case: Case) -> list[Neighbour]:
-    """The pods on the node that a DaemonSet of the MPS control daemon made; none where they are not known."""
-    owned = [(one, owner_of(one.pod)) for one in case.around.neighbours or ()]
-    of_sets = [one for one, owner in owned if owner is not None and owner.kind == "DaemonSet"]
-    return [one for one in of_sets if role_of(part(one.pod, "spec")) is Role.DAEMON]
+def _daemons(case: Case) -> list[tuple[str, bool]]:
+    """The pods of the MPS control daemon on the node, and whether each is ready; none where they are not known."""
+    return [(f"{one.namespace}/{one.name}", one.is_ready) for chain in case.chains for one in chain.daemons]
 
 
-def _is_ready(one: Neighbour) -> bool:
-    return is_true(one.pod, "Ready")
-
-
-def _hidden(case: Case, context: PodContext) -> Iterator[Cause]:
-    """What of the pod keeps its containers from the daemon, as our checks find it."""
-    for cause, code, summary, run in (
-        ("pipe-hidden", "GPS017", "a mount hides the pipe directory of MPS", gps017_pipe_hidden.run),
-        ("pipe-directory", "GPS004", f"{PIPE_DIRECTORY} points away from the daemon", gps004_pipe_directory.run),
-        ("shared-memory-hidden", "GPS005", "a mount hides the /dev/shm of MPS", gps005_shared_memory.run),
-    ):
-        yield from _checked(case, cause, code, summary, _listed(run(context)))
-
-
-def _other_user(case: Case, context: PodContext) -> Iterator[Cause]:
+def _other_user(case: Case, context: PodContext) -> Iterator[Finding]:
     """The cause if MPS clients on the node have other users, whom the daemon serves one after the other."""
-    own = {user for _, user, _ in _listed(gps008_users.mps_users(context))}
-    others = [
-        (str(one), user)
-        for one in case.around.neighbours or ()
-        if one.context is not None and own
-        for user in {user for _, user, _ in _listed(gps008_users.mps_users(one.context))} - own
-    ]
-    wrong = _listed(gps008_users.run(context))
+    own, wrong = _users(context), _listed(_RUNS["GPS008"](context))
+    beside = [(pod, context) for pod, context in case.neighbours or () if context is not None]
+    others = [(pod, user) for pod, context in beside for user in sorted(_users(context) - own)] if own else []
     if not own or not (others or wrong):
         return
     evidence = [f"GPS008: {one.message}" for one in wrong[:_SHOWN]]
-    evidence += [f"{pod} uses MPS as user {user}" for pod, user in others[:_SHOWN]]
+    evidence += [f"pod {pod} uses MPS as user {user}" for pod, user in others[:_SHOWN]]
     users = ", ".join(map(str, sorted(own)))
     summary = f"the pod uses MPS as user {users}, and the daemon serves one user at a time"
     remedy = "set the same runAsUser in all pods that share the node"
     if others:
         remedy += f", such as {min(user for _, user in others)}"
-    yield Cause("other-user", summary, evidence, remedy)
+    yield case.cause("other-user", summary, evidence, remedy)
 
 
-def nothing_wrong(case: Case) -> Cause:
+def _users(context: PodContext) -> set[int]:
+    return {user for _, user, _ in _listed(mps_users(context))}
+
+
+def nothing_wrong(case: Case) -> Finding:
     """The cause where no group finds any: with what is known instead."""
     evidence, pod, kind = [], case.pod, case.of.kind
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         evidence.append(f"{ready(kind, case.found)} of {wanted(kind, case.found)} pods are ready")
-    if pod is None:
-        return Cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
+    if not pod:
+        return case.cause("nothing-wrong", "nothing is wrong that the cluster shows", evidence)
     if kind != "Pod":
         evidence.append(f"pod {name_of(pod)} is {state(pod)}")
     if how := strategy(case):
         evidence.append(f"node {case.node_name} shares its cards: {how}")
-    evidence += [f"its MPS control daemon is ready: {one}" for one in _daemons(case) if _is_ready(one)][:1]
+    evidence += [f"its MPS control daemon is ready: pod {one}" for one, ready in _daemons(case) if ready][:1]
     summary, remedy = "nothing is wrong that the cluster shows yet", "`kubectl describe pod {pod}`"
-    read_log = "" if case.around.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
+    read_log = "" if case.log else "`kubectl gpushare why {pod} --logs`, which reads its log too"
     is_running, is_ready = phase(pod) == "Running", condition(pod, "Ready")
     if word(pod, "metadata", "deletionTimestamp"):
         summary = "the pod is being deleted, and has not ended yet"
         finalizers = _finalizers(case)
         evidence += [f"metadata.finalizers: {', '.join(finalizers)}"] if finalizers else []
     elif is_running and is_ready.get("status") == "False":
-        probe = first(case.events, ("Unhealthy",))
-        if probe is not None and probe.message.startswith(("Readiness", "Startup")):
+        probe = case.event("Unhealthy")
+        if probe.message.startswith(("Readiness", "Startup")):
             which = probe.message.partition(" ")[0].lower()
             name = next((one.name for one in containers(pod) if not one.ready and not one.is_init), "")
             summary = f"the {which} probe of container {name} fails, so that the pod is not ready"
             helps = "correct the probe, or what it asks: {edit}"
-            return Cause("probe", summary, [*evidence, str(probe)], helps)
+            return case.cause("probe", summary, [*evidence, str(probe)], helps)
         summary, remedy = "the pod runs, and is not ready", read_log or remedy
-        evidence += ["" if probe is None else str(probe), word(is_ready, "message")]
+        evidence += [str(probe), word(is_ready, "message")]
     elif is_running and (kind == "Pod" or has_all(kind, case.found)):
         summary, remedy = "nothing is wrong that the cluster shows: the pod runs", read_log
     elif case.events:
         evidence.append(f"last {case.events[0]}")
-    return Cause("nothing-wrong", summary, evidence, remedy)
+    return case.cause("nothing-wrong", summary, evidence, remedy)

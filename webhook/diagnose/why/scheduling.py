@@ -11,19 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
 from webhook.diagnose.chain import SHOWN
-from webhook.diagnose.doctor.finding import Finding
-from webhook.diagnose.pods import Holding, counting, requests_of
+from webhook.diagnose.finding import Finding
+from webhook.diagnose.pods import Holding, LivePod, extended, requests_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
-from webhook.diagnose.why.case import Case, Cause, amounts, row
-from webhook.diagnose.why.state import is_unscheduled, keeps_old, message_of, name_of, owner_of, wanted
-from webhook.diagnose.words import reference, within
+from webhook.diagnose.why.case import Case, Row
+from webhook.diagnose.why.state import is_unscheduled, keeps_old, name_of, owner_of, wanted
+from webhook.diagnose.words import named, reference, within
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
     Bare,
@@ -45,13 +44,11 @@ from webhook.policy.placement.taints import is_lifecycle
 from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
 from webhook.policy.pods.reading import MalformedError
 
-_FAILED: Final = ("FailedScheduling", "Unschedulable", "NotTriggerScaleUp")
 
-
-def causes(case: Case) -> Iterator[Cause]:
+def causes(case: Case) -> Iterator[Finding]:
     """The causes for which a pod has no node, each with what the scheduler says as its last evidence."""
     pod = case.pod
-    if pod is None or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
+    if not pod or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
         return
     said = _said(case)
     if not said and not condition(pod, "PodScheduled"):
@@ -67,13 +64,13 @@ def causes(case: Case) -> Iterator[Cause]:
 
 def _said(case: Case) -> str:
     """What the scheduler says about the pod."""
-    scheduled = condition(case.pod or {}, "PodScheduled")
+    scheduled = condition(case.pod, "PodScheduled")
     if scheduled.get("status") == "False" and (message := word(scheduled, "message")):
         return message
-    return message_of(case.events, _FAILED)
+    return case.event("FailedScheduling", "Unschedulable", "NotTriggerScaleUp").message
 
 
-def _unseen(case: Case) -> Cause:
+def _unseen(case: Case) -> Finding:
     name = word(case.pod, "spec", "schedulerName") or "default-scheduler"
     claims = [
         word(one, "resourceClaimName") or word(one, "resourceClaimTemplateName")
@@ -81,23 +78,23 @@ def _unseen(case: Case) -> Cause:
     ]
     if name == "default-scheduler" and claims:  # it queues no pod before its claims exist (plugin DynamicResources)
         summary = f"the scheduler waits until the pod's resource claims exist: {', '.join(claims[:SHOWN])}"
-        return Cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
+        return case.cause("resource-claim", summary, (), "`kubectl get resourceclaims {ns}`")
     remedy = "install the scheduler {scheduler}, or remove schedulerName: {edit}"
     if name == "default-scheduler":
         remedy = "`kubectl -n kube-system get pods -l component=kube-scheduler`"
     evidence = [f"spec.schedulerName is {name}", "the pod has no condition PodScheduled and no event of a scheduler"]
     summary = f"the scheduler {name} has not looked at the pod; does it run?"
-    return Cause("no-scheduler", summary, evidence, remedy, {"scheduler": name})
+    return case.cause("no-scheduler", summary, evidence, remedy, scheduler=name)
 
 
-def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
+def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the nodes and the holders of their replicas show; none where they show none."""
-    context = case.around.context
-    if context is None or case.around.facts.nodes is None:
+    context = case.context
+    if context is None:  # nodes are not known
         return
     placement, index = context.placement, context.placement.cluster.index
-    asked = list(dict.fromkeys(name for _, name, _ in amounts(case.pod)))
-    absent = [cause for name in asked if (cause := _absent(case, placement, name)) is not None]
+    wants = requests_of(case.pod, extended)
+    absent = [cause for name in wants if (cause := _absent(case, placement, name)) is not None]
     yield from absent
     if absent or not context.requests.positive or not all(map(index.offers, placement.requests.peaks)):
         return
@@ -109,7 +106,6 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
     if failure is not None:
         yield _of_failure(case, placement, failure)
     elif candidates:
-        wants = requests_of(case.pod or {}, counting(case.settings, asked))
         cause = _beside(case, candidates, wants, listed) or _held(case, candidates, wants, listed)
         if cause is not None:
             yield cause
@@ -118,9 +114,9 @@ def _by_facts(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
 # Resources that no node offers.
 
 
-def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
+def _absent(case: Case, placement: Placement, name: str) -> Finding | None:
     """The cause if no node offers a GPU resource of this name; None for another resource."""
-    cluster, chains = placement.cluster, case.around.chains
+    cluster, chains = placement.cluster, case.chains
     if name in cluster.dynamic or cluster.index.offers(name) or not names_gpu(name, cluster.classes.gpus):
         return None
     gpus = [one for one in cluster.index.offered if names_gpu(one, cluster.classes.gpus)]
@@ -158,7 +154,7 @@ def _absent(case: Case, placement: Placement, name: str) -> Cause | None:
                 remedy = f"set gfd.enabled: true in the values of the device plugin's chart; {remedy}"
         summary += f": node {node.name} offers none, and its device plugin {how}"
         evidence += _autoscaled(node)
-    return Cause("resource-not-offered", summary, evidence, remedy, names)
+    return case.cause("resource-not-offered", summary, evidence, remedy, **names)
 
 
 _WAITS: Final = "the device plugin waits for the MPS control daemon, which starts on nodes with mps.capable=true alone"
@@ -200,11 +196,11 @@ def _autoscaled(node: SeenNode) -> list[str]:
 
 def _of_chain(
     case: Case, node: SeenNode, broken: Finding, cause: str, begins: str, evidence: Sequence[str] = ()
-) -> Cause:
+) -> Finding:
     """The cause for the first broken link of a node."""
     name = node.name
-    about = "" if name in begins else f"node {name}, "
-    alike = [one for one in case.around.chains if one.broken is not None and one.broken.finding == broken.finding]
+    about = "" if name in begins or broken.cause.endswith(f" {name}") else f"node {name}, "
+    alike = [one for one in case.chains if one.broken is not None and one.broken.finding == broken.finding]
     more = f" (and {len(alike) - 1} more nodes)" if len(alike) > 1 and about else ""
     summary = f"{begins}: {about}{broken.cause}{more}"
     if broken.finding == "plugin-not-ready":
@@ -213,7 +209,7 @@ def _of_chain(
         summary = (
             f"{begins}: the MPS control daemon on node {name}{more} is not ready, and the device plugin waits for it"
         )
-    return Cause(cause, summary, [*broken.evidence, *_autoscaled(node), *evidence], Remedy(broken.remedy))
+    return case.cause(cause, summary, [*broken.evidence, *_autoscaled(node), *evidence], Remedy(broken.remedy))
 
 
 # What the pod fails at the nearest node.
@@ -230,7 +226,7 @@ _CAUSES: Final[Mapping[type, str]] = {
 }
 
 
-def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
+def _of_failure(case: Case, placement: Placement, failure: Failure) -> Finding:
     """The cause for what a pod fails at the nearest node, in the words of GPS014."""
     words, gpus = described(placement, failure, ()), placement.cluster.classes.gpus
     cause, summary = _CAUSES.get(type(failure), "node-selector"), str(words.message)
@@ -238,7 +234,7 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
         case TransientTaint(node, taint):
             is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
             remedy = "`kubectl uncordon {node}`" if is_cordoned else _DESCRIBE
-            return Cause(cause, summary, (), remedy, {"node": node.name})
+            return case.cause(cause, summary, (), remedy, node=node.name)
         case Bare(node) if any(units and names_gpu(name, gpus) for name, units in node.resources.items()):
             cause = "resource-not-offered"
         case PluginDown(node) | Bare(node):
@@ -248,13 +244,13 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Cause:
                 f"the workload does not set {expression.name}: an annotation of the namespace, or the RuntimeClass does"
             )
             show = "`kubectl describe namespace {namespace}` and the RuntimeClass of the pod show who sets it"
-            return Cause(cause, summary, [added], show)
-    return Cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
+            return case.cause(cause, summary, [added], show)
+    return case.cause(cause, summary, (), Remedy(words.remedy, ": ", case.edit))
 
 
-def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
+def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Finding:
     """The cause where a node offers none of its GPUs: the first broken link of its chain, as far as that is seen."""
-    chain = next((one for one in case.around.chains if one.node.name == node.name), None)
+    chain = next((one for one in case.chains if one.node.name == node.name), None)
     if chain is not None and chain.broken is not None:
         return _of_chain(case, chain.node, chain.broken, cause, summary)
     evidence, remedy = [], _DESCRIBE
@@ -265,7 +261,7 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Cause:
         if chain is not None and chain.unseen:
             summary += f", as far as is seen without {chain.unseen}"
             evidence, remedy = _autoscaled(chain.node), _ask_again(case)
-    return Cause(cause, summary, evidence, remedy, {"node": node.name})
+    return case.cause(cause, summary, evidence, remedy, node=node.name)
 
 
 def _is_added(case: Case, key: str) -> bool:
@@ -277,9 +273,11 @@ def _is_added(case: Case, key: str) -> bool:
 # Nodes that have the GPUs.
 
 
-def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
+def _beside(
+    case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]
+) -> Finding | None:
     """The cause if none of the nodes offers a resource that the pod asks for beside GPUs, such as network devices."""
-    nodes = case.around.facts.nodes or ()
+    nodes = case.facts.nodes or ()
     lacking = {one.resource for one in listed}
     for name, units in wants.items():
         is_known = name in lacking or any(name in one.resources for one in nodes)
@@ -293,16 +291,18 @@ def _beside(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], li
         remedy = f"ask for at most {most}: {{edit}}" if most else shows
         names = {"node": node.name, "domain": name.partition("/")[0]}
         offers = f"node {node.name} offers {most} of {name}, and the pod asks for {units}"
-        return Cause("other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, names)
+        return case.cause(
+            "other-resources", f"no node has all that the pod asks for: {offers}", [evidence], remedy, **names
+        )
     return None
 
 
-def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Cause | None:
+def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], listed: Sequence[Reason]) -> Finding | None:
     """The cause if pods hold what the pod asks for on each node that could take it; None otherwise.
 
     Without all holders, the scheduler's word that a resource is insufficient decides.
     """
-    held = case.around.held
+    held = case.held
     lacking = [one.resource for one in listed if one.resource in wants]
     free = next((node for node in candidates if held.has_room(node, wants)), None)
     if free is not None and not lacking:
@@ -313,15 +313,25 @@ def _held(case: Case, candidates: Sequence[Node], wants: Mapping[str, int], list
             return None
         now = f"replicas of {lacking[0]} were held when the scheduler looked last; node {free.name} has room now"
         again = "nothing to change: the scheduler tries again, which this shows: `kubectl get pod {pod}`"
-        return Cause("replicas-held", now, (), again)
+        return case.cause("replicas-held", now, (), again)
     short = (name for name in wants if not any(held.has_room(node, {name: wants[name]}) for node in candidates))
     resource = next(short, None) or next(iter(lacking or wants))
     return _holding(case, candidates, resource, wants[resource])
 
 
-def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Cause:
+_END_OLD: Final = (
+    "let an old pod end first: `kubectl patch {top} -p "
+    """'{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}' {ns}`"""
+)
+_ENDING: Final = (
+    "wait until they have ended; if one stays longer than its grace period, look at its finalizers and its node: "
+    "`kubectl describe pod {pod} {in}`"
+)
+
+
+def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) -> Finding:
     """Who holds a resource, and who of them has to end."""
-    held = case.around.held
+    held, (kind, maker) = case.held, case.top
     holders = [one for node in candidates for one in held.of(node, resource)]
     total = sum(node.resources.get(resource, 0) for node in candidates)
     nodes = "the only node" if len(candidates) == 1 else f"each of the {len(candidates)} nodes"
@@ -330,40 +340,33 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
     for one in holders:
         kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
     old, same, ending = kin["old"], kin["same"], kin["ending"]
-    kind, maker = case.top
-    names: dict[str, Any] = {"top": [reference(kind, name_of(maker))]}
-    single = [one.pod for one in holders if one.pod.owner.kind == "Pod" and one.amount >= units]
+    enough = [one.pod for one in holders if one.amount >= units and not one.pod.is_ending]
+    idle, bare = [one for one in enough if one.idle], [one for one in enough if one.owner.kind == "Pod"]
+    whose = "its own pods and others hold" if same or old else "others hold"
+    of: Sequence[LivePod] = bare if len(bare) == 1 else ()
+    summary, remedy = f"{whose} {where}", "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
     if ending >= units:
-        single = [one.pod for one in holders if one.pod.is_ending][:1]
-    if len(single) == 1:
-        names |= {"pod": single[0].name, "in": within(single[0].namespace)}
-    if old and not ending and kind == "Deployment" and keeps_old(maker):
+        summary, remedy = f"pods that are being deleted hold {ending} of {where}", _ENDING
+        of = [one.pod for one in holders if one.pod.is_ending]
+    elif idle:
+        summary += f"; pod {idle[0]} does not use what it holds: {idle[0].idle}"
+        remedy, of = "correct that pod, or delete it: `kubectl gpushare why {pod} {in}` shows how", idle
+    elif old and not ending and kind == "Deployment" and keeps_old(maker):
         waits = f"its old pods hold {old} of {where}; they end only after a new pod is ready"
-        summary = f"the rollout waits for itself: {waits}"
-        remedy = (
-            "let an old pod end first: `kubectl patch {top} -p "
-            """'{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}' {ns}`"""
-        )
-    elif ending >= units:
-        summary = f"pods that are being deleted hold {ending} of {where}"
-        remedy = (
-            "wait until they have ended; if one stays longer than its grace period, look at its finalizers and its "
-            "node: `kubectl describe pod {pod} {in}`"
-        )
+        summary, remedy = f"the rollout waits for itself: {waits}", _END_OLD
     elif same == total and kind in ("Deployment", "StatefulSet", "ReplicaSet"):
-        fit = same // units
-        summary = f"its own pods hold {where}; the {kind} wants {wanted(kind, maker)} pods, and {fit} fit"
-        remedy, names["fewer"] = (
-            "add nodes, or want fewer pods: `kubectl scale {top} {fewer} {ns}`",
-            [f"--replicas={fit}"],
-        )
-    else:
-        summary = f"{'its own pods and others hold' if same or old else 'others hold'} {where}"
-        remedy = "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
-        if len(single) == 1:
-            remedy = "if the pod that holds them is not needed: `kubectl delete pod {pod} {in}`"
+        summary = f"its own pods hold {where}; the {kind} wants {wanted(kind, maker)} pods, and {same // units} fit"
+        remedy = "add nodes, or want fewer pods: `kubectl scale {top} {fewer} {ns}`"
+    elif of:
+        remedy = "if the pod that holds them is not needed: `kubectl delete pod {pod} {in}`"
     evidence = [held.described(one, resource) for one in candidates[:SHOWN]]
-    return Cause("replicas-held", summary, evidence, remedy, names)
+    if word(case.pod, "spec", "preemptionPolicy") == "Never":
+        evidence.append("preemptionPolicy of the pod is Never: the scheduler ends no pod of a lower priority for it")
+    if unhealthy := [named("node", one.name) for one in candidates if held.unhealthy(one, resource)][:1]:
+        remedy += "; look why devices of a node are not healthy: `kubectl describe node {unhealthy}`"
+    names = {"top": [reference(kind, name_of(maker))], "fewer": [f"--replicas={same // units}"], "unhealthy": unhealthy}
+    names |= {"pod": of[0].name, "in": within(of[0].namespace)} if of else {}
+    return case.cause("replicas-held", summary, evidence, remedy, **names)
 
 
 def _kin(case: Case, one: Holding) -> str:
@@ -372,53 +375,51 @@ def _kin(case: Case, one: Holding) -> str:
     A Deployment names its ReplicaSets after itself, with a hash of the template.
     """
     own = owner_of(case.pod)
-    if one.pod.namespace != case.namespace or own is None:
+    if one.pod.namespace != case.of.namespace:
         return ""
-    if one.pod.owner == own:
-        return "same"
     kind, maker = case.top
     above, _, _ = one.pod.owner.name.rpartition("-")
     is_old = (kind, one.pod.owner.kind, above) == ("Deployment", "ReplicaSet", name_of(maker))
-    return "old" if is_old else ""
+    return "same" if one.pod.owner == own else "old" if is_old else ""
 
 
 # What the scheduler says.
 
 
 REASONS: Final = (
-    row("volume", "volume", "a volume of the pod is not available", "`kubectl get pvc {ns}`"),
-    row(
+    Row("volume", "volume", "a volume of the pod is not available", "`kubectl get pvc {ns}`"),
+    Row(
         "resource-claim",
         r"claim|device ?class",
         "a resource claim of the pod is not met",
         "`kubectl get resourceclaims {ns}`",
     ),
-    row(
+    Row(
         "host-port",
         "free ports",
         "the nodes that could take the pod use its host port already",
         "remove hostPort, or use a Service: {edit}",
     ),
-    row(
+    Row(
         "pod-affinity",
         "affinity rules|topology spread",
         "affinity to other pods, or the spread over nodes, excludes each node that could take the pod",
         "change podAffinity, podAntiAffinity or topologySpreadConstraints: {edit}",
     ),
-    row(
+    Row(
         "other-resources",
-        "too many pods",
+        "too many pods|^insufficient ",
         "the nodes that could take the pod lack something besides GPUs",
         "lower the requests: {edit}",
     ),
-    row("node-not-ready", "unschedulable|not ready", "nodes do not take pods now", "`kubectl get nodes`"),
-    row(
+    Row("node-not-ready", "unschedulable|not ready", "nodes do not take pods now", "`kubectl get nodes`"),
+    Row(
         "node-selector",
         "node affinity|node selector|requested node name",
         "node selector or affinity excludes nodes",
         "change nodeSelector or affinity: {edit}",
     ),
-    row("taint", "taint", "nodes have taints that the pod does not tolerate", "add a toleration: {edit}"),
+    Row("taint", "taint", "nodes have taints that the pod does not tolerate", "add a toleration: {edit}"),
 )
 """The reasons by their words, in the order of their weight where a node could take the pod.
 
@@ -430,25 +431,25 @@ _CONTROL_PLANE: Final = "{node-role.kubernetes.io/"
 """The taints of nodes on which no pod of users runs."""
 
 
-def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Cause]:
+def _by_message(case: Case, listed: Sequence[Reason]) -> Iterator[Finding]:
     """The causes that the scheduler's message names, the weightiest first."""
-    extended = [one.resource for one in listed if one.resource and not one.cause]
-    if extended and (case.around.context is None or case.around.facts.nodes is None):
-        summary = f"no node has as much of {', '.join(dict.fromkeys(extended))} free as the pod asks for"
-        yield Cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
+    lacking = [one.resource for one in listed if one.resource and not one.cause]
+    if lacking and case.context is None:
+        summary = f"no node has as much of {', '.join(dict.fromkeys(lacking))} free as the pod asks for"
+        yield case.cause("replicas-held", summary, (), "`kubectl gpushare top -A` shows who holds replicas")
     more = any(_CONTROL_PLANE not in one.text for one in listed)
     found = False
-    for cause, _, meaning, advice in REASONS:
-        texts = [one.text for one in listed if one.cause == cause and not (_CONTROL_PLANE in one.text and more)]
-        if texts and not (found and cause in _OF_ANY_NODE):
+    for row in REASONS:
+        texts = [one.text for one in listed if one.cause == row.cause and not (_CONTROL_PLANE in one.text and more)]
+        if texts and not (found and row.cause in _OF_ANY_NODE):
             found = True
-            yield Cause(cause, f"{meaning}: {'; '.join(texts[:SHOWN])}", (), advice)
-    if not found and not extended:
-        yield Cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
+            yield row.found(case, f"{row.summary}: {'; '.join(texts[:SHOWN])}")
+    if not found and not lacking:
+        yield case.cause("other-resources", "the scheduler finds no node", (), "`kubectl describe pod {pod}`")
 
 
 class Reason(NamedTuple):
-    """A reason. `nodes`: how many nodes it keeps off, 0 where it concerns all. `resource`: the one that lacks."""
+    """A reason. `nodes`: how many it keeps off, 0 where it concerns all. `resource`: the extended one that lacks."""
 
     text: str
     nodes: int
@@ -459,7 +460,12 @@ class Reason(NamedTuple):
 _AVAILABLE: Final = re.compile(r"^\d+/\d+ nodes are available: ?", re.ASCII)
 _REST: Final = re.compile(r"[.,;]? (?:preemption|no new claims to deallocate)\b.*", re.ASCII | re.DOTALL)
 _COUNTED: Final = re.compile(r"^(\d{1,7}) (.*)$", re.ASCII | re.DOTALL)
-_INSUFFICIENT: Final = re.compile(r"^Insufficient (\S+)$", re.ASCII)
+_NEXT: Final = re.compile(r", (?=\d{1,7} )", re.ASCII)
+"""What divides parts: each but a single one begins with a number."""
+
+_INSUFFICIENT: Final = re.compile(r"^Insufficient (\S+/\S+)$", re.ASCII)
+"""An extended resource, whose name has a domain."""
+
 _TAINT: Final = re.compile(r"taint(?:\(s\)|s)? \{([^:}\s]+)", re.ASCII)
 _MOST: Final = 64
 """Reasons of a message that are read."""
@@ -468,27 +474,14 @@ _MOST: Final = 64
 def reasons(message: str) -> list[Reason]:
     """The reasons in a message, in its order; none in a message of another form."""
     listed = _REST.sub("", _AVAILABLE.sub("", message)).rstrip(". ")
-    return [_reason(one) for one in islice(_parts(listed), _MOST)] if listed else []
-
-
-def _parts(listed: str) -> Iterator[str]:
-    """The parts between commas. Each but a single one begins with a number."""
-    part = ""
-    for one in listed.split(", "):
-        if part and _COUNTED.match(one):
-            yield part
-            part = one
-        else:
-            part = f"{part}, {one}" if part else one
-    yield part
+    return [_reason(one) for one in _NEXT.split(listed, _MOST)[:_MOST]] if listed else []
 
 
 def _reason(part: str) -> Reason:
     counted = _COUNTED.match(part)
     text, nodes = (counted[2], int(counted[1])) if counted else (part, 0)
-    if lacking := _INSUFFICIENT.match(text):  # the name of an extended resource has a domain
-        return Reason(text, nodes, "" if "/" in lacking[1] else "other-resources", lacking[1])
-    taint = _TAINT.search(text)
+    lacking, taint = _INSUFFICIENT.match(text), _TAINT.search(text)
+    cause = next((one.cause for one in REASONS if one.search(text)), "")
     if taint is not None and is_lifecycle(taint[1]):
-        return Reason(text, nodes, "node-not-ready")
-    return Reason(text, nodes, next((one.cause for one in REASONS if one.words.search(text)), ""))
+        cause = "node-not-ready"
+    return Reason(text, nodes, "" if lacking else cause, lacking[1] if lacking else "")

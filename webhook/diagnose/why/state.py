@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from operator import attrgetter
 from typing import Final, NamedTuple
@@ -17,9 +17,9 @@ def name_of(found: Object | None) -> str:
     return word(found, "metadata", "name")
 
 
-def owner_of(found: Object | None) -> Owner | None:
-    """The owner that controls an object; None without one."""
-    return controller(part(found, "metadata"))
+def owner_of(found: Object | None) -> Owner:
+    """The owner that controls an object; an empty one without any."""
+    return controller(part(found, "metadata")) or Owner("", "")
 
 
 # Containers and pods.
@@ -66,7 +66,7 @@ def phase(pod: Object) -> str:
     return word(pod, "status", "phase")
 
 
-def node_name(pod: Object) -> str:
+def node_name(pod: Object | None) -> str:
     """The node that a pod is bound to; empty for none."""
     return word(pod, "spec", "nodeName")
 
@@ -158,33 +158,39 @@ MOST: Final = 100
 
 
 class Event(NamedTuple):
-    """An event. `when` is the time at which it was seen last, as text that sorts by time."""
+    """An event; without a reason, there is none. `when` is the time at which it was seen last, as text that sorts."""
 
-    reason: str
-    message: str
-    when: str
-    times: int
-    source: str
+    reason: str = ""
+    message: str = ""
+    when: str = ""
+    times: int = 0
+    source: str = ""
 
     def __str__(self) -> str:
         often = f" ({self.times} times)" if self.times > 1 else ""
-        return f"event {self.reason}{often}: {self.message}"
+        return f"event {self.reason}{often}: {self.message}" if self else ""
+
+    def __bool__(self) -> bool:
+        return bool(self.reason)
+
+
+_TIMES: Final = (
+    ("series", "lastObservedTime"),
+    ("lastTimestamp",),
+    ("deprecatedLastTimestamp",),
+    ("eventTime",),
+    ("metadata", "creationTimestamp"),
+)
+_COUNTS: Final = (("series", "count"), ("count",), ("deprecatedCount",))
 
 
 def event(found: Object) -> Event:
     """Read an event of core/v1 or events.k8s.io/v1."""
-    series = part(found, "series")
-    times = [
-        word(series, "lastObservedTime"),
-        word(found, "lastTimestamp") or word(found, "deprecatedLastTimestamp"),
-        word(found, "eventTime"),
-        word(found, "metadata", "creationTimestamp"),
-    ]
     return Event(
         word(found, "reason"),
         word(found, "message") or word(found, "note"),
-        max(one[:19] for one in times),  # to the second: the sources write fractions or none
-        max(number(series, "count"), number(found, "count"), number(found, "deprecatedCount")),
+        max(word(found, *path)[:19] for path in _TIMES),  # to the second: the sources write fractions or none
+        max(number(found, *path) for path in _COUNTS),
         word(found, "source", "component") or word(found, "reportingComponent") or word(found, "reportingController"),
     )
 
@@ -206,20 +212,3 @@ async def events_of(objects: Objects, about: Object, kind: str) -> list[Event]:
 def newest(found: Iterable[Event]) -> list[Event]:
     """The newest of events, in order."""
     return nlargest(MOST, found, key=attrgetter("when"))
-
-
-def first(found: Sequence[Event], reasons: Collection[str], text: str = "") -> Event | None:
-    """The newest event with one of these reasons, and a text in its message; None without one."""
-    return next((one for one in found if one.reason in reasons and text in one.message), None)
-
-
-def message_of(found: Sequence[Event], reasons: Collection[str]) -> str:
-    """The message of such an event; empty without one."""
-    event = first(found, reasons)
-    return "" if event is None else event.message
-
-
-def told(found: Sequence[Event], reasons: Collection[str], text: str = "") -> str:
-    """Such an event as a line of evidence; empty without one."""
-    event = first(found, reasons, text)
-    return "" if event is None else str(event)
