@@ -24,7 +24,7 @@ from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 from webhook.report.explanation import explanation
 from webhook.report.model import Result
-from webhook.settings.configuration import default, view
+from webhook.settings.configuration import Configuration, view
 from webhook.settings.load import load, load_facts
 
 _WIDTH = 76
@@ -85,7 +85,7 @@ def _of_injection(injection: Injection) -> str:
 
 
 def _switch(injection: Injection) -> str:
-    return "on" if view(default())["injections"][injection.name]["enabled"] else "off"
+    return "on" if view(Configuration())["injections"][injection.name]["enabled"] else "off"
 
 
 def _with_title(page: str, title: str, lead: str) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from webhook.cli import COMMANDS, cli
-from webhook.cli.serve import SettingOption
 from webhook.report.exit_codes import ExitCode
 
 _Row = tuple[str, str]
@@ -44,7 +43,7 @@ value in a readable object is a finding (1). An object whose structure is not th
 `containers: {}`, is malformed (2).
 
 Commands about a live cluster exit with 2 if they could not read something that their answer depends on; `why` only if
-it finds no cause. Otherwise 1 means: `audit` denies, `plan` gets worse, `doctor` finds an error, `why` finds a cause.
+it finds no cause. Otherwise 1 means: `audit` denies, `plan` gets worse, `doctor` has findings, `why` finds a cause.
 Parts that `--without` names, Secrets and `pods/proxy` do not count, nor for `doctor` the objects of a guard where the
 settings have none and Helm manages the release.
 """
@@ -150,7 +149,7 @@ def _default(option: click.Option) -> str:
     """Return a sentence on what applies without the option, unless its description names the setting that does."""
     if option.required:
         return "Required."
-    if isinstance(option, SettingOption) or not option.show_default:
+    if not option.show_default:
         return ""
     fixed: Any = option.default
     values = fixed if option.multiple else (fixed,)

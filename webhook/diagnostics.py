@@ -84,8 +84,6 @@ class Listing:
     Entries of a file that follow each other belong together.
     """
 
-    __slots__ = ("_file", "_further", "_has_note", "_listed")
-
     def __init__(self) -> None:
         self._file = ""
         self._listed = self._further = 0
@@ -128,6 +126,11 @@ def listed(entries: Iterable[Entry]) -> Iterator[Entry | Diagnostic]:
     for entry in entries:
         yield from listing.add(entry)
     yield from listing.end()
+
+
+def tallied(counts: Iterable[tuple[str, int]]) -> str:
+    """Return names with their counts, without those that nothing has."""
+    return ", ".join(f"{count} {name}" for name, count in counts if count)
 
 
 class InputError(Exception):

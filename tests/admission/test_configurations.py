@@ -13,9 +13,9 @@ from tests.linear import assert_linear
 from webhook.admission import BadReviewError, Hook, respond
 from webhook.admission.respond import CHARACTERS, MOST_VALUES
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.messages import MESSAGE_LIMIT
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
+from webhook.policy.verdict import MESSAGE_LIMIT
 
 Json = dict[str, Any]
 

@@ -67,7 +67,7 @@ def test_finding_has_cause_evidence_and_remedy(cluster: FakeCluster, prod: tuple
 def test_finding_in_namespace_of_tenants_says_so(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     put(cluster, kinds.DAEMON_SET, daemon_set("mine", "mps-control-daemon-ctr", 1, TEAM))
     ended = run("doctor", *prod)
-    assert ended.code == 0
+    assert ended.code == 1
     assert ended.out.splitlines()[2] == "  warning: stack-unconfirmed, in a namespace that tenants may use"
     named = run("doctor", *prod, "--device-plugin-daemonset", f"{TEAM}/mine", "-o", "json")
     assert (named.code, findings(named)) == (0, [])
@@ -85,10 +85,10 @@ def cap(cluster: FakeCluster) -> None:
     account["metadata"]["annotations"]["gpushare-webhook/mode"] = "audit"
 
 
-def test_warning_alone_exits_with_0(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+def test_warning_alone_exits_with_1(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     cap(cluster)
     ended = run("doctor", *prod, "-o", "json")
-    assert (ended.code, findings(ended)) == (0, ["mode-capped"])
+    assert (ended.code, findings(ended)) == (1, ["mode-capped"])
 
 
 def test_errors_come_before_warnings(cluster: FakeCluster, prod: tuple[str, ...]) -> None:

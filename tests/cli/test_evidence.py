@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.cli.run import Ended, run
+from webhook.dryrun.check import FirstPass
 from webhook.dryrun.evidence import known_from
-from webhook.dryrun.first_pass import first_pass
 from webhook.manifests import Source
 from webhook.policy.placement.cluster_objects import DeviceClass
 from webhook.policy.settings.settings import Settings
@@ -304,7 +304,7 @@ def test_settings_choose_among_config_maps(case: Case, here: Path) -> None:
     ],
 )
 def test_default_configuration_is_that_of_what_deploys_the_plugin(here: Path, holder: str, default: str | None) -> None:
-    first = first_pass([Source("all.yaml", holder.encode(), named=False)])
+    first = FirstPass([Source("all.yaml", holder.encode(), named=False)])
     known = known_from(first, Settings(), "", says_sharing=True)
     assert known.facts.device_plugin is not None
     assert known.facts.device_plugin.default_config == default
@@ -436,7 +436,7 @@ def test_null_of_a_class_or_a_label_is_its_zero_value() -> None:
             node("none").replace("pool: a", "pool:").replace("nvidia.com/gpu: '4'", "nvidia.com/gpu:"),
         )
     )
-    known = known_from(first_pass([Source("a.yaml", written.encode())]), Settings(), "", says_sharing=True)
+    known = known_from(FirstPass([Source("a.yaml", written.encode())]), Settings(), "", says_sharing=True)
     assert [(one.name, one.handler, one.node_selector) for one in known.shown.runtime_classes] == [
         ("a", "b", {"c": ""}),
         ("d", "", {}),
@@ -812,7 +812,7 @@ def test_standard_input_shows_its_cluster(here: Path) -> None:
 
 
 def test_inputs_beyond_the_bound_show_nothing_and_are_all_checked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.dryrun.first_pass.MOST_BYTES", 200_000)
+    monkeypatch.setattr("webhook.dryrun.check.MOST_BYTES", 200_000)
     blank = f"{'#' * 127}\n" * 1500
     stream = "---\n".join([pod(), config_map(default=TIME_SLICING), blank, pod(), blank, pod()]).encode()
     report = run("check", "-", "-o", "json", stdin=stream).json()

@@ -21,7 +21,7 @@ from tests.cli.run import run
 from tests.cli.test_mutate_text import DENIED, LIST, MAP, edited
 from tests.report.test_rewrite import POD
 from webhook.cli.mutate import replace_content
-from webhook.cli.output import exit_on_signals
+from webhook.cli.output import beside
 from webhook.diagnostics import InputError
 from webhook.report.exit_codes import ExitCode
 
@@ -324,12 +324,12 @@ def test_signal_removes_unfinished_file(here: Path, words: tuple[str, ...], sign
     assert [(one.name, one.read_text()) for one in here.iterdir()] == [("a.yaml", POD)]
 
 
-def test_output_restores_default_signal_actions() -> None:
+def test_output_restores_default_signal_actions(tmp_path: Path) -> None:
     with ExitStack() as ours:
         for number in (signal.SIGTERM, signal.SIGHUP):  # a closed loop of uvloop leaves its handlers
             ours.callback(signal.signal, number, signal.signal(number, signal.SIG_DFL))
         with ExitStack() as leftovers:
-            exit_on_signals(leftovers)
+            beside(tmp_path / "a.yaml", leftovers)
             assert signal.SIG_DFL not in map(signal.getsignal, (signal.SIGTERM, signal.SIGHUP))
         assert {signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)} == {signal.SIG_DFL}
 

@@ -26,12 +26,12 @@ BEFORE, AFTER = "before", "after"
 
 
 def _report(cluster: Cluster, *arguments: str) -> Object:
-    """What `doctor` says; its exit status says whether a finding is an error."""
+    """What `doctor` says; its exit status says whether there are findings."""
     done = command(cluster, "doctor", *arguments, "-o", "json")
     assert done.returncode in (0, 1), done.stderr
     report: Object = json.loads(done.stdout)
     assert report["kind"] == "DoctorReport"
-    assert (done.returncode == 1) == any(one["severity"] == "error" for one in report["findings"])
+    assert (done.returncode == 1) == bool(report["findings"])
     return report
 
 

@@ -26,7 +26,7 @@ from tests.cluster.samples import Place, Sample
 from tests.contract.answers import Answered, by_check
 from tests.crds.typed import TYPED
 from webhook.patch.build import pointer
-from webhook.policy.workloads.paths import Assembly, Containers, PathPattern, PodPath, repeats, steps
+from webhook.policy.workloads.paths import REPEATED, Assembly, Containers, PathPattern, PodPath, steps
 from webhook.policy.workloads.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _parts(path: PodPath) -> tuple[Containers, ...]:
 def _leads(pattern: PathPattern, place: Place) -> bool:
     """Whether the steps lead to something above a place."""
     pairs = zip(pattern, place, strict=False)
-    return len(pattern) < len(place) and all(repeats(wanted) or wanted == step for wanted, step in pairs)
+    return len(pattern) < len(place) and all(wanted in REPEATED or wanted == step for wanted, step in pairs)
 
 
 def _shows(sample: Sample) -> set[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.policy.workloads.paths import EVERY, MEMBER, PathPattern, repeats
+from webhook.policy.workloads.paths import EVERY, MEMBER, REPEATED, PathPattern
 
 Schema = Mapping[str, Any]
 
@@ -15,7 +15,7 @@ _OF_POD_SPECS = frozenset({"containers", "ephemeralContainers", "initContainers"
 def at(schema: Schema, steps: PathPattern) -> Schema | None:
     """The schema at a path; None where the path does not exist."""
     for step in steps:
-        below = every(schema) if repeats(step) else fields(schema).get(step)
+        below = every(schema) if step in REPEATED else fields(schema).get(step)
         if below is None:
             return None
         schema = below

@@ -13,7 +13,7 @@ from tests.crds.schema import Schema, at, fields, is_pod_spec, is_request, place
 from tests.crds.typed import TYPED
 from tests.crds.unchecked import KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, MEMBER, Assembly, PathPattern, PodPath, repeats, steps
+from webhook.policy.workloads.paths import CONTAINERS, MEMBER, REPEATED, Assembly, PathPattern, PodPath, steps
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow  # downloads what is missing
@@ -68,7 +68,7 @@ def test_paths_are_written_with_lists_and_mappings(kind: Kind) -> None:
     for path, (where, schema) in product(kind.paths, schemas(kind)):
         for depth, step in enumerate(path.steps):
             above = at(schema, path.steps[:depth])
-            if repeats(step) and above is not None:
+            if step in REPEATED and above is not None:
                 assert (step == MEMBER) == ("additionalProperties" in above), f"{where} {dotted(path.steps[:depth])}"
 
 

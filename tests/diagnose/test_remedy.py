@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.words import label, named, namespace, reference
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.policy.settings.formats import NAMESPACE, OBJECT
 
 EDIT = Command("kubectl", "edit", reference("Deployment", "web"), "-n", namespace("team-a"))

@@ -23,9 +23,8 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Reason, Source
 from webhook.manifests.folders import Patterns, used_files
 from webhook.policy.settings.settings import Settings
-from webhook.report.check import CheckFormat
+from webhook.report.check import CheckFormat, Page
 from webhook.report.model import Entry
-from webhook.report.writer import PLAIN
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -103,7 +102,7 @@ def _checked(source: Source) -> None:
         checked = evaluate(found, _EVALUATOR, "default")
         entries.append(checked if isinstance(checked, Diagnostic) else checked.result())
     for chosen in CheckFormat:
-        assert_safe_report(written(chosen.writer(PLAIN), entries), chosen)
+        assert_safe_report(written(chosen.writer(Page()), entries), chosen)
 
 
 def _is_clear(problem: Diagnostic, lines: int) -> None:

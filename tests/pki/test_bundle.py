@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.pki import Authority, bundle
-from webhook.pki.authority import DamagedError
+from webhook.pki.authorities import DamagedError
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 DAY = timedelta(days=1)

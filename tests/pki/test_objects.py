@@ -12,9 +12,10 @@ from tests.pki import manners
 from tests.pki.fake_api import Client, FakeApi
 from tests.pki.virtual import virtual
 from tests.pki.world import MUTATING, OURS, SECRET, VALIDATING
+from webhook.cluster.api_server import StatusError
 from webhook.pki import Authority
 from webhook.pki.authorities import Authorities
-from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, Objects
+from webhook.pki.objects import ClusterState, ConflictError, Objects
 
 pytestmark = virtual
 
@@ -83,7 +84,7 @@ async def test_secret_is_parsed_once_per_read(monkeypatch: pytest.MonkeyPatch) -
 async def test_error_response_names_request() -> None:
     api, _, objects = served()
     api.forbidden = {("GET", MUTATING)}
-    with pytest.raises(ApiStatusError, match=f"^GET {MUTATING}: 403 forbidden$") as refused:
+    with pytest.raises(StatusError, match=f"^GET {MUTATING}: 403 forbidden$") as refused:
         await objects.read()
     assert refused.value.status == 403
 
@@ -119,7 +120,7 @@ async def test_publish_writes_mutating_configuration_after_validating_one(failin
     if failing == MUTATING:
         assert await anext(writes) == VALIDATING
         assert bundle(api, VALIDATING) == "YnVuZGxl"
-    with pytest.raises(ApiStatusError, match=f"^PATCH {failing}: 403"):
+    with pytest.raises(StatusError, match=f"^PATCH {failing}: 403"):
         await anext(writes)
     assert bundle(api, MUTATING) is None
 
@@ -162,7 +163,7 @@ async def test_error_message_is_printable_and_short() -> None:
         return 403, {"message": "\x1b[31m\n::error::" + "m" * 100_000}
 
     client.request = request  # type: ignore[method-assign, assignment]
-    with pytest.raises(ApiStatusError) as error:
+    with pytest.raises(StatusError) as error:
         await objects.read()
     assert str(error.value).isprintable()
     assert len(str(error.value)) < 600

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,7 +14,7 @@ from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
-LIVES = Lifetimes(ca=300 * DAY, leaf=6 * DAY)
+LIVES = Lifetimes(ca=300 * DAY, leaf=6 * DAY, settle=MINUTE)
 TERMS = CertificateTerms("guard-ca.gpu", LIVES)
 HOSTS = Installation("gpu", "guard").hosts
 
@@ -186,7 +185,7 @@ def test_certificate_is_not_renewed_without_gain() -> None:
 def test_publish_if_any_bundle_differs(live: list[Authority]) -> None:
     held = Authorities(ONE, TWO, (OLD.certificate,), NOW)
     both = bundles(held.certificates, [one.certificate for one in live])
-    one_differs = replace(view(held, serving(ONE), settled=[]), bundles=both)
+    one_differs = view(held, serving(ONE), settled=[])._replace(bundles=both)
     assert rotation.decide(one_differs, TERMS) == Publish(held.certificates)
 
 
@@ -210,12 +209,11 @@ def test_hosts_begin_with_service_name() -> None:
     assert Installation("gpu", "guard", ("guard.example.com",)).hosts[-1] == "guard.example.com"
 
 
-def test_installation_names_and_default_lifetimes() -> None:
+def test_installation_names_and_retention() -> None:
     ours = Installation("gpu", "guard")
     assert (ours.secret, ours.secrets) == ("guard-ca", "/api/v1/namespaces/gpu/secrets")
     assert ours.deployment == "/apis/apps/v1/namespaces/gpu/deployments/guard"
-    assert Lifetimes() == Lifetimes(365 * DAY, 7 * DAY, MINUTE)
-    assert Lifetimes().retention == 14 * DAY + MINUTE
+    assert Lifetimes(365 * DAY, 7 * DAY, MINUTE).retention == 14 * DAY + MINUTE
 
 
 def test_foreign_authority_in_secret_is_demoted_to_successor() -> None:
@@ -237,10 +235,10 @@ STEPS: dict[str, tuple[View, Step | None]] = {
         Store(RECENT, "authority retained"),
     ),
     "expired predecessor": (
-        view(replace(RECENT, predecessors=(ENDED.certificate, ONE.certificate)), serving(TWO, since=MINUTE)),
+        view(RECENT._replace(predecessors=(ENDED.certificate, ONE.certificate)), serving(TWO, since=MINUTE)),
         Store(RECENT, "predecessor dropped"),
     ),
-    "predecessor in use": (view(replace(RECENT, since=NOW - 100 * DAY), serving(ONE), settled=[]), None),
+    "predecessor in use": (view(RECENT._replace(since=NOW - 100 * DAY), serving(ONE), settled=[]), None),
     "foreign bundles, current authority in use": (
         view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]),
         Publish((TWO.certificate,)),

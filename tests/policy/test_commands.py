@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.commands import Command, Word
+from webhook.policy.messages import Command, Word
 
 
 def test_command_with_illegal_name_has_no_words() -> None:

@@ -14,12 +14,11 @@ from tests.fixture import Fixture, evaluator_of, load_all
 from tests.strategies.selecting import selecting
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.context import RequestContext
-from webhook.policy.messages import MESSAGE_LIMIT, message
 from webhook.policy.placement.node_classes import STRATEGY
 from webhook.policy.pods.client_limits import PREFIX
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.settings.settings import Limits, Resource, Settings, TimeSlicingLimits
-from webhook.policy.verdict import Finding
+from webhook.policy.verdict import MESSAGE_LIMIT, Finding, message
 
 Json = dict[str, Any]
 

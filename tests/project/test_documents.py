@@ -17,7 +17,7 @@ from tests.project.pages import pages
 from tests.project.repository import ROOT, blocks, dry_run, is_logged, name, project, tracked
 from webhook.cli import cli
 from webhook.cluster.objects import NODE, Rule
-from webhook.policy.placement.taints import is_lifecycle
+from webhook.policy.placement.selector import is_lifecycle
 from webhook.server.observe.metrics import Metrics
 
 PAGES = pages()

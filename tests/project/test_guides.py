@@ -37,10 +37,10 @@ def test_guide_adds_check(clone: Path, alone: list[str], tmp_path: Path) -> None
     for path, _, content in files:
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(content)
-    (module,) = re.findall(r"^(gps900_\w+)\.CHECK,$", page, re.MULTILINE)
+    ((entry, module),) = re.findall(r'^(Check\("GPS900", .* (gps900_\w+)\.run, .*\),)$', page, re.MULTILINE)
     registry = folder / "webhook/policy/checks/__init__.py"
     insert(registry, ")\nfrom webhook.policy.checks.check", f"    {module},\n")
-    insert(registry, ')\n"""The checks of each pod."""', f"    {module}.CHECK,\n")
+    insert(registry, ')\n"""The checks of each pod."""', f"    {entry}\n")
     (change,) = re.findall(r'^\("GPS900", .*\),$', page, re.MULTILINE)
     insert(folder / "tests/policy/checks/test_remedies.py", ']\n"""By code, what a remedy says', f"    {change}\n")
     generate = page_block("docs/how-to/add-a-check.md", "make docs")

@@ -12,8 +12,7 @@ from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy.settings.settings import Settings
-from webhook.report.mutation import Mutation
-from webhook.report.rewrite import Splice, applied, rewrite
+from webhook.report.rewrite import Mutation, Splice, applied, rewrite
 
 FILE = "pod.yaml"
 

@@ -8,11 +8,10 @@ import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, written
 from webhook.diagnostics import Unread
+from webhook.report.check import Page, SourceTree
 from webhook.report.check.github import GithubWriter
-from webhook.report.evidence import Evidence, Place, Read, Refused
-from webhook.report.model import Entry
+from webhook.report.model import Entry, Evidence, Place, Read, Refused
 from webhook.report.tally import FailOn, Tally
-from webhook.report.writer import Page, SourceTree
 
 TREE = SourceTree("/repo", "/repo/sub")
 
@@ -47,15 +46,15 @@ def test_github_names_what_is_unread_where_it_fails_the_run(fail_on: FailOn) -> 
 
 def test_github_summary_names_hidden_annotations() -> None:
     entries = [result("denied", DENIAL, WARNING)] * 11
-    last = written(GithubWriter(), entries).splitlines()[-1]
+    last = written(GithubWriter(Page()), entries).splitlines()[-1]
     assert last.endswith("11 objects: 11 denied; GitHub shows the first 10 errors and the first 10 warnings of a step")
-    assert "GitHub" not in written(GithubWriter(), entries[:10])
+    assert "GitHub" not in written(GithubWriter(Page()), entries[:10])
 
 
 def test_github_says_what_is_read_as_facts() -> None:
     read = Read("nodes", "1 node", (Place("a%\nb.yaml", 3),), 1)
     evidence = Evidence((read,), (Refused("runtimeClasses", "two of one name differ"),))
-    facts, refused, last = GithubWriter().end(Tally(evidence=evidence)).splitlines()
+    facts, refused, last = GithubWriter(Page()).end(Tally(evidence=evidence)).splitlines()
     assert facts == "::notice title=gpushare-webhook::facts from inputs: 1 node (a%25?b.yaml:3)"
     assert refused == "::notice title=gpushare-webhook::not read as facts: runtimeClasses: two of one name differ"
     assert last.startswith("::notice title=gpushare-webhook::0 objects")
@@ -64,7 +63,7 @@ def test_github_says_what_is_read_as_facts() -> None:
 def test_github_escapes() -> None:
     finding = replace(DENIAL, message="100%0A::error::\r\n x", remedy="a,b:c")
     odd = result("denied", finding)._replace(file="50%, a:b\n.yaml")
-    first = written(GithubWriter(), [odd]).splitlines()[0]
+    first = written(GithubWriter(Page()), [odd]).splitlines()[0]
     assert first == (
         "::error file=50%25%2C a%3Ab?.yaml,line=7,col=3,title=GPS001::100%250A::error::?? x (Pod team-a/train); a,b:c"
     )

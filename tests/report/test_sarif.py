@@ -15,10 +15,10 @@ from tests.cli.run import run
 from tests.report.golden import INPUTS, folder
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, written
 from webhook.policy.checks import CHECKS
+from webhook.report.check import SourceTree
 from webhook.report.check.sarif import SarifWriter
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry
-from webhook.report.writer import SourceTree
 
 # The schema of OASIS, unchanged: oasis-tcs/sarif-spec, sarif-2.1/schema/sarif-schema-2.1.0.json at e058381.
 SCHEMA = Path(__file__).parent / "sarif" / "schema.json"
@@ -44,7 +44,7 @@ def _validate_tool(tool: str) -> None:
 
 def log_of(*entries: Entry, tree: SourceTree | None = None) -> Any:
     """Return the run of a valid report about entries."""
-    writer = SarifWriter() if tree is None else SarifWriter(tree)
+    writer = SarifWriter(SourceTree()) if tree is None else SarifWriter(tree)
     log = json.loads(written(writer, entries))
     validator().validate(log)
     (run_of_log,) = log["runs"]
@@ -52,7 +52,7 @@ def log_of(*entries: Entry, tree: SourceTree | None = None) -> Any:
 
 
 def test_schema_rejects_wrong_report() -> None:
-    log = json.loads(written(SarifWriter(), [result("denied", DENIAL)]))
+    log = json.loads(written(SarifWriter(SourceTree()), [result("denied", DENIAL)]))
     log["runs"][0]["results"][0]["level"] = "deny"
     with pytest.raises(jsonschema.ValidationError):
         validator().validate(log)

@@ -8,11 +8,10 @@ import pytest
 
 from tests.linear import Work, assert_linear
 from tests.report.reports import DENIAL, UNREADABLE, WARNING, result, written
-from webhook.report.check import CheckFormat
+from webhook.report.check import CheckFormat, Page
 from webhook.report.data import json_text, yaml_text
 from webhook.report.model import Entry
-from webhook.report.mutation import is_command
-from webhook.report.writer import PLAIN
+from webhook.report.mutate import is_command
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +28,7 @@ ENTRIES: dict[str, Callable[[int], list[Entry]]] = {
 def test_report_time_is_linear(name: str, chosen: CheckFormat) -> None:
     def prepared(size: int) -> Work:
         entries = ENTRIES[name](size)
-        return lambda: written(chosen.writer(PLAIN), entries)
+        return lambda: written(chosen.writer(Page()), entries)
 
     assert_linear(prepared, 100, 10_000)
 

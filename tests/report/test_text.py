@@ -12,11 +12,11 @@ from tests.cases import every_case
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, text_of, written
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.text import Excerpt
+from webhook.report.check import Page
 from webhook.report.check.text import QuietWriter
 from webhook.report.lines import columns, wrapped
 from webhook.report.model import Entry, LocatedFinding, Result
 from webhook.report.tally import FailOn
-from webhook.report.writer import PLAIN, Page
 
 
 def marked(text: str, colour: str) -> str:
@@ -111,7 +111,7 @@ def test_omitted_findings_are_counted_by_code() -> None:
 def test_path_of_file_is_never_cut() -> None:
     file = "/".join(["folder" * 20] * 10)
     cut = result("denied", DENIAL)._replace(file=file, omitted={"GPS001": 1})
-    for page in (PLAIN, Page(width=40)):
+    for page in (Page(), Page(width=40)):
         lines = text_of(cut, page=page).splitlines()
         assert lines[0].startswith(f"{file}:7:3: deny")
         assert any(line.startswith(f"{file}:{cut.line}:") for line in lines)

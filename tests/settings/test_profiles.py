@@ -8,7 +8,7 @@ from dataclasses import fields
 import pytest
 
 from webhook.policy.settings.settings import Injections
-from webhook.settings.configuration import Configuration, default
+from webhook.settings.configuration import Configuration
 from webhook.settings.members import members, words
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
 
@@ -23,7 +23,7 @@ def test_profile_key_allows_every_profile(load_text: Load) -> None:
 
 
 def test_device_plugin_profile_is_the_default(load_text: Load) -> None:
-    assert load_text("profile: device-plugin") == default()
+    assert load_text("profile: device-plugin") == Configuration()
 
 
 def test_none_profile_disables_every_injection(load_text: Load) -> None:

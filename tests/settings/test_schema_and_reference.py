@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from docs.settings import facts_page, settings_page
 from webhook.policy.placement.facts import Facts
-from webhook.settings.configuration import Configuration, default, view
+from webhook.settings.configuration import Configuration, view
 from webhook.settings.members import Member, bare, is_section, members
 from webhook.settings.schema import facts_schema, schema
 
@@ -61,7 +61,7 @@ def test_schema_rejects_device_plugin_without_namespace_and_name(reference: obje
 
 
 def test_schema_defaults_match_dataclasses() -> None:
-    made, usual = schema(), view(default())
+    made, usual = schema(), view(Configuration())
     server = made["$defs"]["ServerSettings"]["properties"]
     assert {key: one["default"] for key, one in server.items()} == usual["server"]
     assert made["properties"]["resources"]["default"] == usual["resources"]
@@ -90,8 +90,8 @@ def test_reference_names_every_key() -> None:
 def test_defaults_need_no_pydantic() -> None:
     code = (
         "import sys\n"
-        "from webhook.settings.configuration import default, view\n"
-        "view(default())\n"
+        "from webhook.settings.configuration import Configuration, view\n"
+        "view(Configuration())\n"
         "assert not {'pydantic', 'pydantic_core', 'webhook.manifests'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -16,7 +16,7 @@ from webhook.diagnostics import InputError
 from webhook.policy.checks import CHECKS
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
-from webhook.settings.configuration import Configuration, default
+from webhook.settings.configuration import Configuration
 from webhook.settings.load import load, problems_of
 from webhook.settings.schema import Problem, schema
 
@@ -27,18 +27,18 @@ WRONG = yaml.safe_load((DATA / "wrong.yaml").read_text(encoding="utf-8").replace
 
 
 def test_contract_file_loads_as_default(load_text: Load) -> None:
-    assert load_text((DATA / "defaults.yaml").read_text(encoding="utf-8")) == default()
+    assert load_text((DATA / "defaults.yaml").read_text(encoding="utf-8")) == Configuration()
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "{}", "---\n", "apiVersion: gpushare-webhook/v1\nkind: Settings"])
 def test_every_key_may_be_omitted(load_text: Load, text: str) -> None:
-    assert load_text(text) == default()
+    assert load_text(text) == Configuration()
 
 
 def test_defaults_in_seconds_and_bytes() -> None:
-    assert default().settings == Settings()
-    assert default().server.body_limit == 28 * 1024 * 1024
-    assert default().server.keep_alive == 110.0
+    assert Configuration().settings == Settings()
+    assert Configuration().server.body_limit == 28 * 1024 * 1024
+    assert Configuration().server.keep_alive == 110.0
 
 
 def test_values_reach_dataclasses(load_text: Load) -> None:

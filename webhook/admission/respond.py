@@ -20,11 +20,22 @@ from webhook.manifests import Document, documents
 from webhook.patch import Operation, build, pointer, verify
 from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import Evaluator, exemption
-from webhook.policy.messages import MESSAGE_LIMIT, cut, printable, shorten
+from webhook.policy.messages import cut, printable, shorten
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import MalformedError, Members, members
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict, Violation
+from webhook.policy.verdict import (
+    MESSAGE_LIMIT,
+    MOST_EDITS,
+    UNTOUCHED,
+    Append,
+    Decision,
+    Edit,
+    Finding,
+    Severity,
+    Verdict,
+    Violation,
+)
 from webhook.policy.workloads.kinds import ExtractedPod, is_pod
 
 _encoder = msgspec.json.Encoder()

@@ -15,31 +15,32 @@ from webhook.cli.options import (
     LISTED,
     ManifestCommand,
     Output,
+    RunSettings,
+    SettingsSource,
+    chosen,
     file_option,
     manifest_options,
     option_group,
     outputs_option,
     read_standard_input_once,
     single_option,
+    source_options,
 )
 from webhook.cli.output import STDOUT, Write, destinations, notify, paint, show, tell, width
-from webhook.cli.source import RunSettings, SettingsSource, chosen, source_options
 from webhook.diagnostics import Diagnostic
-from webhook.dryrun.check import results
+from webhook.dryrun.check import FirstPass, results
 from webhook.dryrun.files import up_to_root
-from webhook.dryrun.first_pass import FirstPass, first_pass
 from webhook.dryrun.inputs import Inputs, found
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import in_sections
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
-from webhook.report.check import CheckFormat
-from webhook.report.evidence import NO_EVIDENCE, Evidence
-from webhook.report.model import EVERYTHING, Selection
+from webhook.policy.placement.facts import NOTHING_SHOWN
+from webhook.report.check import CheckFormat, Page, SourceTree, Writer
+from webhook.report.model import EVERYTHING, NO_EVIDENCE, Evidence, Selection
 from webhook.report.tally import FailOn, Tally
-from webhook.report.writer import Page, SourceTree, Writer
 
-_TITLES = {check.code: check.title for check in CHECKS}
+_CODES = [check.code for check in CHECKS]
 
 
 def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
@@ -50,7 +51,7 @@ def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, 
         if not parts:
             raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
         given += parts
-    if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _TITLES]:
+    if unknown := [code for code in dict.fromkeys(given) if code.upper() not in _CODES]:
         names = ", ".join(f'"{printable(code)}"' for code in unknown)
         raise click.BadParameter(f"there is no check {names}; {LISTED}")
     return frozenset(code.upper() for code in given)
@@ -64,10 +65,10 @@ def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
     options = tuple(option for option, codes in (("--select", select), ("--ignore", ignore)) if codes)
     if not options:
         return EVERYTHING
-    remaining = (select or frozenset(_TITLES)) - ignore
+    remaining = (select or frozenset(_CODES)) - ignore
     if not remaining:
         raise click.UsageError(f"{' and '.join(options)}: no check remains; name other codes")
-    left_out = tuple(code for code in _TITLES if code not in remaining)
+    left_out = tuple(code for code in _CODES if code not in remaining)
     return Selection(left_out, tuple(sorted(remaining)), options)
 
 
@@ -132,7 +133,7 @@ def command(
 
         accepted = Baseline(baseline)
     settings, given = chosen(source, selection), found(inputs, in_sections, notify)
-    first = None if no_facts_from_inputs else first_pass(given)
+    first = None if no_facts_from_inputs else FirstPass(given)
     evaluator, names_sharing, evidence = _prepared(settings, first, inputs.namespace)
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
     rest = given if first is None else first.given()
@@ -156,22 +157,19 @@ def _prepared(chosen: RunSettings, first: FirstPass | None, namespace: str) -> t
 
     `namespace` is that of objects that name none.
     """
-    names_sharing, evidence = chosen.names_sharing, NO_EVIDENCE
-    if first is None or not first.shows_anything:
-        evaluator = OfflineEvaluator.of(chosen.settings, chosen.facts)
-    else:
+    facts, shown, evidence = chosen.facts, NOTHING_SHOWN, NO_EVIDENCE
+    if first is not None and (first.has_words or first.gke):
         from webhook.dryrun.evidence import known_from  # most inputs show nothing
 
-        facts, shown, of_inputs = known_from(first, chosen.settings, namespace, says_sharing=not names_sharing)
+        known = known_from(first, chosen.settings, namespace, says_sharing=not chosen.names_sharing)
         if chosen.has_facts:  # to which inputs add what objects of namespaces say alone
-            known = chosen.facts
-            namespaces = facts.namespaces if known.namespaces is None else known.namespaces
-            limits = facts.namespace_limits if known.namespace_limits is None else known.namespace_limits
-            known = replace(known, namespaces=namespaces, namespace_limits=limits)
-            evaluator = OfflineEvaluator.of(chosen.settings, known)
+            namespaces = known.facts.namespaces if facts.namespaces is None else facts.namespaces
+            limits = known.facts.namespace_limits if facts.namespace_limits is None else facts.namespace_limits
+            facts = replace(facts, namespaces=namespaces, namespace_limits=limits)
         else:
-            evaluator, evidence = OfflineEvaluator.of(chosen.settings, facts, shown), of_inputs
-            names_sharing = names_sharing or evaluator.snapshot.nodes.are_shown
+            facts, shown, evidence = known
+    evaluator = OfflineEvaluator.of(chosen.settings, facts, shown)
+    names_sharing = chosen.names_sharing or evaluator.snapshot.nodes.are_shown
     if not (chosen.is_described or names_sharing):
         evaluator = evaluator.trusting_markers()
     return evaluator, names_sharing, evidence
@@ -188,7 +186,7 @@ def _reports(
     here = Path.cwd()
     page = Page(fail_on=fail_on, is_quiet=is_quiet, tree=SourceTree(str(up_to_root(here)[-1]), str(here)))
     screen = page._replace(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
-    live = [output for output in outputs if output.file == STDOUT and output.format.is_for_people]
+    live = [output for output in outputs if output.file == STDOUT and output.format is CheckFormat.TEXT]
     data = [output for output in outputs if output not in live]
     with destinations([one.file for one in data]) as writes:
         parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show) for one in live]

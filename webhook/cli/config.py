@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, assert_never
+from typing import Any
 
 import click
 
@@ -36,18 +36,16 @@ def view(config: str | None, output: DataFormat) -> None:
     from webhook.settings.load import load_with_origins
 
     file = settings_file(config)
-    configured, origins = parse(*("", b"") if file is None else content(file.file), load_with_origins)
-    match output:
-        case DataFormat.YAML:
-            head = "" if file is None or not file.found else printable(f"# The settings file is {file}.", LINE) + "\n"
-            head += "# Values without a comment are the defaults.\n"
-            if reason := why_absent(effective(configured), asked=configured.settings.guard.enabled):
-                head += printable(f"# These settings allow no guard in the API server: {reason}.", LINE) + "\n"
-            show(head + commented_yaml(effective(configured), origins))
-        case DataFormat.JSON:
-            show(json_text(effective(configured)))
-        case _:
-            assert_never(output)
+    configured, origins = parse(*content(None if file is None else file.file), load_with_origins)
+    settings = effective(configured)
+    if output is DataFormat.JSON:
+        show(json_text(settings))
+        return
+    head = "" if file is None or not file.found else printable(f"# The settings file is {file}.", LINE) + "\n"
+    head += "# Values without a comment are the defaults.\n"
+    if reason := why_absent(settings, asked=configured.settings.guard.enabled):
+        head += printable(f"# These settings allow no guard in the API server: {reason}.", LINE) + "\n"
+    show(head + commented_yaml(settings, origins))
 
 
 @command.command(name="validate")

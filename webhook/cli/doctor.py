@@ -27,9 +27,9 @@ def command(context: click.Context, query: ClusterQuery, plugin: str | None, out
     """Find faults of the GPU nodes, the device plugin and the webhook.
 
     Each finding has a cause, what shows it, and the command or the edit that helps; what to do first comes first. The
-    whole cluster is examined; with -n, only pods, events and quotas of one namespace. The exit code is 1 if a finding
-    is an error, and 2 if something could not be read. What a tenant may have written is a warning that says so, and
-    changes no node.
+    whole cluster is examined; with -n, only pods, events and quotas of one namespace. The exit code is 1 if there are
+    findings, and 2 if something that the answer depends on could not be read. What a tenant may have written is a
+    warning that says so, and changes no node.
 
     \b
     Examples:

@@ -19,20 +19,20 @@ from webhook.policy.injections.injection import Injection
 from webhook.policy.messages import printable
 from webhook.report.explanation import portable
 from webhook.report.lines import NARROWEST, Paint
-from webhook.settings.configuration import default, view
+from webhook.settings.configuration import Configuration, view
 
 _TOPICS: dict[str, Check[Any] | Injection] = {
-    **{check.code.lower(): check for check in CHECKS},
-    **{injection.name.lower(): injection for injection in ALL},
+    **{check.code: check for check in CHECKS},
+    **{injection.name: injection for injection in ALL},
 }
 
-_TITLES = {check.code: check.title for check in CHECKS} | {injection.name: injection.title for injection in ALL}
+_FOLDED = {name.lower(): topic for name, topic in _TOPICS.items()}
 
 
 def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a code, or the name of an injection, in any case."""
-    fitting = (name for name in _TITLES if name.lower().startswith(incomplete.lower()))
-    return [CompletionItem(name, help=_TITLES[name]) for name in fitting]
+    fitting = ((name, topic) for name, topic in _TOPICS.items() if name.lower().startswith(incomplete.lower()))
+    return [CompletionItem(name, help=topic.title) for name, topic in fitting]
 
 
 @click.command(name="explain")
@@ -55,14 +55,14 @@ def command(codes: tuple[str, ...]) -> None:
 
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
     """Return the checks and injections, each once. Raises UsageError that names every unknown code."""
-    if unknown := [code for code in dict.fromkeys(codes) if code.lower() not in _TOPICS]:
+    if unknown := [code for code in dict.fromkeys(codes) if code.lower() not in _FOLDED]:
         names = ", ".join(f'"{printable(code)}"' for code in unknown)
         raise click.UsageError(f"there is no check or injection {names}; {LISTED}")
-    return [_TOPICS[code] for code in dict.fromkeys(code.lower() for code in codes)]
+    return [_FOLDED[code] for code in dict.fromkeys(code.lower() for code in codes)]
 
 
 def _overview() -> str:
-    switches = view(default())["injections"]
+    switches = view(Configuration())["injections"]
     injections = [
         (injection.name, "on" if switches[injection.name]["enabled"] else "off", injection.title) for injection in ALL
     ]

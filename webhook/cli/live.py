@@ -9,8 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from webhook.cli.options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.output import tell
@@ -32,8 +31,7 @@ from webhook.settings.load import load
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(NamedTuple):
     """What was read of a cluster. `settings_file` is the text of the installed settings file.
 
     `left_out` names each part of the facts that was not read by its key in the facts file, and says why.
@@ -164,7 +162,7 @@ async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tup
     if status == 404:
         remedy = "name the installation: the namespace, and the name that the chart gives its objects"
         message = f"ConfigMap {installed_as} does not exist; {remedy}"
-        raise _NotInstalledError([Diagnostic(str(cluster), 0, 0, message)])
+        raise _NotInstalledError.of(str(cluster), message)
     if status == 403:
         why = Rule(CONFIG_MAP, ("get",), namespace, name).missing("get")
     else:
@@ -186,12 +184,13 @@ async def _facts(
 
     found: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    left_out = [
-        LeftOut(key, f"--without {key}", matters=False) for key in ALL_PARTS if key in cluster.without & {*parts}
-    ]
+    left_out: list[LeftOut] = []
     source, decisive = settings.facts.device_plugin, Decisive.of(settings)
-    for key in (one for one in ALL_PARTS if one in {*parts} - cluster.without):
+    for key in (one for one in ALL_PARTS if one in parts):
         try:
+            if key in cluster.without:
+                left_out.append(LeftOut(key, f"--without {key}", matters=False))
+                continue
             if key == DEFAULT_QUEUES:
                 found["default_queues"] = await default_queues(api)
                 continue
@@ -210,4 +209,4 @@ async def _facts(
 
 
 def _error(cluster: Cluster, message: str) -> InputError:
-    return InputError([Diagnostic(str(cluster), 0, 0, message)])
+    return InputError.of(str(cluster), message)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ from click.core import ParameterSource
 from webhook.cli.options import (
     ManifestCommand,
     Output,
+    SettingsSource,
+    chosen,
     manifest_options,
     outputs_option,
     read_standard_input_once,
+    source_options,
 )
-from webhook.cli.output import LINKED, STDOUT, Write, destinations, exit_on_signals, notify, paint, show, tell
-from webhook.cli.source import SettingsSource, chosen, source_options
-from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
+from webhook.cli.output import LINKED, STDOUT, Write, beside, destinations, notify, paint, show, tell
+from webhook.diagnostics import Diagnostic, InputError, Listing, Unread, tallied
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, applied
 from webhook.dryrun.search.evaluator import OfflineEvaluator
@@ -33,10 +36,9 @@ from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
-from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Destination, EditedFile, Medium, Mutation, MutationWriter
+from webhook.report.mutate import Destination, Medium, MutateFormat, MutationWriter
+from webhook.report.rewrite import EditedFile, Mutation, rewrite
 from webhook.report.rewrite import applied as with_splices
-from webhook.report.rewrite import rewrite
 from webhook.report.tally import LeftUnread
 
 
@@ -123,16 +125,11 @@ def _write_edits(
         parts = [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
         if files is not None:
             parts.append((files, show))
-        written = Edits(parts, is_quiet=is_quiet)
-        for manifest in applied(inputs, notify):
-            if not isinstance(manifest, Manifest):
-                written.add(manifest)
-                continue
-            checked = evaluate(manifest, evaluator, inputs.namespace)
-            written.add(checked)
-            if is_verbose and isinstance(checked, Evaluated):
-                _explain(checked)
-        written.end()
+        written = Edits(parts, is_quiet=is_quiet, is_verbose=is_verbose)
+        written.write(
+            evaluate(one, evaluator, inputs.namespace) if isinstance(one, Manifest) else one
+            for one in applied(inputs, notify)
+        )
     return written
 
 
@@ -151,81 +148,78 @@ def _explain(checked: Evaluated) -> None:
 @cache
 def _opt_in() -> frozenset[str]:
     """Return the names of the injections that are off by default: that they are off needs no explanation."""
-    from webhook.settings.configuration import default, view
+    from webhook.settings.configuration import Configuration, view
 
-    sections = view(default())["injections"].items()
+    sections = view(Configuration())["injections"].items()
     return frozenset(name for name, section in sections if isinstance(section, dict) and not section["enabled"])
 
 
 class Edits:
     """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
 
-    def __init__(self, parts: Sequence[tuple[MutationWriter, Write]], *, is_quiet: bool) -> None:
+    def __init__(self, parts: Sequence[tuple[MutationWriter, Write]], *, is_quiet: bool, is_verbose: bool) -> None:
         self._parts = parts
         self._is_quiet = is_quiet
+        self._is_verbose = is_verbose
         self.files: set[str] = set()
-        self._pending: list[Mutation] = []
         self._reported: set[Diagnostic] = set()
         self._listing = Listing()
         self.unread = LeftUnread()
-        self.edited = self.unchanged = self.denied = self.errors = 0
+        self._counts = dict.fromkeys(("edited", "unchanged", "denied"), 0)
+        self.errors = 0
         self.adds_runtime_class = self.only_reported = False
 
-    def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
-        """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
-        if isinstance(checked, Diagnostic):
-            self._refuse(checked)
-        elif isinstance(checked, Unread):
-            self.unread.add(checked)
-        else:
-            self.files.add(checked.manifest.file)
-            self.only_reported = self.only_reported or bool(checked.verdict.reported)
-            if checked.is_denied:
-                self.denied += 1
-                _tell_denial(checked)
-            elif checked.has_too_many_edits:
-                message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
-                self._refuse(checked.manifest.diagnostic((), message))
-            else:
-                self.adds_runtime_class = self.adds_runtime_class or "runtimeClass" in checked.verdict.injected
-                self._write(mutation(checked))
-
-    def end(self) -> None:
-        """Write what remains. Raises InputError if a file cannot be written."""
-        self._flush()
+    def write(self, entries: Iterable[Evaluated | Diagnostic | Unread]) -> None:
+        """Write the objects, those of a file together. Raises InputError if a file cannot be written."""
+        for _, made in groupby(self._edited(entries), lambda mutation: id(mutation.manifest.within.raw)):
+            edited = EditedFile(list(made))
+            for writer, write in self._parts:
+                self._take(writer.file(edited), write)
         for writer, write in self._parts:
             self._take(writer.end(), write)
         tell(*map(str, self._listing.end()))
 
+    def _edited(self, entries: Iterable[Evaluated | Diagnostic | Unread]) -> Iterator[Mutation]:
+        """Yield the objects with their edits. Name those that are denied or cannot be edited."""
+        for entry in entries:
+            if isinstance(entry, Diagnostic):
+                self._refuse(entry)
+                continue
+            if isinstance(entry, Unread):
+                self.unread.add(entry)
+                continue
+            manifest, verdict = entry.manifest, entry.verdict
+            self.files.add(manifest.file)
+            self.only_reported |= bool(verdict.reported)
+            if entry.is_denied:
+                self._counts["denied"] += 1
+                for finding in entry.result().findings:
+                    if finding.severity is Severity.DENY:
+                        tell(f"{finding.at(manifest.file)}: {entry.subject} is denied: {finding}")
+                        tell(f"    remedy: {finding.remedy}")
+            elif verdict.too_many_edits:
+                message = f"{entry.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
+                self._refuse(manifest.diagnostic((), message))
+            else:
+                self.adds_runtime_class |= "runtimeClass" in verdict.injected
+                made = mutation(entry)
+                self._counts["edited" if made.operations else "unchanged"] += 1
+                yield made
+            if self._is_verbose:
+                _explain(entry)
+
     @property
     def exit_code(self) -> ExitCode:
-        return ExitCode.WRONG_INPUT if self.errors else ExitCode.DENIED if self.denied else ExitCode.OK
+        return ExitCode.WRONG_INPUT if self.errors else ExitCode.DENIED if self._counts["denied"] else ExitCode.OK
 
     def summary(self) -> str:
-        counts = {"edited": self.edited, "unchanged": self.unchanged, "denied": self.denied}
-        objects = sum(counts.values())
-        named = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        parts = [counted(objects, "object") + (f": {named}" if named else "")]
+        named = tallied(self._counts.items())
+        parts = [counted(sum(self._counts.values()), "object") + (f": {named}" if named else "")]
         if self.unread:
             parts.append(str(self.unread))
         if self.errors:
             parts.append(counted(self.errors, "error"))
         return "; ".join(parts)
-
-    def _write(self, mutation: Mutation) -> None:
-        if mutation.operations:
-            self.edited += 1
-        else:
-            self.unchanged += 1
-        if self._pending and mutation.manifest.within.raw is not self._pending[0].manifest.within.raw:
-            self._flush()
-        self._pending.append(mutation)
-
-    def _flush(self) -> None:
-        """Write the objects of a file together."""
-        pending, self._pending = self._pending, []
-        for writer, write in self._parts if pending else ():
-            self._take(writer.file(EditedFile(pending)), write)
 
     def _take(self, pieces: Iterator[str | Diagnostic], write: Write) -> None:
         for piece in pieces:
@@ -245,13 +239,6 @@ def _destination(file: str) -> Destination:
     if file != STDOUT:
         return Destination()
     return Destination(Medium.TERMINAL if sys.stdout.isatty() else Medium.STREAM, paint(sys.stdout))
-
-
-def _tell_denial(checked: Evaluated) -> None:
-    for finding in checked.result().findings:
-        if finding.severity is Severity.DENY:
-            tell(f"{finding.at(checked.manifest.file)}: {checked.subject} is denied: {finding}")
-            tell(f"    remedy: {finding.remedy}")
 
 
 def mutation(checked: Evaluated) -> Mutation:
@@ -322,13 +309,13 @@ def replace_content(name: str, old: bytes, new: bytes) -> None:
     """
     if UNKNOWN in name:
         why = "its path has U+FFFD, which stands for bytes that are not UTF-8; rename the file or folder"
-        raise InputError([Diagnostic(name, 0, 0, f"cannot be written: {why}")])
+        raise InputError.of(name, f"cannot be written: {why}")
     try:
         _refuse_links(name)
         with ExitStack() as leftovers:
             _replace(Path(name), old, new, leftovers)
     except (OSError, ValueError) as error:
-        raise InputError([Diagnostic(name, 0, 0, f"cannot be written: {reason_of(error)}")]) from None
+        raise InputError.of(name, f"cannot be written: {reason_of(error)}") from None
 
 
 def _refuse_links(name: str) -> None:
@@ -352,18 +339,14 @@ def _refuse_links(name: str) -> None:
 
 
 def _replace(place: Path, old: bytes, new: bytes, leftovers: ExitStack) -> None:
-    from secrets import token_hex  # only for a file that changes: it imports hashlib
-
     before = place.lstat()
     if not stat.S_ISREG(before.st_mode):
         raise ValueError("not a regular file")
     if place.read_bytes() != old:
         raise ValueError(_CHANGED)
-    exit_on_signals(leftovers)
-    beside = place.with_name(f".{token_hex(8)}.tmp")
-    leftovers.callback(beside.unlink, missing_ok=True)
+    new_place = beside(place, leftovers)
     # No other user may read the content before the file has its mode.
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
+    descriptor = os.open(new_place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
     with os.fdopen(descriptor, "wb") as stream:
         own = os.fstat(descriptor)
         if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid):
@@ -379,7 +362,7 @@ def _replace(place: Path, old: bytes, new: bytes, leftovers: ExitStack) -> None:
     after = place.lstat()
     if (after.st_dev, after.st_ino, after.st_mtime_ns) != (before.st_dev, before.st_ino, before.st_mtime_ns):
         raise ValueError(_CHANGED)
-    beside.replace(place)
+    new_place.replace(place)
 
 
 _CHANGED = "it has changed since it was read; run the command again"

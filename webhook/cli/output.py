@@ -160,7 +160,7 @@ def _opened(name: str, leftovers: ExitStack) -> _Destination:
             stream = named.open("w", encoding="utf-8")
             leftovers.callback(_close, stream)
             return _Destination(_reported(name)(stream.write), _reported(name)(stream.flush), lambda: None)
-        return _beside(name, mode, leftovers)
+        return _file(name, mode, leftovers)
 
 
 def _standard_output(leftovers: ExitStack) -> _Destination:
@@ -178,14 +178,9 @@ def _standard_output(leftovers: ExitStack) -> _Destination:
     return _Destination(_reported(name)(spool.write), _reported(name)(lambda: spool.seek(0)), complete)
 
 
-def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
-    # Only output to files needs it, and it imports hashlib.
-    from secrets import token_hex
-
-    exit_on_signals(leftovers)
+def _file(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     place = Path(name).resolve()
-    new = place.with_name(f".{token_hex(8)}.tmp")
-    leftovers.callback(new.unlink, missing_ok=True)
+    new = beside(place, leftovers)
     stream = new.open("x", encoding="utf-8")
     leftovers.callback(_close, stream)
     if mode is not None:
@@ -200,17 +195,23 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     )
 
 
-def exit_on_signals(leftovers: ExitStack) -> None:
-    """Let SIGTERM and SIGHUP end the process by an exit, which removes the files of `leftovers`, until then.
+def beside(place: Path, leftovers: ExitStack) -> Path:
+    """Return the name of a new file beside one, which `leftovers` removes unless it is renamed.
 
-    A signal that is ignored, as SIGHUP is under `nohup`, stays ignored.
+    Until then SIGTERM and SIGHUP end the process by an exit, which removes it, too. A signal that is ignored, as SIGHUP
+    is under `nohup`, stays ignored.
     """
-    import signal  # only output to files needs it
+    # Only output to files needs these, and `secrets` imports hashlib.
+    import signal
+    from secrets import token_hex
 
     for number, code in ((signal.SIGTERM, ExitCode.TERMINATED), (signal.SIGHUP, ExitCode.HUNG_UP)):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, partial(_exit, code))
             leftovers.callback(signal.signal, number, signal.SIG_DFL)
+    new = place.with_name(f".{token_hex(8)}.tmp")
+    leftovers.callback(new.unlink, missing_ok=True)
+    return new
 
 
 def _exit(code: ExitCode, _signal: int, _frame: object) -> None:
@@ -229,8 +230,8 @@ def _reported(name: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise InputError([Diagnostic(name, 0, 0, "its folder does not exist; create it first")]) from None
+        raise InputError.of(name, "its folder does not exist; create it first") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        problem = (reason or str(error)).lower()
-        raise InputError([Diagnostic(name or '""', 0, 0, f"cannot be written: {problem}")]) from None
+        from webhook.manifests.files import reason_of  # only for what is wrong
+
+        raise InputError.of(name or '""', f"cannot be written: {reason_of(error)}") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
@@ -43,8 +42,7 @@ class ClusterQuery(NamedTuple):
         return {"labelSelector": self.selector} if self.selector else {}
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterView:
+class ClusterView(NamedTuple):
     """A cluster as far as the caller may read it. `settings` are those of the installation, or the defaults.
 
     `more` reads parts of the facts that a question turns out to need.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from webhook.app import installed
-from webhook.cli.options import file_option, read_standard_input_once
+from webhook.cli.options import Command, file_option, read_standard_input_once
 from webhook.dryrun.files import Load, Loaded, content, parse
 from webhook.settings.options import Option
 
@@ -21,24 +21,19 @@ if TYPE_CHECKING:
 _PORT = click.IntRange(0, 65535)
 
 
-class SettingOption(click.Option):
-    """An option that overrides a key of the settings file and is checked together with it. `key` is section.key.
+def _setting(name: str, key: str, **rest: Any) -> Callable[[Command], Command]:
+    """Return an option that overrides a key of the settings file, section.key, and is checked together with it.
 
     The context of the command holds the overrides as its object.
     """
+    section, _, own = key.partition(".")
 
-    def __init__(self, names: Sequence[str], *, key: str, **rest: Any) -> None:
-        self.key = key
-        rest["help"] = f"{rest['help']} Overrides {key}."
-        super().__init__(names, expose_value=False, callback=self._override, **rest)
-
-    def _override(self, context: click.Context, _option: click.Parameter, value: object) -> None:
+    def override(context: click.Context, _option: click.Parameter, value: object) -> None:
         if value is not None:
-            section, _, key = self.key.partition(".")
-            context.ensure_object(list).append(Option(self.opts[0], section, key, value))
+            context.ensure_object(list).append(Option(name, section, own, value))
 
-
-_setting = partial(click.option, cls=SettingOption)
+    rest["help"] += f" Overrides {key}."
+    return click.option(name, expose_value=False, callback=override, **rest)
 
 
 @click.command(name="serve")
@@ -120,7 +115,6 @@ def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:
     """
     from webhook.server import File
 
-    if name is None:
-        return parse("", b"", load), None
     file, data = content(name)
-    return parse(file, data, load), None if name == "-" else File(Path(name), lambda new: parse(file, new, load), data)
+    reloads = None if name in (None, "-") else File(Path(name), lambda new: parse(file, new, load), data)
+    return parse(file, data, load), reloads

@@ -34,7 +34,7 @@ class ResponseTooLargeError(ConnectionError):
 
 
 class StatusError(ConnectionError):
-    """The API server refused a watch with this HTTP status."""
+    """The API server refused a request with this HTTP status. The message names both."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -24,8 +24,14 @@ from webhook.cluster.reading import Object, controller, entries, is_true, number
 from webhook.policy.messages import cut
 from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, shows_gpus
-from webhook.policy.placement.selector import NAME_FIELD, Requirement, requirement
-from webhook.policy.placement.taints import Tolerations, is_lifecycle, tolerations_of
+from webhook.policy.placement.selector import (
+    NAME_FIELD,
+    Requirement,
+    Tolerations,
+    is_lifecycle,
+    requirement,
+    tolerations_of,
+)
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import MalformedError

@@ -9,8 +9,7 @@ from itertools import chain, groupby
 from typing import Any, Final, TypeAlias, Union
 
 from webhook.diagnose.words import named
-from webhook.policy.commands import Command, Word
-from webhook.policy.messages import printable
+from webhook.policy.messages import Command, Word, printable
 from webhook.report.lines import columns, hanging, wrapped
 
 _LONGEST: Final = 512

@@ -8,8 +8,8 @@ from typing import Final
 
 from webhook.policy.placement.cluster_objects import Node, PluginConfig, Taint
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.memory import card_memory, share
 from webhook.policy.placement.node_classes import CARD_COUNT, CARD_MEMORY, RENAMED, REPLICAS, STRATEGY, NodeClasses
+from webhook.policy.placement.node_index import label_number, share
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD
 from webhook.policy.settings.settings import Settings
@@ -68,7 +68,7 @@ def _share(node: Node, resource: str, classes: NodeClasses) -> int | None:
     config = classes.configs.of(node)
     shared = (one.replicas for one in config.resources if one.name == resource) if config is not None else ()
     labelled = replicas_of(node.labels.get(REPLICAS))
-    return share(card_memory(node.labels.get(CARD_MEMORY)), labelled and max(labelled, next(iter(shared), 0)))
+    return share(label_number(node.labels.get(CARD_MEMORY)), labelled and max(labelled, next(iter(shared), 0)))
 
 
 def replicas_of(label: str | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from webhook.policy.commands import Word
+from webhook.policy.messages import Word
 from webhook.policy.settings.formats import KIND, LABEL_KEY, LABEL_VALUE, NAMESPACE, OBJECT, Text
 
 _FORMS: Final[Mapping[str, Text]] = {

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from os.path import relpath
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from msgspec import MsgspecError, Struct, json
 from msgspec.structs import astuple
 
-from webhook.diagnostics import Diagnostic, InputError
+from webhook.diagnostics import InputError
 from webhook.dryrun.files import content
 from webhook.policy.messages import printable
 from webhook.report.model import Entry, Result, Suppression, Suppressor
-
-_Key: TypeAlias = tuple[str, ...]
-"""The identity of a finding: the file, the object, the code and the path. Lines and messages may change."""
 
 
 class _Finding(Struct):
@@ -57,12 +54,13 @@ class Baseline:
                 for each in (*one.findings, *one.suppressed)
                 if each.by in ("", Suppressor.BASELINE.value)
             ]
-            self._known: set[_Key] = {
+            # The identity of a finding: the file, the object, the code and the path. Lines and messages may change.
+            self._known: set[tuple[str, ...]] = {
                 (relpath(one.file), *astuple(one.object), code, path) for one, code, path in found if path is not None
             }
         except (MsgspecError, RecursionError, ValueError) as error:
             message = f"not a report of `check -o json`: {printable(error)}"
-            raise InputError([Diagnostic(name, 0, 0, message)]) from None
+            raise InputError.of(name, message) from None
 
     def suppress(self, entry: Entry) -> Entry:
         """Return the entry without the findings that the baseline holds.

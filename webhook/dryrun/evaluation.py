@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -47,11 +47,6 @@ class Evaluated(NamedTuple):
     def is_denied(self) -> bool:
         return self.verdict.decision is Decision.DENIED
 
-    @property
-    def has_too_many_edits(self) -> bool:
-        """Whether the object needs more edits than the limit, so that the webhook makes none."""
-        return self.verdict.too_many_edits
-
     def operations(self) -> list[Operation]:
         """The operations that `mutate` applies: without the annotation that names the edits of the webhook."""
         return self._built(self.verdict.edits)
@@ -80,7 +75,12 @@ class Evaluated(NamedTuple):
             verdict.omitted(),
             verdict.reason,
             source=manifest.source,
-            users=tuple(self._users()) if verdict.users else (),
+            users=tuple(
+                [
+                    replace(self.located(Finding(USERS, self.users, path, "", "")), value=str(user))
+                    for user, path in (verdict.users if self.users is not Severity.OFF else ())
+                ]
+            ),
             comments=manifest.comments,
         )
 
@@ -100,10 +100,6 @@ class Evaluated(NamedTuple):
             value=value_of(self.manifest.at(finding.path)),
             key=self.manifest.key_above(finding.path),
         )
-
-    def _users(self) -> Iterator[LocatedFinding]:
-        for user, path in self.verdict.users if self.users is not Severity.OFF else ():
-            yield replace(self.located(Finding(USERS, self.users, path, "", "")), value=str(user))
 
 
 def evaluate(

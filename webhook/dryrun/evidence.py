@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -19,21 +19,17 @@ from webhook.cluster.classes import device_class, runtime_class, selecting
 from webhook.cluster.device_plugin import MOST_CONFIGS, Texts, device_plugin, parse_config_map, read_text
 from webhook.cluster.nodes import parser
 from webhook.cluster.stack import program
+from webhook.dryrun.check import MOST_BYTES, FirstPass
 from webhook.dryrun.configurations import Values, at, claim, values_of
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
-from webhook.dryrun.first_pass import MOST_BYTES, FirstPass
 from webhook.manifests import Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
 from webhook.policy.checks import LIMITING
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import (
-    DeviceClass,
     DevicePlugin,
     LimitScope,
-    Namespace,
     NamespaceLimit,
-    Node,
-    RuntimeClass,
 )
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
@@ -41,10 +37,10 @@ from webhook.policy.pods.quantity import NANO, QuantityError
 from webhook.policy.pods.quantity import parse as parse_quantity
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
-from webhook.policy.sharing.fields import is_configuration, may_be_configuration
+from webhook.policy.sharing.config import is_configuration, may_be_configuration
 from webhook.policy.sharing.objects import CHARTS, PLUGIN_CHART, VALUES, ConfigSection, DefaultRule, sections
 from webhook.policy.workloads.kinds import group_of
-from webhook.report.evidence import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused
+from webhook.report.model import MOST_PLACES, NO_EVIDENCE, Evidence, Place, Proposal, Read, Refused
 
 _PART = "devicePlugin"
 _WORDS = {"mps": "MPS", "time-slicing": "time-slicing", "none": "whole cards"}
@@ -95,13 +91,13 @@ class PluginEvidence:
         self.refused: frozenset[str] = frozenset()
         """The names of the configurations that the plugin refuses, beside others that show how nodes share cards."""
 
-    def add_config_map(self, value: dict[str, Any], place: Callable[[], Place]) -> bool:
+    def add_config_map(self, value: dict[str, Any], manifest: Manifest) -> bool:
         """Add a ConfigMap if it holds a configuration that shares GPUs. Return whether it does."""
         found = decoded(value, parse_config_map)
         if found is None or not _shares(found[1]):
             return False
         namespace = at(value, "metadata", "namespace")
-        self._add(_Source(namespace if isinstance(namespace, str) else "", *found, place()))
+        self._add(_Source(namespace if isinstance(namespace, str) else "", *found, _place(manifest)))
         return True
 
     def add_daemon_set(self, value: dict[str, Any]) -> None:
@@ -110,21 +106,21 @@ class PluginEvidence:
         if found is not None:
             self._unread |= {(found.namespace, name): str(found) for name in found.unread}
 
-    def add_file(self, text: bytes, place: Callable[[], Place]) -> None:
+    def add_file(self, text: bytes, manifest: Manifest) -> None:
         """Add a file with a configuration if it shares GPUs."""
         texts = {_FILE: text}
         if _shares(texts):
-            self._add(_Source("", "", texts, place()))
+            self._add(_Source("", "", texts, _place(manifest)))
 
-    def add_sections(self, found: Values, place: Callable[[], Place], of: tuple[str, str] = VALUES) -> None:
+    def add_sections(self, found: Values, manifest: Manifest, of: tuple[str, str] = VALUES) -> None:
         """Add the values of a chart, or a ClusterPolicy of the GPU operator, which name ConfigMaps and defaults."""
         for section in sections(found.values, *of):
             holders = (at(found.values, *section.path[:end]) for end in range(1, len(section.path)))
             if not any(at(holder, "enabled") is False for holder in holders):
                 chart = section.path[0] if section.path[0] in CHARTS else found.chart
-                self._add_section(section, chart, place)
+                self._add_section(section, chart, manifest)
 
-    def _add_section(self, section: ConfigSection, chart: object, place: Callable[[], Place]) -> None:
+    def _add_section(self, section: ConfigSection, chart: object, manifest: Manifest) -> None:
         """Add the configurations of a section, and what it chooses; the operator knows no fallbacks.
 
         Charts other than the plugin's have a `config` with a `name`, too. Two choices that differ suffice for the
@@ -135,7 +131,7 @@ class PluginEvidence:
         name = name if isinstance(name, str) else ""
         texts, is_of_plugin = value.get(section.shape.texts), section.shape.chart == PLUGIN_CHART
         if isinstance(texts, dict) and (is_of_plugin or value.get("create") is True):  # templates/plugin_config.yaml
-            shares = self.add_config_map({"metadata": {"name": name}, "data": texts}, place)
+            shares = self.add_config_map({"metadata": {"name": name}, "data": texts}, manifest)
         if is_of_plugin:
             rule = DefaultRule()
             if isinstance(fallbacks, list) and all(isinstance(one, str) for one in fallbacks):
@@ -147,7 +143,7 @@ class PluginEvidence:
         choice = _Choice(name, rule._replace(name=default) if isinstance(default, str) else rule)
         is_wanted = not self._wanted or any(name == wanted.partition("/")[2] for wanted in self._wanted)
         if chooses and is_wanted and len(self._choices) <= 1 and choice not in self._choices:
-            self._choices[choice] = place()
+            self._choices[choice] = _place(manifest)
 
     def _add(self, source: _Source) -> None:
         if any(one[:-1] == source[:-1] for one in self._sources):
@@ -157,14 +153,15 @@ class PluginEvidence:
         else:
             self._refused = Refused(_PART, f"more than {MOST_SOURCES} configurations")
 
-    def read(self) -> tuple[DevicePlugin | None, list[Read | Refused]]:
+    def read(self) -> tuple[DevicePlugin | None, list[Read | Refused | None]]:
         """Return the device plugin as its configurations describe it, None unless they agree, and what to report."""
-        unread = [one for one in self._sources if (one.namespace, one.name) in self._unread]
-        self._sources = [one for one in self._sources if one not in unread]
-        if unread and not self._sources:
-            names = self._unread[unread[0].namespace, unread[0].name]
-            why = f"DaemonSet {printable(names)} gets the ConfigMap, and reads no file of it; set CONFIG_FILE"
-            self._refused = Refused(_PART, why, (unread[0].place,))
+        known = [one for one in self._sources if (one.namespace, one.name) not in self._unread]
+        if self._sources and not known:
+            first = self._sources[0]
+            names = printable(self._unread[first.namespace, first.name])
+            why = f"DaemonSet {names} gets the ConfigMap, and reads no file of it; set CONFIG_FILE"
+            self._refused = Refused(_PART, why, (first.place,))
+        self._sources = known
         chosen = self._chosen()
         if self._refused is None and self._sources:
             if len(self._choices) > 1:
@@ -173,12 +170,11 @@ class PluginEvidence:
                 why = "settings, values or a ClusterPolicy name another ConfigMap"
                 self._refused = Refused(_PART, why, (self._sources[0].place,))
         plugin = self._agreed(chosen) if chosen and self._refused is None else None
-        said: list[Read | Refused] = [] if self._refused is None else [self._refused]
         if plugin is None:
-            return None, said
+            return None, [self._refused]
         words = ", ".join(sorted({_WORDS[config.strategy] for config in plugin.configs or ()}))
         places = tuple(source.place for source in chosen[:MOST_PLACES])
-        return plugin, [Read(_PART, f"device plugin: {words}", places, len(chosen)), *said]
+        return plugin, [Read(_PART, f"device plugin: {words}", places, len(chosen)), self._refused]
 
     def _chosen(self) -> list[_Source]:
         """The sources that the settings name, or else a ClusterPolicy or values name; all of them without a name."""
@@ -215,18 +211,13 @@ class PluginEvidence:
 
 def _shares(texts: Texts) -> bool:
     """Whether one of the first texts is a configuration of the plugin that shares GPUs."""
-    for key in sorted(texts)[:MOST_CONFIGS]:
-        if may_be_configuration(texts[key]):
-            found = read_text(key, texts[key]).config
-            if found is not None and found.strategy != "none":
-                return True
-    return False
+    likely = (key for key in sorted(texts)[:MOST_CONFIGS] if may_be_configuration(texts[key]))
+    found = (read_text(key, texts[key]).config for key in likely)
+    return any(config is not None and config.strategy != "none" for config in found)
 
 
 MOST = 10_000
 """Objects of a kind that are read as facts: a cluster has 5,000 nodes, and an index of them takes memory."""
-
-T = TypeVar("T")
 
 
 class InputFacts(NamedTuple):
@@ -240,21 +231,17 @@ class InputFacts(NamedTuple):
     evidence: Evidence = NO_EVIDENCE
 
 
-class ObjectsByName(Generic[T]):
+class ObjectsByName:
     """Objects of one kind by name. None of them counts if two of one name differ, or if there are too many."""
 
     def __init__(self, part: str, one: str, more: str) -> None:
         self._part = part
         self._words = one, more
-        self._found: dict[str, tuple[T, Place]] = {}
-        self._refused: Refused | None = None
+        self._found: dict[str, tuple[Any, Place]] = {}
+        self.refused: Refused | None = None
+        """Why no further object can make these count."""
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether no further object can make these count."""
-        return self._refused is not None
-
-    def add(self, name: str, one: T, place: Place) -> None:
+    def add(self, name: str, one: object, place: Place) -> None:
         """Add an object."""
         first, where = self._found.setdefault(name, (one, place))
         if first != one:
@@ -264,20 +251,31 @@ class ObjectsByName(Generic[T]):
 
     def refuse(self, why: str, *places: Place) -> None:
         """Use none of the objects."""
-        self._refused = self._refused or Refused(self._part, why, places)
+        self.refused = self.refused or Refused(self._part, why, places)
         self._found.clear()
 
-    def values(self) -> tuple[T, ...]:
+    def values(self) -> tuple[Any, ...]:
         """The objects in the order of their names, whatever the order of the inputs."""
         return tuple(self._found[name][0] for name in sorted(self._found))
 
     def read(self) -> Read | Refused | None:
         """Return what the report says; None without an object."""
         if not self._found:
-            return self._refused
+            return self.refused
         count = len(self._found)
         places = tuple(place for _, place in islice(self._found.values(), MOST_PLACES))
         return Read(self._part, f"{count} {self._words[count > 1]}", places, count)
+
+
+_PARTS = (
+    ("nodes", "node", "nodes"),
+    ("runtimeClasses", "RuntimeClass", "RuntimeClasses"),
+    ("deviceClasses", "DeviceClass", "DeviceClasses"),
+    ("defaultQueues", "default queue", "default queues"),
+    ("namespaces", "namespace with a node selector", "namespaces with node selectors"),
+    ("namespaceLimits", "object that limits a namespace", "objects that limit namespaces"),
+)
+"""The parts of the facts that objects with names show, and the words for one object and for more."""
 
 
 class ClusterEvidence:
@@ -286,23 +284,16 @@ class ClusterEvidence:
     def __init__(self, settings: Settings, namespace: str, *, says_sharing: bool) -> None:
         self._says_sharing = says_sharing
         self._namespace = namespace
-        self._nodes = ObjectsByName[Node]("nodes", "node", "nodes")
-        self._runtime_classes = ObjectsByName[RuntimeClass]("runtimeClasses", "RuntimeClass", "RuntimeClasses")
-        self._device_classes = ObjectsByName[DeviceClass]("deviceClasses", "DeviceClass", "DeviceClasses")
-        self._queues = ObjectsByName[str]("defaultQueues", "default queue", "default queues")
-        words = "namespace with a node selector", "namespaces with node selectors"
-        self._namespaces = ObjectsByName[Namespace]("namespaces", *words)
-        words = "object that limits a namespace", "objects that limit namespaces"
-        self._limits = ObjectsByName[tuple[NamespaceLimit, ...]]("namespaceLimits", *words)
+        self._parts = {part: ObjectsByName(part, *words) for part, *words in _PARTS}
         self._plugin = PluginEvidence(settings)
         self._proposals: dict[str, Proposal] = {}
-        self._named: dict[tuple[str, str], tuple[Decoder, ObjectsByName[Any]]] = {
-            ("node.k8s.io", "RuntimeClass"): (runtime_class, self._runtime_classes),
-            ("", "Namespace"): (selecting, self._namespaces),
+        self._decoders: dict[tuple[str, str], tuple[str, Decoder]] = {
+            ("node.k8s.io", "RuntimeClass"): ("runtimeClasses", runtime_class),
+            ("", "Namespace"): ("namespaces", selecting),
         }
         if says_sharing:
-            self._named["", "Node"] = parser(Decisive.of(settings)), self._nodes
-            self._named["resource.k8s.io", "DeviceClass"] = device_class, self._device_classes
+            self._decoders["", "Node"] = "nodes", parser(Decisive.of(settings))
+            self._decoders["resource.k8s.io", "DeviceClass"] = "deviceClasses", device_class
 
     def read(self, source: Source) -> None:
         """Read the objects of an input. What cannot be read is reported when it is checked."""
@@ -326,35 +317,36 @@ class ClusterEvidence:
         if _is_object(value):
             self._add(manifest)
         elif is_configuration(value):
-            self._plugin.add_file(document.raw, lambda: _place(manifest))
+            self._plugin.add_file(document.raw, manifest)
         elif not source.named or claim(file, document):  # other values that are named are an error
-            self._plugin.add_sections(Values("", manifest), lambda: _place(manifest))
+            self._plugin.add_sections(Values("", manifest), manifest)
 
     def _add(self, manifest: Manifest) -> None:
         value = manifest.value
         key = group_of(value["apiVersion"]), value["kind"]
-        if key in self._named:
-            self._add_named(manifest, *self._named[key])
+        if key in self._decoders:
+            part, decoder = self._decoders[key]
+            self._add_named(manifest, decoder, self._parts[part])
         elif key == ("kueue.x-k8s.io", "LocalQueue"):
             if at(value, "metadata", "name") == "default" and (namespace := self._namespace_of(manifest)):
-                self._queues.add(namespace, namespace, _place(manifest))
+                self._parts["defaultQueues"].add(namespace, namespace, _place(manifest))
         elif key in LIMITING:
             if (namespace := self._namespace_of(manifest)) and (limits := namespace_limits(value, namespace)):
-                self._limits.add(f"{namespace}/{limits[0].owner}", limits, _place(manifest))
+                self._parts["namespaceLimits"].add(f"{namespace}/{limits[0].owner}", limits, _place(manifest))
         elif key == ("nvidia.com", "GPUCluster"):
             self._proposals.setdefault("dra", Proposal("dra", "is a GPUCluster", _place(manifest)))
         elif key == ("apps", "DaemonSet"):
             self._plugin.add_daemon_set(value)
         elif key == ("", "ConfigMap"):
-            self._plugin.add_config_map(value, lambda: _place(manifest))
+            self._plugin.add_config_map(value, manifest)
         elif key == ("nvidia.com", "ClusterPolicy"):
-            self._plugin.add_sections(Values("", manifest), lambda: _place(manifest), key)
+            self._plugin.add_sections(Values("", manifest), manifest, key)
         else:
             for values in values_of(manifest):
-                self._plugin.add_sections(values, lambda: _place(manifest))
+                self._plugin.add_sections(values, manifest)
 
-    def _add_named(self, manifest: Manifest, decoder: Decoder, named: ObjectsByName[Any]) -> None:
-        if named.is_refused:
+    def _add_named(self, manifest: Manifest, decoder: Decoder, named: ObjectsByName) -> None:
+        if named.refused is not None:
             return
         found = decoded(manifest.value, decoder)
         if found is None:
@@ -372,26 +364,19 @@ class ClusterEvidence:
     def known(self, proposals: Sequence[Proposal]) -> InputFacts:
         """What all objects together show."""
         plugin, about_plugin = self._plugin.read()
+        shown_by = {part: named.values() for part, named in self._parts.items()}
         facts = Facts(
-            namespaces=self._namespaces.values() or None,
-            device_classes=self._device_classes.values() or None,
+            namespaces=shown_by["namespaces"] or None,
+            device_classes=shown_by["deviceClasses"] or None,
             device_plugin=plugin,
-            default_queues=self._queues.values() or None,
-            namespace_limits=tuple(chain.from_iterable(self._limits.values())) or None,
+            default_queues=shown_by["defaultQueues"] or None,
+            namespace_limits=tuple(chain.from_iterable(shown_by["namespaceLimits"])) or None,
         )
         strategies, refused = None, frozenset() if plugin is None else self._plugin.refused
         if plugin is not None and plugin.configs and self._says_sharing and not refused:
             strategies = frozenset(config.strategy for config in plugin.configs)
-        shown = Shown(self._nodes.values(), self._runtime_classes.values(), strategies, refused)
-        all_named = (
-            self._nodes,
-            self._runtime_classes,
-            self._device_classes,
-            self._queues,
-            self._namespaces,
-            self._limits,
-        )
-        said = [*about_plugin, *(named.read() for named in all_named)]
+        shown = Shown(shown_by["nodes"], shown_by["runtimeClasses"], strategies, refused)
+        said = [*about_plugin, *(named.read() for named in self._parts.values())]
         return InputFacts(facts, shown, _evidence(said, (*proposals, *self._proposals.values())))
 
 

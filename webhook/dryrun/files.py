@@ -60,8 +60,7 @@ def configuration(file: str | None, options: Sequence[Option] = ()) -> Configura
     """Return the configuration of a settings file, overridden by the options. Raises InputError."""
     from webhook.settings.load import load
 
-    named = ("", b"") if file is None else content(file)
-    return parse(*named, partial(load, options=options))
+    return parse(*content(file), partial(load, options=options))
 
 
 def chosen_settings(file: str | None, options: Sequence[Option]) -> tuple[Settings, bool]:
@@ -71,11 +70,14 @@ def chosen_settings(file: str | None, options: Sequence[Option]) -> tuple[Settin
     """
     if file is None and not options:
         return Settings(), False
-    from webhook.settings.load import SHARING, load_with_keys
+    from webhook.settings.load import SHARING, load
 
-    named = ("", b"") if file is None else content(file)
-    held, keys = parse(*named, partial(load_with_keys, options=options))
-    return held.settings, not SHARING.isdisjoint(keys)
+    def loaded(value: object, locate: Locate, file: str) -> tuple[Settings, bool]:
+        held = load(value, locate, file, options)
+        keys = (option.section or option.key for option in options)
+        return held.settings, not SHARING.isdisjoint((*(value if isinstance(value, dict) else ()), *keys))
+
+    return parse(*content(file), loaded)
 
 
 def read_facts(file: str | None, settings: Settings) -> Facts:
@@ -109,20 +111,19 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
         diagnostics.append(Diagnostic(file, *whole[0].locate(("config",)), message))
     if diagnostics:
         raise InputError(diagnostics)
-    return load(whole[0].value, whole[0].locate, file) if whole else load(None, _nowhere, file)
+    if whole:
+        return load(whole[0].value, whole[0].locate, file)
+    return load(None, lambda _: (1, 1), file)  # everything in an empty file is at its start
 
 
-def content(file: str) -> tuple[str, bytes]:
-    """Return the name of a settings or facts file in messages, and its bytes. Raises InputError."""
+def content(file: str | None) -> tuple[str, bytes]:
+    """Return the name of a settings or facts file in messages, and its bytes; nothing for None. Raises InputError."""
+    if file is None:
+        return "", b""
     found = source(file, standard_input())
     if isinstance(found, Diagnostic):
         raise InputError([found])
     return found.file, found.data
-
-
-def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:
-    """Return the position of everything in an empty file."""
-    return 1, 1
 
 
 def standard_input() -> BinaryIO:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
-from webhook.diagnostics import Diagnostic, OfFile, Unread
+from webhook.diagnostics import Diagnostic, Entry, Unread, tallied
 from webhook.dryrun.files import standard_input
 from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, documents, is_pipe, objects, sources, whole
 
@@ -28,9 +28,6 @@ Found: TypeAlias = Source | Unread | Diagnostic
 """An input, a file that is not read, or an error."""
 
 Notify: TypeAlias = Callable[[Diagnostic], object]
-
-Entry = TypeVar("Entry", bound=OfFile)
-"""What an input holds, for the command."""
 
 
 def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | Unread]:
@@ -84,9 +81,8 @@ def entries(
         elif all_empty and not inputs.force_exclude:
             yield Diagnostic(file, 0, 0, _EMPTY_FILE if len(inputs.names) == 1 else _EMPTY_FILES)
     if all_empty and unread and not empty and not inputs.force_exclude:
-        counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
         nowhere = "no object here" if len(inputs.names) == 1 else "no object here, nor in any other input"
-        yield Diagnostic(inputs.names[0], 0, 0, f"{nowhere}; not read: {counts}")
+        yield Diagnostic(inputs.names[0], 0, 0, f"{nowhere}; not read: {tallied(unread.most_common())}")
 
 
 _EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"

@@ -12,6 +12,7 @@ from yaml import CBaseLoader, YAMLError, events
 from yaml.reader import Reader, ReaderError
 
 from webhook.manifests import scalars
+from webhook.manifests.files import LARGEST
 from webhook.manifests.text import (
     DEEPEST,
     TOO_DEEP,
@@ -46,16 +47,8 @@ class _Anchored(NamedTuple):
     characters: int
 
 
-class Composed(NamedTuple):
-    """The value of a document, its offset, and the marks of all its values."""
-
-    value: object
-    start: int
-    marks: Marks
-
-
-def compose(text: SourceText) -> Composed | None:
-    """Return what a text holds; None where it has no document.
+def compose(text: SourceText) -> tuple[object, int, Marks] | None:
+    """Return the value of a document, its offset, and the marks of all its values; None where there is no document.
 
     Raises UnreadableError at the offset of text that kubectl would reject or silently drop.
     """
@@ -70,14 +63,15 @@ def compose(text: SourceText) -> Composed | None:
             return None
         event: Any = parser.peek_event()
         start = event.start_mark.index
-        value, marks = _Composer(text).run(parser)
+        composer = _Composer(text)
+        value = composer.run(parser)
         event = parser.get_event()
     except YAMLError as error:
         raise unreadable_yaml(error, text) from None
     if not isinstance(event, events.StreamEndEvent):
         message = 'kubectl ignores everything from here on; start a document with "---"'
         raise UnreadableError(message, event.start_mark.index)
-    return Composed(value, start, marks)
+    return value, start, composer.marks
 
 
 class _Open:
@@ -111,8 +105,6 @@ class _Open:
 
 
 class _Composer:
-    __slots__ = ("anchors", "deepest", "marks", "nodes", "stack", "text", "unfolded", "unfolded_characters")
-
     def __init__(self, text: SourceText) -> None:
         self.text = text
         self.marks = Marks(text.content)
@@ -124,7 +116,7 @@ class _Composer:
         self.deepest = 0
         self.stack: list[_Open] = []
 
-    def run(self, parser: CBaseLoader) -> tuple[object, Marks]:
+    def run(self, parser: CBaseLoader) -> object:
         """Compose the document whose start was the last event, up to and including its end."""
         next_event: Any = parser.get_event
         plain = scalars.plain
@@ -144,7 +136,7 @@ class _Composer:
                 kind = event.__class__
                 if kind is not events.ScalarEvent:
                     if kind is events.DocumentEndEvent:
-                        return top.value[0], self.marks
+                        return top.value[0]
                     top = self._structure(event, offset, mark, top)
                     continue
                 self.nodes += 1
@@ -239,7 +231,7 @@ class _Composer:
         self.nodes += target.nodes
         self.unfolded += target.nodes
         self.unfolded_characters += target.characters
-        if self.unfolded_characters > min(_MOST_TEXT, _TEXT_SHARE * len(self.text.content)):
+        if self.unfolded_characters > min(LARGEST, _TEXT_SHARE * len(self.text.content)):
             raise UnreadableError("aliases expand to far more text than the document has", offset)
         # The share of a document's values that may come from aliases is go-yaml's `allowedAliasRatio`.
         share = max(0.10, min(0.99, 0.99 - 0.89 * (self.nodes - 400_000) / 3_600_000))
@@ -294,7 +286,6 @@ class _Composer:
 # go-yaml counts values only, so aliases of one long text could expand to any size. Its bound on values comes to a
 # factor of one hundred; the absolute limit is that of an input.
 _TEXT_SHARE = 100
-_MOST_TEXT = 64 * 1024 * 1024
 
 
 _LONGEST_PROBLEM = 200

@@ -16,7 +16,7 @@ from itertools import accumulate
 from posixpath import basename, normpath, split
 from typing import NamedTuple, TypeAlias
 
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.diagnostics import Diagnostic, Unread, tallied
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, reason_of, shown
 from webhook.manifests.git import Ignored, WorkTrees
 from webhook.manifests.recognition import (
@@ -128,9 +128,8 @@ def _searched(name: str, search: _Search, nothing: str) -> Iterator[Source | Unr
                 has_input = True
             yield from _read(found)
     if skipped and not has_input:
-        counts = ", ".join(f"{count} {reason}" for reason, count in skipped.most_common())
         instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
-        yield problem(name, f"every file here is skipped ({counts}){instead}")
+        yield problem(name, f"every file here is skipped ({tallied(skipped.most_common())}){instead}")
     elif not has_input:
         yield problem(name, nothing)
 
@@ -193,7 +192,7 @@ def _walk(search: _Search) -> Iterator[_FoundFile | Unread | Diagnostic]:
     if _is_of_chart(search.top):
         yield Reason.CHART.skips(shown(search.top))
         return
-    pending: list[_Pending] = []
+    pending: list[tuple[_Place, Iterator[os.DirEntry[str]]]] = []
     yield from _open(pending, search, search.top)
     while pending:
         place, entries = pending[-1]
@@ -212,11 +211,7 @@ def _walk(search: _Search) -> Iterator[_FoundFile | Unread | Diagnostic]:
                 yield reason.skips(f"{shown(entry.path)}/")
 
 
-_Pending: TypeAlias = "tuple[_Place, Iterator[os.DirEntry[str]]]"
-"""A folder during a walk, and the entries that remain."""
-
-
-def _open(pending: list[_Pending], search: _Search, path: str) -> Iterator[Diagnostic]:
+def _open(pending: list[tuple[_Place, Iterator[os.DirEntry[str]]]], search: _Search, path: str) -> Iterator[Diagnostic]:
     """Add a folder to those that are pending: the top, or a folder in the last one."""
     try:
         with os.scandir(path) as found:

@@ -73,7 +73,8 @@ class WorkTrees:
             return Ignored()
         ignored = Ignored(self._below(root, folder), "" if place == root else f"{os.path.relpath(place, root)}/")
         if ignored.inside and ignored.concerns():
-            return Ignored() if self._asked(folder, lambda: self._ignores(root, place), True) else ignored
+            is_ignored = self._asked(folder, lambda: self._run(root, *_IS_IGNORED, place)[0] == 0, True)
+            return Ignored() if is_ignored else ignored
         return ignored
 
     def within(self, folder: str) -> Ignored:
@@ -114,11 +115,6 @@ class WorkTrees:
         # A folder whose files are all ignored one by one is listed beside them.
         return sorted(paths - {f"{dirname(path.removesuffix('/'))}/" for path in paths})
 
-    def _ignores(self, root: str, folder: str) -> bool:
-        """Return whether a folder of a work tree is ignored, itself or with one above it. Raises GitError."""
-        status, _ = self._run(root, "check-ignore", "--quiet", "--no-index", "--", folder)
-        return status == 0
-
     def _run(self, root: str, *arguments: str) -> tuple[int, bytes]:
         """Return the exit status, 0 or 1, and the output. Raises GitError."""
         # A relative folder of PATH could be one of the checkout.
@@ -146,6 +142,10 @@ class WorkTrees:
         if git.returncode not in (0, 1):
             raise GitError(_reason(git.returncode, git.stderr.decode("utf-8", "replace")))
         return git.returncode, git.stdout
+
+
+_IS_IGNORED = ("check-ignore", "--quiet", "--no-index", "--")
+"""Whether a folder of a work tree is ignored, itself or with one above it."""
 
 
 def _root(folder: str) -> str | None:

@@ -80,11 +80,6 @@ def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
         raise
 
 
-def _string(token: str) -> str:
-    """Return the text that a string of JSON, with its quotes, means."""
-    return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
-
-
 def find_marks(text: SourceText, start: int) -> Marks:
     """Return the marks of the value of JSON at an offset. Raises UnreadableError for what the decoder refuses."""
     content = text.content
@@ -97,7 +92,7 @@ def find_marks(text: SourceText, start: int) -> Marks:
         if word in "]}":
             holder = outer.pop()
         elif key is None and isinstance(holder.inside, dict) and word != ",":
-            key = _string(word)
+            key = str(json.loads(_without_lone_surrogates(word))) if "\\" in word else word[1:-1]
             if key in holder.keys:
                 raise given_twice(key, text.position(holder.keys[key]).line, offset)
             holder.keys[key] = offset

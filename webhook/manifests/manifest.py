@@ -15,6 +15,7 @@ from yaml import CBaseLoader, events
 from webhook.diagnostics import KEY, Diagnostic
 from webhook.manifests.text import BELOW, Excerpt, Mark, Marks, Position, SourceText
 from webhook.policy.verdict import Path
+from webhook.policy.workloads.paths import at
 
 _MARKER = "gpushare-webhook:"
 _COMMENT = re.compile(rf"(?:^|(?<=[ \t]))#[ \t]*{_MARKER}[ \t]*ignore\b([^\n]*)", re.MULTILINE)
@@ -190,7 +191,9 @@ class Manifest:
 
         The target of an alias is copied for each alias; the reader has bounded the total size.
         """
-        return _copied(self.value)
+        from msgspec import json  # a check copies nothing
+
+        return json.decode(json.encode(self.value))
 
     @property
     def line(self) -> int:
@@ -198,13 +201,7 @@ class Manifest:
 
     def at(self, path: Path) -> object:
         """Return the value at a path in the object; None where there is none."""
-        value: Any = self.value
-        for step in path:
-            try:
-                value = value[step]
-            except (LookupError, TypeError):
-                return None
-        return value
+        return at(self.value, path)
 
     @property
     def comments(self) -> tuple[Comment, ...]:
@@ -252,9 +249,3 @@ class Manifest:
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""
         return Diagnostic(self.file, *self.locate(path), message)
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(one) for key, one in value.items()}
-    return [_copied(one) for one in value] if isinstance(value, list) else value

@@ -36,11 +36,7 @@ Claim: TypeAlias = Callable[[str, Document], Sequence[Manifest | Diagnostic | Un
 """What another reader finds in a document of a file that is no object; empty where it does not read it."""
 
 
-def _unclaimed(_file: str, _document: Document) -> Sequence[Manifest | Diagnostic | Unread]:
-    return ()
-
-
-def objects(source: Source, claim: Claim = _unclaimed) -> Iterator[Manifest | Diagnostic | Unread]:
+def objects(source: Source, claim: Claim = lambda *_: ()) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
 
     A document that is no object may be claimed, and is then no error. Of a file that was found in a folder, what was

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import NOT_REGULAR, shown
 from webhook.manifests.text import SourceText
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -38,11 +38,9 @@ class Reason(StrEnum):
         return Unread(file, self.value, self in _MAY_HIDE and file.endswith(_OF_MANIFESTS), instead)
 
 
-_MAY_HIDE = frozenset(
-    (
-        *(Reason.IGNORED, Reason.LINK, Reason.OUTSIDE, Reason.IRREGULAR),
-        *(Reason.CHART, Reason.KUSTOMIZATION, Reason.TEMPLATE),
-    )
+_MAY_HIDE = (
+    *(Reason.IGNORED, Reason.LINK, Reason.OUTSIDE, Reason.IRREGULAR),
+    *(Reason.CHART, Reason.KUSTOMIZATION, Reason.TEMPLATE),
 )
 """Reasons by which a change keeps an object from being checked. Of the other files the API server accepts nothing."""
 

@@ -29,7 +29,7 @@ TAG = "tag:yaml.org,2002:"
 MERGE_TAG = TAG + "merge"
 
 _SHORT_DECIMAL = re.compile(r"-?[1-9][0-9]{0,17}|0")
-_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]*)|([1-9][0-9]*))")
+_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)")
 _SIGNED_BINARY = re.compile(r"0b([-+][01]+)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 # Possessive: otherwise the engine would keep every underscore of a long text for backtracking.
@@ -45,14 +45,9 @@ _LONGEST_DECIMAL = 20
 
 def plain(text: str) -> Scalar:
     """Return the meaning of a scalar without quotes and tag."""
-    value = WORDS.get(text, text)
-    if value is text and text[0] in NUMERIC:
-        return number(text)
-    return value
-
-
-def number(text: str) -> Scalar:
-    """Return the number that a text spells, or the text itself. The text starts like a number."""
+    word = WORDS.get(text, text)
+    if word is not text or text[0] not in NUMERIC:
+        return word
     if _SHORT_DECIMAL.fullmatch(text):
         return int(text)
     if text[0] == ".":
@@ -74,15 +69,9 @@ def _integer(digits: str) -> int | None:
         signed = _SIGNED_BINARY.fullmatch(digits)
         value = int(signed[1], 2) if signed else None
         return value if value is not None and is_int64(value) else None
-    sign, hexadecimal, binary, octal, leading_zero, decimal = found.groups()
-    if decimal is not None:
-        value = int(decimal) if len(decimal) <= _LONGEST_DECIMAL else 2**64
-    elif hexadecimal is not None:
-        value = int(hexadecimal, 16)
-    elif binary is not None:
-        value = int(binary, 2)
-    else:
-        value = int(octal or leading_zero or "0", 8)
+    sign, text = found.groups()
+    is_long = text[0] != "0" and len(text) > _LONGEST_DECIMAL
+    value = 2**64 if is_long else int(text, 8 if text[0] == "0" and text.isdecimal() else 0)
     value = -value if sign == "-" else value
     return value if is_int64(value) or (not sign and value < 2**64) else None
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.compose import compose
-from webhook.manifests.files import LARGEST, TOO_LARGE, Source, reason_of
+from webhook.manifests.files import LARGEST, TOO_LARGE, Source, bounded
 from webhook.manifests.manifest import Document
 from webhook.manifests.recognition import template
 from webhook.manifests.text import SourceText, UnreadableError, quoted
@@ -110,21 +110,14 @@ def in_sections(name: str, stream: BinaryIO, block: int = BLOCK) -> Iterator[Sou
     """Read a stream in sections of whole documents, at least one, so that memory depends on its largest document.
 
     Only a line that begins with `---` ends a document, whatever the YAML around it means. JSON, and bytes that are no
-    text, are one section.
+    text, are one section. Raises OSError or ValueError.
     """
-    try:
-        yield from _sections(name, stream, block)
-    except (OSError, ValueError) as error:
-        yield Diagnostic(name, 0, 0, reason_of(error))
-
-
-def _sections(name: str, stream: BinaryIO, block: int) -> Iterator[Source | Diagnostic]:
     data = stream.read(block)
     while not _without_blanks(data) and len(data) <= LARGEST and (more := stream.read(block + len(data))):
         data += more
     if len(data) < block or is_json(data) or is_utf16(data) or data.startswith(GZIP):
         data += stream.read(max(0, LARGEST + 1 - len(data)))
-        yield Source(name, data) if len(data) <= LARGEST else Diagnostic(name, 0, 0, TOO_LARGE)
+        yield bounded(name, data)
         return
     pending = bytearray()
     line, number = 1, 0
@@ -220,4 +213,4 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
     except UnreadableError as error:
         unrendered = template(file, text, error.offset)
         return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
-    return None if found is None or found.value is None else Document(part.number, text, *found)
+    return None if found is None or found[0] is None else Document(part.number, text, *found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.pki.authority import Authority, ServingCertificate
+from webhook.pki.authorities import Authority, ServingCertificate
 from webhook.pki.keeper import Dependencies, Keeper
 from webhook.pki.objects import Installation
 from webhook.pki.rotation import Lifetimes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import inf
 from random import Random, SystemRandom
@@ -19,8 +19,8 @@ from webhook.cluster.objects import MUTATING, SECRET, VALIDATING, Kind
 from webhook.cluster.watch import Feed, Named
 from webhook.diagnostics import InputError
 from webhook.pki import bundle, rotation
-from webhook.pki.authority import Authority, age
-from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, HookConfiguration, Installation, Objects
+from webhook.pki.authorities import Authority, age
+from webhook.pki.objects import ClusterState, ConflictError, HookConfiguration, Installation, Objects
 from webhook.pki.rotation import Bundles, CertificateTerms, Lifetimes, Publish, Served, Sign, Step, Store, View
 from webhook.policy.messages import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
@@ -131,7 +131,7 @@ class Keeper:
                 self._dependencies.log("warning", "certificates cannot be written", error=printable(error, 600))
             await self._conflict_backoff.wait()
             return False
-        except (OSError, ApiStatusError) as error:
+        except OSError as error:
             self._continue_without_the_api_server(error)
             await self._failure_backoff.wait()
             return False
@@ -218,7 +218,7 @@ class Keeper:
         if self._last is None:
             return
         _, seen = self._last
-        view = replace(seen, served=self._served, now=self._dependencies.now())
+        view = seen._replace(served=self._served, now=self._dependencies.now())
         step = rotation.without_the_api_server(view, self._terms, confirmed=seen.now)
         if step is not None:
             self._sign(step.authority)

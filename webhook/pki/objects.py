@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from webhook.cluster.api_server import ApiServer, Object
+from webhook.cluster.api_server import ApiServer, Object, StatusError
 from webhook.cluster.objects import DEPLOYMENT, MUTATING, SECRET, VALIDATING
 from webhook.pki import authorities
 from webhook.pki.authorities import Authorities, decoded
 from webhook.policy.messages import printable
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(NamedTuple):
     """An installation, after which its objects are named. `extra_hosts` are for webhooks that are called by URL."""
 
     namespace: str
@@ -100,28 +98,18 @@ def _shaped(response: Object, shape: type[Shape], path: str) -> Shape:
         raise ConnectionError(f"GET {path}: not an object of the API server: {error}") from None
 
 
-class ApiStatusError(Exception):
-    """The API server returned an error. The message holds the request, the status and the server's message."""
-
-    def __init__(self, status: int, message: str) -> None:
-        self.status = status
-        super().__init__(message)
-
-
 class ConflictError(Exception):
     """Another client changed the object first, or the patch is invalid: the API server returns the same for both."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One webhook of a configuration, with its `caBundle` as PEM."""
 
     name: str
     bundle: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class HookConfiguration:
+class HookConfiguration(NamedTuple):
     """What one webhook configuration held at one `resourceVersion`."""
 
     path: str
@@ -154,8 +142,7 @@ class HookConfiguration:
         return [unchanged, *edits] if edits else []
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterState:
+class ClusterState(NamedTuple):
     """The Secret, or None if there is none, the authorities that it holds, and the webhook configurations."""
 
     secret: Object | None
@@ -166,7 +153,7 @@ class ClusterState:
 class Objects:
     """Reads and writes the objects of one installation.
 
-    All methods raise OSError if there is no response and ApiStatusError if the response is an error. Those that write
+    All methods raise OSError if there is no response, and StatusError, one of these, for an error. Those that write
     raise ConflictError if the object is no longer as it was read.
     """
 
@@ -222,7 +209,7 @@ class Objects:
     async def _find(self, path: str) -> Object | None:
         try:
             return await self._call("GET", path)
-        except ApiStatusError as error:
+        except StatusError as error:
             if error.status == 404:
                 return None
             raise
@@ -234,5 +221,5 @@ class Objects:
         if status == 409 or (status == 422 and method == "PATCH"):
             raise ConflictError(message)
         if not 200 <= status < 300:
-            raise ApiStatusError(status, message)
+            raise StatusError(status, message)
         return answer

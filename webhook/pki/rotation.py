@@ -14,16 +14,14 @@ reads the cluster again and asks for the next, so each step starts from what is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from cryptography import x509
 
 from webhook.pki import bundle
-from webhook.pki.authorities import Authorities
-from webhook.pki.authority import Authority
+from webhook.pki.authorities import Authorities, Authority
 
 _SPENT = 2 / 3
 """The part of its lifetime after which a certificate is renewed."""
@@ -35,17 +33,16 @@ _AHEAD = timedelta(minutes=5)
 """How far the clocks of two replicas may differ. A time further in the future is damage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetimes:
+class Lifetimes(NamedTuple):
     """The lifetimes of authorities and serving certificates.
 
     `settle` is how long an authority is in every `caBundle` before it signs: longer than an API server takes to see a
     changed configuration.
     """
 
-    ca: timedelta = timedelta(days=365)
-    leaf: timedelta = timedelta(days=7)
-    settle: timedelta = timedelta(seconds=60)
+    ca: timedelta
+    leaf: timedelta
+    settle: timedelta
 
     @property
     def retention(self) -> timedelta:
@@ -57,8 +54,7 @@ class Lifetimes:
         return 2 * self.leaf + self.settle
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(NamedTuple):
     """The certificate that a replica serves, and that of the authority which signed it."""
 
     certificate: x509.Certificate
@@ -69,8 +65,7 @@ Bundles: TypeAlias = Mapping[bytes, tuple[x509.Certificate, ...]]
 """The certificates of each `caBundle`, by its text."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What one replica knows.
 
     `settled` are the authorities that this replica has seen in all bundles for the settle time.
@@ -92,8 +87,7 @@ class View:
         return authority is not None and bundle.valid(authority.certificate, self.now)
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateTerms:
+class CertificateTerms(NamedTuple):
     """The name and lifetimes of an installation's certificates. `jitter`, from -1 to 1, differs between replicas."""
 
     name: str
@@ -101,23 +95,20 @@ class CertificateTerms:
     jitter: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(NamedTuple):
     """Write these authorities into the Secret. `event` is the log event of the write."""
 
     authorities: Authorities
     event: str
 
 
-@dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(NamedTuple):
     """Write the bundle of these authorities into every entry that has another one."""
 
     authorities: tuple[x509.Certificate, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(NamedTuple):
     """Sign a serving certificate by this authority, and serve it."""
 
     authority: Authority
@@ -147,13 +138,13 @@ def _restore(view: View, terms: CertificateTerms) -> Store | None:
     faulty = authorities.faults or (authorities.since is not None and authorities.since - view.now > _AHEAD)
     if view.is_valid(authorities.current):
         return Store(_whole(view), "secret repaired") if faulty else None
-    whole = replace(_whole(view), current=None)
+    whole = _whole(view)._replace(current=None)
     if view.is_valid(authorities.successor):
         return Store(whole, "secret repaired") if faulty else None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
     if _may_be_trusted(view):
-        return Store(replace(whole, successor=made), "successor created")
-    return Store(replace(whole, current=made, successor=None), "authority created")
+        return Store(whole._replace(successor=made), "successor created")
+    return Store(whole._replace(current=made, successor=None), "authority created")
 
 
 def _demote(view: View, _: CertificateTerms) -> Store | None:
@@ -166,7 +157,7 @@ def _demote(view: View, _: CertificateTerms) -> Store | None:
     serves = served is not None and served.issuer == current and bundle.valid(served.certificate, view.now)
     if current in published or serves or not any(bundle.valid(certificate, view.now) for certificate in published):
         return None
-    waiting = replace(view, authorities=replace(authorities, current=None, successor=authorities.current))
+    waiting = view._replace(authorities=authorities._replace(current=None, successor=authorities.current))
     return Store(_whole(waiting), "authority replaced")
 
 
@@ -179,7 +170,7 @@ def _promote(view: View, _: CertificateTerms) -> Store | None:
     if authorities.successor.certificate not in view.settled and not lost:
         return None
     retired = () if authorities.current is None else (authorities.current.certificate,)
-    promoted = replace(authorities, current=authorities.successor, successor=None)
+    promoted = authorities._replace(current=authorities.successor, successor=None)
     return Store(_with_predecessors(promoted, retired, view.now), "authority rotated")
 
 
@@ -221,7 +212,7 @@ def _begin(view: View, terms: CertificateTerms) -> Store | None:
     if not due(authorities.current.certificate, terms.lifetimes.ca, terms.jitter, view.now):
         return None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
-    return Store(replace(authorities, successor=made), "successor created")
+    return Store(authorities._replace(successor=made), "successor created")
 
 
 def _drop(view: View, terms: CertificateTerms) -> Store | None:
@@ -237,7 +228,7 @@ def _drop(view: View, terms: CertificateTerms) -> Store | None:
     if kept == authorities.predecessors:
         return None
     since = authorities.since if kept else None
-    return Store(replace(authorities, predecessors=kept, since=since), "predecessor dropped")
+    return Store(authorities._replace(predecessors=kept, since=since), "predecessor dropped")
 
 
 _RULES: Final[tuple[Callable[[View, CertificateTerms], Step | None], ...]] = (
@@ -280,7 +271,7 @@ def _with_predecessors(authorities: Authorities, more: tuple[x509.Certificate, .
     """The authorities with these as additional predecessors, unless they have ended."""
     signing, named = authorities.signing, dict.fromkeys((*more, *authorities.predecessors))
     kept = tuple(root for root in named if root not in signing and now < root.not_valid_after_utc)
-    return replace(authorities, predecessors=kept, since=now if kept else None)
+    return authorities._replace(predecessors=kept, since=now if kept else None)
 
 
 def _may_be_trusted(view: View) -> bool:

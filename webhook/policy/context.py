@@ -84,7 +84,13 @@ class PodContext:
         self.origin = origin
         self.is_checked_as_it_is = extracted.is_pod and origin.is_final_hook
         self.policy = policy
-        self.deferral = self._deferral(extracted.deferral)
+        self.deferral = extracted.deferral
+        if pod.elements("schedulingGates"):
+            self.deferral = Deferral.GATED
+        elif self.is_checked_as_it_is or (
+            self.deferral is Deferral.DEFAULT and not (origin.is_offline and policy.has_default_queue)
+        ):
+            self.deferral = None  # a hook sees the label of the queue, and the final hook whether it gated the pod
         self.edits: Sequence[Edit] = ()
         self._launches: Launches | None = None
         self.requests = GpuRequests(pod, policy.resource)
@@ -149,14 +155,6 @@ class PodContext:
     def is_replaced(self, value: str) -> bool:
         """Whether the kubelet, or the controller of the object, replaces a part of a text: the result is unknown."""
         return "$(" in value or ("{{" in value and self.extracted.place.renders)
-
-    def _deferral(self, of_object: Deferral | None) -> Deferral | None:
-        if self.pod.elements("schedulingGates"):
-            return Deferral.GATED
-        if of_object is Deferral.DEFAULT and not (self.origin.is_offline and self.policy.has_default_queue):
-            return None  # a hook sees the label of the queue
-        # A queue gates a pod at its creation, and the final hook sees whether it did.
-        return None if self.is_checked_as_it_is else of_object
 
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when unknown.

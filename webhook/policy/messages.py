@@ -1,12 +1,17 @@
-"""Messages that always fit: names are quoted, shortened in the middle, and safe to print.
+"""Text for people: short, and safe to print.
 
 Untrusted text (names, paths, options and messages of libraries) passes through `printable` before it reaches a message,
 a log or a terminal: short, on one line, and never a command for a terminal or a CI system.
+
+Commands are words that a shell reads back as they are, with names that the API server accepts. A tenant chooses names
+that nothing validates, such as those of owner references, volumes and Events. A copied command runs with the rights of
+its reader, so a text that is no legal name is shown as data, and never in a command.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from typing import NamedTuple
 
 LIMIT = 256
@@ -75,49 +80,6 @@ def _described(value: object) -> str:
             return str(value)
 
 
-MESSAGE_LIMIT = 112
-"""Characters of a message. With its code, a warning fits the 120 characters that the API server recommends."""
-
-_SHORTEST = 9
-
-
-class Message(NamedTuple):
-    """A message that is formatted on demand: of thousands of findings, only a few are kept."""
-
-    template: str
-    names: tuple[object, ...]
-
-    def __str__(self) -> str:
-        """The template with each `{}` replaced by a quoted name. Long names are shortened until the message fits."""
-        names = [printable(name, MESSAGE_LIMIT) for name in self.names]
-        room = MESSAGE_LIMIT - len(self.template)  # each `{}` makes room for its pair of quotes
-        lengths = [len(name) for name in names]
-        if sum(lengths) > room:
-            names = [shorten(name, share) for name, share in zip(names, _shares(lengths, room), strict=True)]
-        return self.template.format(*[f'"{name}"' for name in names])
-
-
-def message(template: str, *names: object) -> Message:
-    """A message with a name for each `{}` of its template."""
-    return Message(template, names)
-
-
-def _shares(lengths: list[int], room: int) -> list[int]:
-    """The length of each name: short ones stay whole, long ones share the rest, none is shorter than `_SHORTEST`."""
-    # The greatest length to which names that do not fit the room may be cut so that they fit it together: the share of
-    # the longer names of what the shorter ones leave, for the number of shorter ones that leaves most.
-    ordered = sorted(lengths)
-    levels = [(room - sum(ordered[:kept])) // (len(ordered) - kept) for kept in range(len(ordered))]
-    level = max(_SHORTEST, *levels)
-    spare = room - sum(min(length, level) for length in lengths)
-    shares = []
-    for length in reversed(lengths):
-        longer = length > level and spare > 0
-        spare -= longer
-        shares.append(min(length, level) + longer)
-    return shares[::-1]
-
-
 def is_one_edit_away(left: str, right: str) -> bool:
     """Whether inserting, removing, replacing or swapping one letter turns one into the other."""
     start = 0
@@ -126,3 +88,30 @@ def is_one_edit_away(left: str, right: str) -> bool:
     left, right = left[start:], right[start:]
     swapped = len(left) >= 2 and left[1::-1] + left[2:] == right
     return swapped or left[1:] == right[1:] or left[1:] == right or left == right[1:]
+
+
+class Word(NamedTuple):
+    """A word with a name of a cluster. `illegal` says what the text is no legal name of; empty for a legal name."""
+
+    text: str
+    illegal: str = ""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The text as data if it is not legal."""
+        return (f'no legal {self.illegal} name: "{printable(self.text)}"',) if self.illegal else ()
+
+
+class Command:
+    """A command for a shell. A `str` among the words is written in this program; what a cluster says is a `Word`.
+
+    Without words if a name is not legal; `doubts` then holds the names.
+    """
+
+    def __init__(self, *words: str | Word) -> None:
+        names = [word if isinstance(word, Word) else Word(word) for word in words]
+        self.doubts = tuple(doubt for word in names for doubt in word.doubts)
+        self.words: tuple[str, ...] = () if self.doubts else tuple(word.text for word in names)
+
+    def __str__(self) -> str:
+        return shlex.join(self.words) or "no command, since a name for it is not legal"

@@ -1,4 +1,7 @@
-"""The limits on replicas, which requests of a pod exceed them, and the remedies, which depend on the cluster."""
+"""The limits on replicas, which requests of a pod exceed them, and the remedies, which depend on the cluster.
+
+Some schedulers share GPUs in their own way. A pod has markers by which it shows that one of them manages it.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,89 @@ from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.reachability import Placement, Reachability
+from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO, is_whole
 from webhook.policy.pods.requests import ResourceRequest, peak
 from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Severity
 
 
-class Excess(NamedTuple):
-    """A request for more replicas than the limit of a class of nodes. `shared`: how it shares, in words of messages."""
+class Manager(NamedTuple):
+    """A scheduler: its name in messages, the markers of its pods, and the remedy for its clusters.
 
-    request: ResourceRequest
-    limit: int
-    shared: str
+    `scheduler` is the value of `schedulerName`, None if it also schedules for NVIDIA's device plugin. `resources` begin
+    the names of its resources.
+    """
+
+    name: str
+    scheduler: str | None
+    annotations: frozenset[str]
+    resources: tuple[str, ...]
+    remedy: str
+
+
+_NO_LIMIT = "set limits.perContainer and limits.perPod to null"
+
+MANAGERS = (
+    # Project-HAMi/HAMi docs/config.md, charts/hami/values.yaml
+    Manager("HAMi", "hami-scheduler", frozenset(), ("nvidia.com/gpumem", "nvidia.com/gpucores"), _NO_LIMIT),
+    # kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go
+    Manager(
+        "KAI Scheduler",
+        "kai-scheduler",
+        frozenset({"gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"}),
+        (),
+        "use the profile kai",
+    ),
+    # volcano-sh/volcano pkg/scheduler/api/devices/nvidia/vgpu/type.go
+    Manager("Volcano", None, frozenset(), ("volcano.sh/vgpu-",), _NO_LIMIT),
+)
+
+
+def manager_of_unnamed_cluster(context: PodContext) -> Manager | None:
+    """The scheduler that may manage a pod of a cluster that nothing describes; None where anything does.
+
+    Any author can set a marker. So it counts only on a command line that knows nothing of the cluster.
+    """
+    return manager_of(context.pod) if context.policy.trusts_markers else None
+
+
+def for_manager(context: PodContext) -> str:
+    """To describe the cluster of the scheduler that manages a pod, with the words that join it to another remedy.
+
+    Where the cluster is known, only resources that another device plugin serves show that.
+    """
+    manager = manager_of_unnamed_cluster(context) or _by_resources(context.pod)
+    return "" if manager is None else f"; for a cluster that {manager.name} manages, {manager.remedy}"
+
+
+def manager_of(pod: Pod) -> Manager | None:
+    """The scheduler whose markers a pod has."""
+    scheduler = pod.spec.get("schedulerName")
+    for manager in MANAGERS:
+        is_named = scheduler is not None and scheduler == manager.scheduler
+        if is_named or not manager.annotations.isdisjoint(pod.annotations):
+            return manager
+    return _by_resources(pod)
+
+
+def _by_resources(pod: Pod) -> Manager | None:
+    names = {name for container in pod.containers for name in (*container.limits, *container.requests)}
+    for manager in MANAGERS:
+        for name in names:
+            if name.startswith(manager.resources):
+                return manager
+    return None
 
 
 _SHARED: Mapping[SharingStrategy, str] = {"mps": "shared through MPS", "time-slicing": "time-sliced"}
 
 
-def over_container(context: PodContext) -> list[Excess]:
-    """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole."""
+def over_container(context: PodContext) -> list[tuple[ResourceRequest, int, str]]:
+    """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole.
+
+    With each come the limit of a class of nodes, and how these share the resource, in words of messages.
+    """
     least, placement = context.policy.container_limits.least, context.placement
     over = []
     for request in context.requests.positive:
@@ -40,7 +107,7 @@ def over_container(context: PodContext) -> list[Excess]:
             if limit is None or amount <= limit * NANO:
                 continue
             if placement.lands(resource, strategy) is not Reachability.NO:
-                over.append(Excess(request, limit, shared))
+                over.append((request, limit, shared))
                 break
     return over
 
@@ -59,20 +126,11 @@ def exceeds_limit(context: PodContext, request: ResourceRequest, billionths: int
     return limit is not None and billionths > limit * NANO
 
 
-def replicas_of_pod(context: PodContext) -> int:
-    """The pod's replicas, in billionths: all shared resources together, each container capped at its limit."""
-    amounts = []
-    for container, adjacent in groupby(context.mps_requests, lambda request: request.container):
-        requests = list(adjacent)
-        amount = sum(request.billionths for request in requests)
-        limits = [limit_on(context, "mps", request.resource) for request in requests]
-        in_force = [limit * NANO for limit in limits if limit is not None]
-        amounts.append((container.kind, amount if len(in_force) < len(limits) else min(amount, max(in_force))))
-    return peak(amounts)
+def exceeded_by_pod(context: PodContext) -> tuple[int, int] | None:
+    """The limit on a pod's replicas, and its replicas in billionths, if these exceed the limit.
 
-
-def exceeded_by_pod(context: PodContext) -> int | None:
-    """The limit on a pod's replicas if the pod as a whole asks for more; None if it does not."""
+    They are those of all shared resources together, each container capped at its limit.
+    """
     limit, requests = context.policy.limits.per_pod, context.mps_requests
     if limit is None or not requests:
         return None
@@ -83,11 +141,33 @@ def exceeded_by_pod(context: PodContext) -> int | None:
     allow_several = context.policy.container_limits.allow_several
     if all(allow_several(context.placement, "mps", request.resource) for request in requests):
         return None  # the plugin lifts the limit of a pod too
-    return limit if replicas_of_pod(context) > limit * NANO else None
+    amounts = []
+    for container, adjacent in groupby(requests, lambda request: request.container):
+        own = list(adjacent)
+        amount = sum(request.billionths for request in own)
+        limits = [limit_on(context, "mps", request.resource) for request in own]
+        in_force = [each * NANO for each in limits if each is not None]
+        amounts.append((container.kind, amount if len(in_force) < len(limits) else min(amount, max(in_force))))
+    replicas = peak(amounts)
+    return (limit, replicas) if replicas > limit * NANO else None
 
 
-def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
-    """The highest severity for requests over a limit: a warning where the pod could still run."""
+def ruling(
+    context: PodContext,
+    manager: Manager | None,
+    requests: Sequence[ResourceRequest],
+    limit: int,
+    shares: str,
+    must_not: str,
+    where: str,
+) -> tuple[str, Severity]:
+    """The rule that requests over a limit break, and their highest severity: a warning where the pod could still run.
+
+    `manager`: the scheduler that may manage the pod, and to which the limit does not apply if it `shares` GPUs. Nodes
+    that are chosen later `must_not` share them; else the limit applies `where` nodes do. These are words of messages.
+    """
+    if manager is not None:
+        return f"the limit is {limit} unless {manager.name} {shares}", Severity.WARN
     cluster, lands = context.placement.cluster, context.placement.lands
     # Where nodes are unknown and nothing shows any, no node with the device plugin need exist, and those that a
     # DeviceClass serves may be all there are. But a pod that requires nodes of a sharing class meets the device plugin.
@@ -100,11 +180,13 @@ def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     may_be_accepted = context.policy.limits.mps_may_accept_more and not any(
         lands(request.resource, "time-slicing") is Reachability.YES for request in requests
     )
-    could_run = is_dynamic_at_most or may_be_accepted or is_open(context, requests)
-    return Severity.WARN if could_run else Severity.DENY
+    is_open = _is_open(context, requests)
+    could_run = is_dynamic_at_most or may_be_accepted or is_open
+    rule = f"nodes chosen later must not {must_not}" if is_open else f"the limit is {limit} where {where}"
+    return rule, Severity.WARN if could_run else Severity.DENY
 
 
-def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+def _is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
     """Whether the pod's nodes are chosen later, and could be nodes without a limit on the requests."""
     if context.deferral is None:
         return False
@@ -118,12 +200,6 @@ def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
         )
         for request in requests
     )
-
-
-def most(context: PodContext, limit: int) -> int:
-    """The most replicas for which a container may ask, by its own limit and the pod's."""
-    per_pod = context.policy.limits.per_pod
-    return limit if per_pod is None else min(limit, per_pod)
 
 
 def whole_cards(context: PodContext, request: ResourceRequest) -> str:

@@ -10,12 +10,12 @@ from fnmatch import fnmatchcase
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.policy.placement.facts import Facts, Shown
-from webhook.policy.placement.memory import node_kinds
 from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
+from webhook.policy.placement.node_index import node_kinds
 from webhook.policy.placement.reachability import ClusterNodes, Placement
-from webhook.policy.placement.taints import as_raw
+from webhook.policy.placement.selector import as_raw
 from webhook.policy.pods.gpu_resources import KnownNames
 from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.quantity import NANO

@@ -1,4 +1,7 @@
-"""The verdict for an object: a decision, findings and edits."""
+"""The verdict for an object: a decision, findings and edits.
+
+The messages of findings always fit: names are quoted, and shortened in the middle.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
 from typing import Final, NamedTuple
+
+from webhook.policy.messages import printable, shorten
 
 KEPT_PER_CODE = 20
 """Findings of one code that a verdict keeps. It counts all of them."""
@@ -50,17 +55,64 @@ DECISIONS: Mapping[Severity, Decision] = {
 """The outcome for an object by its most severe finding."""
 
 
+MESSAGE_LIMIT = 112
+"""Characters of a message. With its code, a warning fits the 120 characters that the API server recommends."""
+
+_SHORTEST = 9
+
+
+class Message(NamedTuple):
+    """A message that is formatted on demand: of thousands of findings, only a few are kept."""
+
+    template: str
+    names: tuple[object, ...]
+
+    def __str__(self) -> str:
+        """The template with each `{}` replaced by a quoted name. Long names are shortened until the message fits."""
+        names = [printable(name, MESSAGE_LIMIT) for name in self.names]
+        room = MESSAGE_LIMIT - len(self.template)  # each `{}` makes room for its pair of quotes
+        lengths = [len(name) for name in names]
+        if sum(lengths) > room:
+            names = [shorten(name, share) for name, share in zip(names, _shares(lengths, room), strict=True)]
+        return self.template.format(*[f'"{name}"' for name in names])
+
+
+def message(template: str, *names: object) -> Message:
+    """A message with a name for each `{}` of its template."""
+    return Message(template, names)
+
+
+def _shares(lengths: list[int], room: int) -> list[int]:
+    """The length of each name: short ones stay whole, long ones share the rest, none is shorter than `_SHORTEST`."""
+    # The greatest length to which names that do not fit the room may be cut so that they fit it together: the share of
+    # the longer names of what the shorter ones leave, for the number of shorter ones that leaves most.
+    ordered = sorted(lengths)
+    levels = [(room - sum(ordered[:kept])) // (len(ordered) - kept) for kept in range(len(ordered))]
+    level = max(_SHORTEST, *levels)
+    spare = room - sum(min(length, level) for length in lengths)
+    shares = []
+    for length in reversed(lengths):
+        longer = length > level and spare > 0
+        spare -= longer
+        shares.append(min(length, level) + longer)
+    return shares[::-1]
+
+
 class Violation(NamedTuple):
     """The report of a check about one value, before the settings give it a severity.
 
-    `path` leads to a node that exists in the object. `str` turns `message` into text. `cap` is the highest severity of
-    this violation: a check that cannot be certain only warns.
+    `path` leads to a node that exists in the object. `cap` is the highest severity of this violation: a check that
+    cannot be certain only warns.
     """
 
     path: Path
-    message: object
+    message: str | Message
     remedy: str
     cap: Severity = Severity.DENY
+
+
+Violations = Iterable[Violation]
+"""The violations that a check reports; empty when nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,11 @@ class DataFormat(Enum):
 
 def json_text(value: object) -> str:
     """Return the value as indented JSON with a final line break. Printable text beyond ASCII is not escaped."""
-    return json_line(value, indent=2) + "\n"
+    return f"{_json(value)}\n"
 
 
-def json_line(value: object, indent: int = 0) -> str:
-    """Return the value as JSON without a final line break, on one line unless there is an indent."""
-    written = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+def _json(value: object) -> str:
+    written = msgspec.json.format(msgspec.json.encode(value)).decode()
     return COMMAND_ANYWHERE.sub(r"#\\u0023", _UNUSUAL.sub(_escaped, written))
 
 
@@ -59,7 +58,7 @@ class JsonItems:
 
     def add(self, item: object) -> str:
         """Return the text for an item, after the head or a comma."""
-        text = self._before + textwrap.indent(json_line(item, indent=2), self._indent)
+        text = self._before + textwrap.indent(_json(item), self._indent)
         self._before = ",\n"
         return text
 

@@ -1,4 +1,4 @@
-"""The text of a file with the edits of its objects: comments, quotes, indentation and line breaks stay.
+"""Objects with their edits, and the text of a file with them: comments, quotes, indentation and line breaks stay.
 
 The edits of a document become changes of its text. They add to the text; what they take out is `[]`, `{}` or null. The
 result is proven: each value of the new text is as the edits make it. Only block style is edited: no JSON, nothing in
@@ -8,8 +8,8 @@ braces or brackets, and no document with an alias.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -18,17 +18,50 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Document, Position, documents
+from webhook.manifests import Document, Manifest, Position, documents
 from webhook.manifests.stream import BOM, is_json
 from webhook.manifests.text import BELOW, QUOTES, CollectionMark, Mark, Marks
 from webhook.patch import Operation, pointer
 from webhook.policy.verdict import Path
 from webhook.report.data import yaml_text
-from webhook.report.mutation import Mutation
+from webhook.report.model import Subject
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Mutation(NamedTuple):
+    """An object of a file, and the JSON Patch operations for it.
+
+    `patch` applies them to a value that holds the object at a JSON pointer, and may change the value.
+    """
+
+    manifest: Manifest
+    subject: Subject
+    operations: Sequence[dict[str, Any]]
+    patch: Callable[[Any, str], Any]
+
+    def edited(self) -> Any:
+        """Return the object with its edits.
+
+        It may take far more memory than the object of the manifest, in which YAML aliases share their target, so
+        formats hold one result at a time.
+        """
+        return self.patch(self.manifest.unshared(), "")
+
+
+class EditedFile(NamedTuple):
+    """Objects of a file, at least one."""
+
+    mutations: Sequence[Mutation]
+
+    @property
+    def name(self) -> str:
+        return self.mutations[0].manifest.file
+
+    @property
+    def data(self) -> bytes:
+        return self.mutations[0].manifest.within.raw
+
+
+class Splice(NamedTuple):
     """Bytes in place of those of a file from `start` to `end`."""
 
     start: int
@@ -36,8 +69,7 @@ class Splice:
     new: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(NamedTuple):
     """A document of a file, from `start` to `end`, with the splices that make the edits of its objects.
 
     `reason` says why its text cannot take them, and `position` where; then there are no splices.
@@ -79,10 +111,10 @@ def _edited(data: bytes, lines: Sequence[int], found: Rewritten) -> Rewritten:
     try:
         splices = tuple(_splices(data, lines, document, found.mutations))
     except UneditableError as error:
-        return replace(found, reason=str(error), position=document.text.position(error.offset))
+        return found._replace(reason=str(error), position=document.text.position(error.offset))
     if _is_sound(data, found, splices):
-        return replace(found, splices=splices)
-    return replace(found, reason="its text cannot take the edits")
+        return found._replace(splices=splices)
+    return found._replace(reason="its text cannot take the edits")
 
 
 def _splices(data: bytes, lines: Sequence[int], document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
@@ -277,8 +309,7 @@ class _Changer:
 _FLOW_STYLE = "a mapping or list in braces or brackets cannot be edited"
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How a text lays out its collections: the indents of a mapping and of a list below the key that holds them.
 
     Where the text shows no block collection, lists are not indented.

@@ -7,15 +7,25 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.diagnostics import Diagnostic, Unread, tallied
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Scope
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Severity
-from webhook.report.evidence import NO_EVIDENCE, Evidence
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
-from webhook.report.model import DECISIONS, EVERYTHING, SKIPPED, Entry, Result, Selection, Suppressor, filled
+from webhook.report.model import (
+    DECISIONS,
+    EVERYTHING,
+    NO_EVIDENCE,
+    SKIPPED,
+    Entry,
+    Evidence,
+    Result,
+    Selection,
+    Suppressor,
+    filled,
+)
 
 
 class FailOn(Enum):
@@ -149,8 +159,7 @@ class LeftUnread:
         return {"files": self._files.total(), "folders": self._folders.total(), "reasons": dict(self._reasons())}
 
     def __str__(self) -> str:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in self._reasons())
-        return f"{_things(self._files.total(), self._folders.total())} not read ({reasons})"
+        return f"{_things(self._files.total(), self._folders.total())} not read ({tallied(self._reasons())})"
 
     def lines(self) -> list[str]:
         """Return a line for each reason, the most frequent first."""
@@ -167,7 +176,7 @@ def _things(files: int, folders: int) -> str:
 
 def summary(tally: Tally) -> str:
     """Return the numbers of objects by decision and of unread inputs."""
-    said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
+    said = tallied(tally.decisions.items())
     end = f"; {counted(tally.errors, 'error')}" if tally.errors else ""
     return f"{counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias
 
-from webhook.policy.settings import setting
+from webhook.policy.settings import Section, setting
 from webhook.policy.settings.formats import Bytes, Count, Delay, Host, Range, Seconds, Size, SomeText
 from webhook.policy.settings.settings import Settings
 from webhook.settings.members import write
@@ -19,8 +19,7 @@ Port: TypeAlias = Annotated[int, Range(0, 65535)]
 _DAY = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
+class ServerSettings(Section):
     """The listeners and their limits.
 
     Durations are held in seconds, sizes in bytes.
@@ -47,8 +46,7 @@ class ServerSettings:
     drain_timeout: Delay = setting(10.0, "Time for open requests to finish after that.")
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
+class Tls(Section):
     """The server's certificate, and the clients that may connect."""
 
     mode: Literal["files", "self-managed"] = setting(
@@ -80,31 +78,24 @@ class Tls:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Section):
     """The server's log."""
 
     format: Literal["json", "text"] = setting("json", "One JSON object per line, or text for people.")
     level: Literal["debug", "info", "warning", "error"] = setting("info", "The lowest level that is logged.")
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Section):
     """All settings in effect: the file's over its profile's over the defaults.
 
     The policy's settings stand at the top level of the file, not under a key of their own.
     """
 
     profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
-    settings: Settings = setting(Settings(), key="*")
-    server: ServerSettings = setting(ServerSettings())
-    tls: Tls = setting(Tls())
-    log: Log = setting(Log())
-
-
-def default() -> Configuration:
-    """The configuration without a file."""
-    return Configuration()
+    settings: Settings = setting(Settings(), "", key="*")
+    server: ServerSettings = ServerSettings()
+    tls: Tls = Tls()
+    log: Log = Log()
 
 
 def view(configuration: Configuration) -> dict[str, Any]:

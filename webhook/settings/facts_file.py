@@ -38,12 +38,13 @@ def portable(facts: Facts, settings: Settings) -> Facts:
     named.add((settings.exempt.label or "").partition("=")[0])
 
     def node(found: Node) -> Node:
-        labels = _those(found.labels, lambda key: key not in _CHANGING)
+        labels = {key: value for key, value in _by_key(found.labels).items() if key not in _CHANGING}
         taints = tuple(sorted(found.taints, key=taint_order))
         return replace(found, labels=labels, taints=taints, resources=_by_key(found.resources))
 
     def namespace(found: Namespace) -> Namespace:
-        labels = _those(found.labels, lambda key: key.startswith(_POD_SECURITY) or key in named)
+        kept = (key for key in found.labels if key.startswith(_POD_SECURITY) or key in named)
+        labels = {key: found.labels[key] for key in sorted(kept)}
         return replace(found, labels=labels, node_selector=_by_key(found.node_selector))
 
     plugin = facts.device_plugin
@@ -69,10 +70,6 @@ T = TypeVar("T")
 def _each(objects: Iterable[T] | None, keep: Callable[[T], T] = lambda one: one) -> tuple[T, ...] | None:
     """What is kept of each object, by name; None if the objects are unknown."""
     return None if objects is None else tuple(sorted(map(keep, objects), key=attrgetter("name")))
-
-
-def _those(labels: Mapping[str, str], read: Callable[[str], bool]) -> dict[str, str]:
-    return {key: value for key, value in _by_key(labels).items() if read(key)}
 
 
 V = TypeVar("V")

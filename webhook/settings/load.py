@@ -41,13 +41,6 @@ SHARING = frozenset({"profile", "resources", "limits", "requests", "placement"})
 """The keys of a settings file that say how GPUs are shared."""
 
 
-def load_with_keys(
-    value: object, locate: Locate, file: str, options: Sequence[Option] = ()
-) -> tuple[Configuration, frozenset[str]]:
-    """The configuration of a settings file, and the keys that the file or an option sets. Raises InputError."""
-    return load(value, locate, file, options), frozenset(overridden(_body(value, locate, file), options))
-
-
 def load_facts(value: object, locate: Locate, file: str, decisive: Decisive = ALWAYS) -> Facts:
     """The facts of a facts file; a part that is missing or null is unknown. Raises InputError.
 

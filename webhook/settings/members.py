@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeGuard, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.placement import cluster_objects
@@ -23,8 +23,7 @@ _CODES = Text(
 """The settings cannot import the checks, which import the settings: `CODE` becomes the codes of all checks here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A key of a section: its field, and its type."""
 
     field: Field[Any]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "kai", "dra", "whole-cards", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """A command-line option such as `--port`, and the section and key of the settings file that it overrides.
 
     The section is empty for a key of the top level.

@@ -8,8 +8,8 @@ from tests.cli.cluster import FakeCluster
 from tests.diagnose.both import both_ways
 from webhook.cluster.objects import NAMESPACE, RUNTIME_CLASS, Objects
 from webhook.diagnose.doctor.answer import Doctor, examine
-from webhook.diagnose.doctor.finding import Finding
 from webhook.diagnose.doctor.seen import gather
+from webhook.diagnose.finding import Finding
 from webhook.policy.placement.cluster_objects import Namespace, RuntimeClass
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings

@@ -28,7 +28,7 @@ from tests.diagnose.doctor.healthy import (
     remove_daemon_set,
 )
 from webhook.cluster import objects as kinds
-from webhook.diagnose.doctor.finding import Finding
+from webhook.diagnose.finding import Finding
 
 TENANT = "aaa"
 """A namespace of a tenant, which comes before all others."""
@@ -78,7 +78,7 @@ def unlike(cluster: FakeCluster, before: list[Finding]) -> list[Finding]:
 
 
 def assert_of_tenants(findings: list[Finding]) -> None:
-    """The findings are bounded, cannot fail a gate, say where they come from, and advise no change of nodes."""
+    """The findings are bounded warnings, say where they come from, and advise no change of nodes."""
     assert len(findings) <= 20
     for one in findings:
         assert (one.severity, one.is_of_tenants, one.as_data()["inTenantNamespace"]) == ("warning", True, True)

@@ -66,6 +66,30 @@ def test_refusal_of_api_server(message: str, expected: str) -> None:
     assert message in cause.evidence[0]
 
 
+KYVERNO = 'admission webhook "validate.kyverno.svc-fail" denied the request: '
+
+
+@pytest.mark.parametrize(
+    ("message", "spec", "setting"),
+    [
+        (f"{KYVERNO}HostPath volumes are forbidden, at /spec/volumes/1/hostPath/", {}, "pipeMount"),
+        (f"{KYVERNO}the pod has a toleration for nvidia.com/gpu", {}, "tolerations"),
+        (f"{KYVERNO}runtimeClassName must be empty", {}, "runtimeClass"),
+        (f"{KYVERNO}CUDA_MPS_PIPE_DIRECTORY is reserved", {}, "pipeDirectory"),
+        ('pods "x" is forbidden: pod rejected: RuntimeClass "nvidia" not found', {}, "runtimeClass"),
+        (f"{KYVERNO}the pod has a toleration for nvidia.com/gpu", {"tolerations": [{"key": "a"}]}, ""),
+        (f"{KYVERNO}no cost centre", {}, ""),
+    ],
+)
+def test_refusal_of_injection_names_setting(message: str, spec: Object, setting: str) -> None:
+    found = workload("Deployment", spec={"template": {"spec": spec}})
+    (cause,) = ask(Recorded(found, replica_set(), failed(message)), "Deployment").causes
+    if setting:
+        assert f"which the template lacks: set injections.{setting}.enabled: false" in str(cause.remedy)
+    else:
+        assert "kubectl edit deployment/main" in str(cause.remedy)
+
+
 def test_condition_replaces_missing_event() -> None:
     condition = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: gpus, requested: 1"}
     found = workload("Deployment", status={"conditions": [condition]})

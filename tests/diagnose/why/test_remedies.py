@@ -12,7 +12,7 @@ from tests.diagnose.why.site import PRESENT, a_node, answers, waiting
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.why.case import Case, Reference, Why
-from webhook.policy.commands import Command
+from webhook.policy.messages import Command
 from webhook.policy.settings.settings import Settings
 
 OF = Reference("Pod", "team-a", "main")

@@ -60,6 +60,7 @@ def test_braces_in_a_message_are_no_names() -> None:
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {"name": "main", "namespace": "team-a"},
+        "spec": {"template": {"spec": {"runtimeClassName": "own"}}},
         "status": {"conditions": [{"type": "ReplicaFailure", "status": "True", "message": message}]},
     }
     (cause,) = answers(refused, kind="ReplicaSet")

@@ -17,7 +17,7 @@ from webhook.policy.pods.pod import Pod
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.verdict import Finding, Path, Verdict
 from webhook.policy.workloads.kinds import ExtractedPod, extract, group_of
-from webhook.policy.workloads.paths import Assembly, repeats, steps
+from webhook.policy.workloads.paths import REPEATED, Assembly, steps
 from webhook.policy.workloads.presets import kinds_with
 
 Json = dict[str, Any]
@@ -112,7 +112,7 @@ def made(root: Json, path: Path, pattern: tuple[str, ...]) -> Json:
     """The mapping to which steps lead, made if it is missing. They pass through the elements of a path."""
     node: Any = root
     for depth, step in enumerate(pattern):
-        node = node[path[depth]] if repeats(step) else node.setdefault(step, {})
+        node = node[path[depth]] if step in REPEATED else node.setdefault(step, {})
     return cast("Json", node)
 
 

@@ -10,8 +10,8 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.context import RequestContext
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.memory import MOST_KINDS
 from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS, STRATEGY
+from webhook.policy.placement.node_index import MOST_KINDS
 from webhook.policy.settings.settings import Settings
 
 GPU = "nvidia.com/gpu"

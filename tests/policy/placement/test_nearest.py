@@ -28,7 +28,7 @@ from webhook.policy.placement.nearest import (
     WrongNodeName,
     nearest_failure,
 )
-from webhook.policy.placement.selector import MOST_LISTED, MOST_LISTED_TERMS
+from webhook.policy.placement.selector import MOST_LISTED, MOST_LISTED_TERMS, NAME_FIELD
 from webhook.policy.settings.elements import WorkloadPath
 from webhook.policy.settings.settings import Settings, Workloads
 from webhook.policy.verdict import Finding
@@ -191,7 +191,7 @@ def remedied_pod_passes_there(pod: Json, found: TransientTaint | Shortfall | Unt
             holder = remedied
             for step in expression.path[:-1]:
                 holder = holder[step]  # type: ignore[index]
-            held = expression.held_by(node)
+            held = node.name if expression.key == NAME_FIELD else node.labels.get(expression.key)
             if expression.is_selector and held is None:
                 del holder[expression.path[-1]]  # type: ignore[arg-type]
             elif expression.is_selector:

@@ -15,7 +15,7 @@ from tests.strategies import selecting
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.taints import Tolerations, is_lifecycle
+from webhook.policy.placement.selector import Tolerations, is_lifecycle
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import finished
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.placement.cluster_objects import Taint
-from webhook.policy.placement.taints import Tolerations, as_raw
+from webhook.policy.placement.selector import Tolerations, as_raw
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.formats import TaintEffect
 from webhook.policy.settings.settings import Toleration

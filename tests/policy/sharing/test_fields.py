@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.sharing.fields import (
+from webhook.policy.sharing.config import (
     ignored,
     is_configuration,
     is_configuration_beside,

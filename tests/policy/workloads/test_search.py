@@ -25,7 +25,7 @@ from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Exempt, Resource, Settings, Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, PathPattern, PodPath, Whole, repeats, steps, written
+from webhook.policy.workloads.paths import EVERY, REPEATED, Assembly, PathPattern, PodPath, Whole, steps, written
 from webhook.policy.workloads.presets import PRESETS
 from webhook.settings.load import load
 
@@ -161,7 +161,7 @@ def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(case:
     kind, pattern, form = case
     manifest: Any = HELD[form]
     for step in reversed(pattern):
-        manifest = [manifest] if repeats(step) else {step: manifest, "enabled": True}
+        manifest = [manifest] if step in REPEATED else {step: manifest, "enabled": True}
     verdict = evaluate(manifest, EVALUATOR, kind.kind, kind.group)
     assert not verdict.is_skipped
     assert "GPS001" in {one.code for one in verdict.findings}

@@ -61,7 +61,7 @@ class Doctor:
         return sum(one.severity == "error" for one in self.findings)
 
     def exit_code(self, unread: int) -> ExitCode:
-        return code(unread, is_bad=self.errors > 0)
+        return code(unread, is_bad=self.count > 0)
 
     def as_data(self) -> dict[str, Any]:
         return {

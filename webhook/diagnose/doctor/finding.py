@@ -8,11 +8,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 from webhook.cluster.installations import Installation
 from webhook.cluster.stack import Program
 from webhook.cluster.trusted import Part, Trust
-from webhook.diagnose.finding import Finding as Finding
-from webhook.diagnose.finding import Severity as Severity
-from webhook.diagnose.remedy import Advice, Remedy
-from webhook.diagnose.words import named, namespace, qualified, reference
-from webhook.policy.commands import Command, Word
+from webhook.diagnose.finding import Finding, Severity
+from webhook.diagnose.remedy import Advice, Remedy, filled
+from webhook.diagnose.words import qualified, reference
+from webhook.policy.messages import Command
 from webhook.report.lines import first
 
 MOST: Final = 5
@@ -85,26 +84,12 @@ def of_nodes(trust: Trust, one: Program, remedy: Advice) -> Advice:
     return Remedy("if you installed the DaemonSet, name it: ", naming(one.namespace, one.name))
 
 
-def label_node(name: str, *words: Word | str) -> Command:
-    """The command that sets or removes labels of a node."""
-    return Command("kubectl", "label", "node", named("node", name), *words)
-
-
-def in_namespace(name: str, *words: Word | str) -> Command:
-    """A command of kubectl in a namespace."""
-    return Command("kubectl", "-n", namespace(name), *words)
-
-
-def command_of(one: Program | Installation, *words: str) -> Command:
-    """A command of kubectl about a DaemonSet, or about the Deployment of an installation."""
-    kind = "DaemonSet" if isinstance(one, Program) else "Deployment"
-    return in_namespace(one.namespace, *words, reference(kind, one.name))
-
-
-def edit_map(where: str) -> Command:
-    """The command that edits a ConfigMap, which is `namespace/name`."""
-    space, _, name = where.partition("/")
-    return in_namespace(space, "edit", "configmap", named("configmap", name))
+def advice(template: str, one: Program | Installation | None = None, **names: Any) -> Remedy:
+    """Fill a template (`remedy.filled`). {object} is the DaemonSet, or the Deployment, and {namespace} is its own."""
+    if one is not None:
+        kind = "DaemonSet" if isinstance(one, Program) else "Deployment"
+        names = {"namespace": one.namespace, "object": [reference(kind, one.name)], **names}
+    return filled(template, names.__getitem__)
 
 
 def several(names: Sequence[str]) -> str:

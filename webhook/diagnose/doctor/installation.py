@@ -12,18 +12,9 @@ from webhook.cluster.followed import MODE
 from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.trusted import Part
-from webhook.diagnose.doctor.advice import advice
-from webhook.diagnose.doctor.finding import (
-    MOST,
-    Check,
-    Finding,
-    about,
-    grouped,
-    listed,
-    several,
-    unready,
-)
+from webhook.diagnose.doctor.finding import MOST, Check, about, advice, grouped, listed, several, unready
 from webhook.diagnose.doctor.seen import Seen
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.words import reference
 from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX

@@ -8,14 +8,12 @@ from typing import Final
 from webhook.cluster.device_plugin import Configurations
 from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
 from webhook.cluster.trusted import Chosen, Part, Stack
-from webhook.diagnose.doctor.advice import advice
 from webhook.diagnose.doctor.finding import (
     MOST,
     Check,
-    Finding,
-    Severity,
     about,
     about_nodes,
+    advice,
     grouped,
     listed,
     naming,
@@ -24,12 +22,13 @@ from webhook.diagnose.doctor.finding import (
     unready,
 )
 from webhook.diagnose.doctor.seen import Seen
+from webhook.diagnose.finding import Finding, Severity
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.diagnose.sharing import CLOSED, closed
 from webhook.diagnose.words import label, named, reference
 from webhook.diagnostics import dotted
 from webhook.policy.checks import gps030_refused, gps031_without_effect
-from webhook.policy.commands import Word
+from webhook.policy.messages import Word
 from webhook.policy.placement.cluster_objects import PluginConfig
 from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import integer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from webhook.diagnose.doctor.advice import advice
-from webhook.diagnose.doctor.finding import MOST, Check, Finding, grouped, listed, several
+from webhook.diagnose.doctor.finding import MOST, Check, advice, grouped, listed, several
 from webhook.diagnose.doctor.seen import Seen, SeenPod
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.words import named, reference
 from webhook.diagnostics import dotted
 from webhook.report.lines import counted, first

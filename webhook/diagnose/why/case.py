@@ -17,9 +17,8 @@ from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy, filled
 from webhook.diagnose.why.state import Event, name_of, node_name
 from webhook.diagnose.words import named, reference, within
-from webhook.policy.commands import Word
 from webhook.policy.context import PodContext
-from webhook.policy.messages import printable
+from webhook.policy.messages import Word, printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from webhook.cluster.queues import GROUP
 from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
 from webhook.diagnose.finding import Finding
+from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.state import name_of, wanted
 from webhook.policy.checks import CHECKS
@@ -87,7 +89,31 @@ def refused(case: Case) -> Iterator[Finding]:
         known = {check.code for check in CHECKS}
         codes = [code for code in dict.fromkeys(re.findall(r"\bGPS\d{3}\b", said, re.ASCII)) if code in known]
         rows = (_BY_CHECKS, *REFUSALS) if codes else REFUSALS
-        yield from by_words(case, rows, said, [said], codes=", ".join(codes), code=codes[:1])
+        injected = _injected(case, said)
+        for cause in by_words(case, rows, said, [said], codes=", ".join(codes), code=codes[:1]):
+            other = _ACCEPTED.get(cause.finding)
+            yield replace(cause, remedy=Remedy(f"{injected}, or {other}")) if injected and other else cause
+
+
+def _injected(case: Case, said: str) -> str:
+    """What helps against the refusal of a part that the template lacks and gpushare-webhook adds; empty for others."""
+    template, injections = repr(part(case.top[1], "spec")), case.settings.injections
+    for is_enabled, noun, setting, field, words in (
+        (injections.pipe_mount.enabled, "the hostPath volume", "pipeMount", "hostPath", "host-?path|gpushare-mps-"),
+        (injections.tolerations.enabled, "the toleration", "tolerations", "tolerations", "toleration"),
+        (injections.runtime_class.enabled, "the runtime class", "runtimeClass", "runtimeClassName", "runtime-?class"),
+        (injections.pipe_directory.enabled, f"the variable {_PIPE}", "pipeDirectory", _PIPE, _PIPE),
+    ):
+        if is_enabled and field not in template and re.search(words, said, re.IGNORECASE):
+            off = f"set injections.{setting}.enabled: false in its settings"
+            return f"gpushare-webhook adds {noun}, which the template lacks: {off}"
+    return ""
+
+
+_ACCEPTED: Final = {"denied-by-other": "allow it in the policy", "runtime-class-missing": "create the class"}
+"""How the cluster takes a part that it refuses, by the cause."""
+
+_PIPE: Final = "CUDA_MPS_PIPE_DIRECTORY"
 
 
 def _refusal(case: Case) -> str:
@@ -182,7 +208,8 @@ REFUSALS: Final = (
         "pod-security",
         r'violates PodSecurity "(?P<level>[^"]{1,64})".*hostPath',
         "the namespace enforces the Pod Security level {level}, which the pods violate",
-        "set injections.pipeMount.enabled: false if gpushare-webhook adds the volume, or use another namespace",
+        "if gpushare-webhook adds the volume, set podSecurity.unlabelled to this level where the namespace has no "
+        "label of it, or injections.pipeMount.enabled: false; otherwise use another namespace",
     ),
     Row(
         "pod-security",

@@ -44,9 +44,8 @@ from webhook.diagnose.why.state import (
     owner_of,
 )
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.policy.commands import Command
 from webhook.policy.context import PodContext, RequestContext
-from webhook.policy.messages import printable
+from webhook.policy.messages import Command, printable
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive

@@ -40,7 +40,7 @@ from webhook.policy.placement.nearest import (
 )
 from webhook.policy.placement.node_classes import RENAMED, REPLICAS, SHARING
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.placement.taints import is_lifecycle
+from webhook.policy.placement.selector import is_lifecycle
 from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
 from webhook.policy.pods.reading import MalformedError
 

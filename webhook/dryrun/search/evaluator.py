@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from webhook.dryrun.search.mentions import (
     ENCODED_BARE,
@@ -24,16 +24,15 @@ from webhook.policy.checks import CONFIG_CHECKS, LIMIT_CHECKS, LIMITING, NAME_CH
 from webhook.policy.checks.gps032_quota import NamespaceLimits
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.evaluate import Evaluator, exemption, inject, run_checks
-from webhook.policy.messages import is_one_edit_away, message
+from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.sharing import objects as sharing
 from webhook.policy.sharing.objects import NAMING, VALUES, ConfigNames
 from webhook.policy.snapshot import Snapshot
-from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, skipped
+from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, message, skipped
 from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
-from webhook.policy.workloads.operators import who_assigns_gpus
-from webhook.policy.workloads.paths import Assembly, Form, PathPattern, PodPath, Whole, steps, written
-from webhook.policy.workloads.presets import PRESETS
+from webhook.policy.workloads.paths import EVERY, REPEATED, Assembly, Form, PathPattern, PodPath, Whole, steps, written
+from webhook.policy.workloads.presets import ASSIGNED, PRESETS
 
 _LONGEST = 96
 """Characters of a group or kind that is compared with known ones."""
@@ -89,23 +88,24 @@ def _meant(group: str, kind: str, by_name: Mapping[str, Kind]) -> Kind | None:
     return next((one for known, one in alike if is_one_edit_away(name, known)), None)
 
 
-_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}", re.ASCII)
-_KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}", re.ASCII)
-_GROUP = re.compile(r"[a-z0-9.-]{0,253}", re.ASCII)
+_LONGEST_KEY = 63
+"""Characters of a key of a path."""
 
 
 def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     """The entry in YAML; None if the settings cannot write the group, the kind or the path."""
-    if not all(isinstance(step, int) or _KEY.fullmatch(step) for step in path):
-        return None
-    steps = re.sub(r"\[\d+\]", "[*]", written(path))
-    # Settings write no list at the root, and no list of lists.
-    is_written = steps and not steps.startswith("[") and "][" not in steps
-    if not is_written or not _KIND.fullmatch(kind) or not _GROUP.fullmatch(group):
+    from webhook.policy.settings.formats import ApiGroup, KindName, TemplatePath  # few objects need an entry
+
+    pattern = tuple(EVERY if isinstance(step, int) else step for step in path)
+    text = written(pattern)
+    values = ((ApiGroup, group), (KindName, kind), (TemplatePath, text))
+    keys = (step for step in path if isinstance(step, str))
+    is_odd = any(key in REPEATED or len(key) > _LONGEST_KEY for key in keys) or steps(text) != pattern
+    if is_odd or not all(get_args(form)[1].allows(value) for form, value in values):
         return None
     of_group = f"group: {group}, " if group else ""
     what = "" if holds == "template" else f", holds: {holds}"
-    return f'{{{of_group}kind: {kind}, path: "{steps}"{what}}}'
+    return f'{{{of_group}kind: {kind}, path: "{text}"{what}}}'
 
 
 _LONGEST_PATH = 256
@@ -235,7 +235,7 @@ def _why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -
 
 def _open_amounts(held: ManifestObject, pods: Sequence[PodContext]) -> str:
     """Why the pods of an object may get GPUs for which they do not ask; empty where nothing is known."""
-    chosen = None if any(one.requests.named for one in pods) else who_assigns_gpus(held.group, held.kind)
+    chosen = None if any(one.requests.named for one in pods) else ASSIGNED.get((held.group, held.kind))
     if chosen is not None:
         return f"open: it names no GPU resource; {chosen}"
     return _CLAIMS if any(one.pod.spec.get("resourceClaims") for one in pods) else ""
@@ -254,7 +254,7 @@ def _why_skipped(held: ManifestObject, known: Kind | Unknown, mentions: Sequence
         return "skipped: it holds no pod template"
     if held.rendered_by:
         return f"skipped: other objects are rendered from it; check the output of {held.rendered_by}"
-    chosen = who_assigns_gpus(group, kind)
+    chosen = ASSIGNED.get((group, kind))
     if chosen is not None:
         return f"skipped: it names no GPU resource; {chosen}"
     if isinstance(known, Kind) or (is_of_kubernetes(group) and not cause):
@@ -264,8 +264,6 @@ def _why_skipped(held: ManifestObject, known: Kind | Unknown, mentions: Sequence
 
 class OfflineEvaluator(Evaluator):
     """An evaluator that also searches an object for pods, and for amounts of GPU resources, that no path leads to."""
-
-    __slots__ = ("_by_name", "_names")
 
     def __init__(self, snapshot: Snapshot, kinds: Kinds) -> None:
         super().__init__(snapshot, kinds)
@@ -398,12 +396,8 @@ class OfflineEvaluator(Evaluator):
         if names.occurrences(text) == len(read):
             return ()  # as for most objects, for which the search takes too long
         containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
-        return tuple(find_mentions(manifest, names, read | _left_alone(pods, checked), containers))
-
-
-def _left_alone(pods: Iterable[ExtractedPod], checked: Iterable[PodContext]) -> set[Path]:
-    """The paths to the pods that are not checked, because they are exempt."""
-    return {extracted.path for extracted in pods}.difference(context.extracted.path for context in checked)
+        exempt = {pod.path for pod in pods}.difference(context.extracted.path for context in checked)
+        return tuple(find_mentions(manifest, names, read | exempt, containers))
 
 
 def _bare(held: ManifestObject, text: bytes | None, left_out: Iterable[Path]) -> tuple[Mention, ...]:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.policy.pods.gpu_resources import MIG, GpuResources
-from webhook.policy.pods.quantity import QuantityError, parse
+from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, is_placeholder
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.verdict import Path
@@ -23,8 +23,27 @@ from webhook.policy.workloads.paths import Whole
 Link: TypeAlias = "tuple[Link, str | int] | None"
 """The steps from the root to a node, the last one first."""
 
+Tree: TypeAlias = "dict[str | int | None, Tree]"
+"""Paths as a tree of their steps. `READ` ends the path of a part that is read. A part with `None` holds containers."""
+
+READ: Tree = {}
+NOTHING: Tree = {}
+
 HOLDERS = (dict, list)
 """The types of values that hold others."""
+
+_Branch: TypeAlias = tuple[Any, Link, Tree]
+"""A mapping or list of an object, the steps to it, and what is read of it."""
+
+
+def _below(node: Any, link: Link, tree: Tree, left_out: Collection[str]) -> list[_Branch]:
+    """The mappings and lists in another one that are not read, the last one first."""
+    found: list[_Branch] = [
+        (value, (link, step), inner)
+        for step, value in (node.items() if isinstance(node, dict) else enumerate(node))
+        if isinstance(value, HOLDERS) and step not in left_out and (inner := tree.get(step, NOTHING)) is not READ
+    ]
+    return found[::-1]
 
 
 def path_to(link: Link) -> Path:
@@ -57,9 +76,9 @@ def find_pods(manifest: Members) -> Iterator[tuple[Path, Members, Whole]]:
 
     The containers of a pod are not searched: they hold no pods.
     """
-    stack: list[tuple[Any, Link]] = [(manifest, None)]
+    stack: list[_Branch] = [(manifest, None, NOTHING)]
     while stack:
-        node, link = stack.pop()
+        node, link, _ = stack.pop()
         left_out: Collection[str] = ()
         if isinstance(node, dict):
             spec = node.get("spec")
@@ -72,9 +91,7 @@ def find_pods(manifest: Members) -> Iterator[tuple[Path, Members, Whole]]:
             elif _is_container(node):
                 yield path_to(link), node, "container"
                 left_out = OF_CONTAINER
-        steps = node.items() if isinstance(node, dict) else enumerate(node)
-        below = [(value, (link, step)) for step, value in steps if isinstance(value, HOLDERS) and step not in left_out]
-        stack.extend(reversed(below))
+        stack += _below(node, link, NOTHING, left_out)
 
 
 def _is_pod_spec(node: Members) -> bool:
@@ -254,12 +271,6 @@ ELSEWHERE = frozenset(
 Below them, only `limits` and `requests` hold amounts, where the indentation is wrong.
 """
 
-Tree: TypeAlias = "dict[str | int | None, Tree]"
-"""Paths as a tree of their steps. `READ` ends the path of a part that is read. A part with `None` holds containers."""
-
-READ: Tree = {}
-NOTHING: Tree = {}
-
 _Part: TypeAlias = tuple[Any, Link, Tree, _Sense]
 """A value of an object, the steps to it, what is read of it, and what names an amount in it."""
 
@@ -329,10 +340,7 @@ def _of_mapping(node: Members, link: Link, names: GpuNames, sense: _Sense) -> It
 
 def _amount(value: object) -> int:
     """An amount in billionths: 1 for a placeholder of one, and 0 for what is no amount."""
-    try:
-        return parse(value)
-    except QuantityError:
-        return int(is_placeholder(value))
+    return parse_or_zero(value) or int(is_placeholder(value))
 
 
 def tree_of(read: Iterable[Path], containers: Iterable[Path] = ()) -> Tree:
@@ -380,7 +388,7 @@ def find_bare(manifest: Members, left_out: Iterable[Path]) -> Iterator[Mention]:
     """
     seen: set[tuple[Path, str]] = set()
     specified = {key: value for key, value in manifest.items() if key not in ("metadata", "status")}
-    stack: list[tuple[Any, Link, Tree]] = [(specified, None, tree_of(left_out))]
+    stack: list[_Branch] = [(specified, None, tree_of(left_out))]
     while stack:
         node, link, tree = stack.pop()
         if isinstance(node, dict):
@@ -390,13 +398,7 @@ def find_bare(manifest: Members, left_out: Iterable[Path]) -> Iterator[Mention]:
                 if (place, name) not in seen and tree.get(name) is not READ:
                     yield Mention((*path, name), name, node[name])
                 seen.add((place, name))
-        steps = node.items() if isinstance(node, dict) else enumerate(node)
-        below = [
-            (value, (link, step), inner)
-            for step, value in steps
-            if isinstance(value, HOLDERS) and step not in _NO_BARE and (inner := tree.get(step, NOTHING)) is not READ
-        ]
-        stack.extend(reversed(below))
+        stack += _below(node, link, tree, _NO_BARE)
 
 
 def _bare_names(node: Members, link: Link) -> list[str]:

@@ -1,20 +1,16 @@
-"""A check: a code, a default severity, a scope, and a function that returns the violations of a pod or an object."""
+"""What a check is, and what the modules of checks share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
 from webhook.policy.context import PodContext
-from webhook.policy.messages import Message, message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import text
-from webhook.policy.verdict import Path, Severity, Violation
-
-Violations = Iterable[Violation]
-"""The violations that a check reports; empty when nothing is wrong."""
+from webhook.policy.verdict import Message, Path, Severity, Violations, message
 
 
 class Scope(Enum):
@@ -51,7 +47,9 @@ Context = TypeVar("Context")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Generic[Context]):
-    """One check. `title` says in a line what it reports; the page beside the module explains it to users.
+    """A code, a default severity, a scope, and the function that returns the violations of a pod or an object.
+
+    `title` says in a line what the check reports; the page beside the module explains it to users.
 
     Each check exists once, so checks are compared by identity; methods for more would slow down the start of `check`.
     """

@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from webhook.policy.checks.check import Check, Scope, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
-from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
 from webhook.policy.pods.reading import is_placeholder
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per wrong value; of a limit and a request that differ, at the request.
 
     One for each amount that the pod as a whole asks for.
     """
     for request in context.requests.named:
-        yield from _of_container(request.container, request.resource.name)
+        container, name = request.container, request.resource.name
+        limits, requests = container.limits, container.requests
+        is_wrong = False
+        for field, values in (("limits", limits), ("requests", requests)):
+            if name in values and (fault := _fault(values[name])) is not None:
+                is_wrong = True
+                what, remedy = fault
+                shown = "true or false" if isinstance(values[name], bool) else values[name]
+                problem = message(f"{container.kind} {{}}: {{}} of {{}} is {what}", container.label, shown, name)
+                yield Violation(container.amount_path(field, name), problem, remedy)
+        if is_wrong or name not in requests:
+            continue
+        path = container.amount_path("requests", name)
+        if name not in limits:
+            problem = about(container, "requests {} without a limit", name)
+            yield Violation(path, problem, "set it under limits, alone or with the same value")
+        elif parse(limits[name]) != parse(requests[name]):
+            problem = about(container, "requests an amount of {} that differs from its limit", name)
+            yield Violation(path, problem, "make both equal, or omit the request")
     for field, name in context.requests.of_pod:
         # kubernetes/component-helpers resource/helpers.go, IsSupportedPodLevelResource. An API server without the field
         # drops it, and the pod gets no GPU.
         problem = message("the pod as a whole asks for {}; only its containers may", name)
         yield Violation((*context.pod.path_of("resources"), field, name), problem, "move it into a container")
-
-
-def _of_container(container: Container, name: str) -> Iterator[Violation]:
-    limits, requests = container.limits, container.requests
-    is_wrong = False
-    for field, values in (("limits", limits), ("requests", requests)):
-        if name in values and (fault := _fault(values[name])) is not None:
-            is_wrong = True
-            what, remedy = fault
-            shown = "true or false" if isinstance(values[name], bool) else values[name]
-            problem = message(f"{container.kind} {{}}: {{}} of {{}} is {what}", container.label, shown, name)
-            yield Violation(container.amount_path(field, name), problem, remedy)
-    if is_wrong or name not in requests:
-        return
-    path = container.amount_path("requests", name)
-    if name not in limits:
-        problem = about(container, "requests {} without a limit", name)
-        yield Violation(path, problem, "set it under limits, alone or with the same value")
-    elif parse(limits[name]) != parse(requests[name]):
-        problem = about(container, "requests an amount of {} that differs from its limit", name)
-        yield Violation(path, problem, "make both equal, or omit the request")
 
 
 def _fault(value: object) -> tuple[str, str] | None:
@@ -60,6 +53,3 @@ def _fault(value: object) -> tuple[str, str] | None:
     if billionths < 0:
         return "negative", remedy
     return None if is_whole(billionths) else ("not a whole number", remedy)
-
-
-CHECK = Check("GPS003", Severity.DENY, Scope.NAMES_GPU, run, "A GPU quantity is one that the API server rejects")

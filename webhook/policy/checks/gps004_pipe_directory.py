@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, about, variable
+from webhook.policy.checks.check import about, variable
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:
@@ -22,6 +22,3 @@ def run(context: PodContext) -> Violations:
         elif not value.startswith("/") or clean_path(value) != pipe.clean:
             problem = about(container, f"sets {PIPE_DIRECTORY} to {{}}, where no MPS daemon listens", value)
             yield Violation(path, problem, remedy)
-
-
-CHECK = Check("GPS004", Severity.DENY, Scope.MPS, run, "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon")

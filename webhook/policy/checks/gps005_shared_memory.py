@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 _GKE = "cloud.google.com/gke-"
@@ -45,6 +44,3 @@ def _requires_gke(context: PodContext) -> bool:
             for term in required.terms
         )
     )
-
-
-CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount hides the MPS daemon's `/dev/shm`")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.policy.checks.check import Check, Scope, Violations, variable
+from webhook.policy.checks.check import variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
-from webhook.policy.messages import message
-from webhook.policy.placement.memory import share
+from webhook.policy.placement.node_index import share
 from webhook.policy.pods.client_limits import VARIABLES
 from webhook.policy.pods.pod import MEMORY, THREADS
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:
@@ -67,14 +66,10 @@ def _violation(
 def _largest(context: PodContext, resource: str, name: str) -> int | None:
     if context.policy.facts.nodes is None:
         return None
-    parts = []
     possible = context.placement.possible
-    for kind in (kind for kind in context.policy.node_kinds[resource] if kind.nodes & possible):
-        part = share(kind.mebibytes, kind.replicas) if name == MEMORY else kind.replicas and 100 // kind.replicas
-        if not part:
-            return None
-        parts.append(part)
-    return max(parts, default=None)
-
-
-CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, "A limit of the MPS client is malformed or has no effect")
+    parts = [
+        share(kind.mebibytes, kind.replicas) or 0 if name == MEMORY else kind.replicas and 100 // kind.replicas
+        for kind in context.policy.node_kinds[resource]
+        if kind.nodes & possible
+    ]
+    return max(parts, default=None) if all(parts) else None

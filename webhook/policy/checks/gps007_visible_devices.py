@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, groupby
 from operator import attrgetter
 
-from webhook.policy.checks.check import Check, Scope, about, variable
+from webhook.policy.checks.check import about, variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import is_sandbox
 from webhook.policy.injections.void_devices import is_monitor, sees_mig
-from webhook.policy.messages import message
-from webhook.policy.other_schedulers import manager_of
 from webhook.policy.placement.node_index import NodeBitset
 from webhook.policy.placement.selector import Requirement
 from webhook.policy.pods.pod import CUDA_VISIBLE, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import is_placeholder, members
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.replica_limits import manager_of
+from webhook.policy.verdict import Violation, Violations, message
 from webhook.policy.workloads.kinds import group_of
-from webhook.policy.workloads.operators import may_get_gpus
 from webhook.policy.workloads.paths import Assembly
+from webhook.policy.workloads.presets import GETTING_GPUS
 
 _HARMLESS = frozenset({"", "void", "none"})
 _PLUGIN_SETS_IT = f"remove {VISIBLE_DEVICES}; the device plugin sets it"
@@ -33,7 +32,7 @@ _DEVICES = "/var/run/nvidia-container-devices"
 _RDMA = "/dev/infiniband"
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per container and variable, one for each mount of a device, and one for `privileged`.
 
     One per pod for the runtime class, if the pod requests no GPU. Where a request only adds ephemeral containers, the
@@ -64,16 +63,14 @@ def run(context: PodContext) -> Iterator[Violation]:
 
 def _privileged(container: Container) -> Violation:
     path = (*container.path, "securityContext", "privileged")
-    problem = about(container, "is privileged and sees every GPU of its node")
-    names = (*container.limits, *container.requests)
+    names, remedy = (*container.limits, *container.requests), "remove privileged; using a GPU requires no privileges"
     if any(name.startswith("rdma/") for name in names) or any(_is_within(path, _RDMA) for path in container.mounts):
         # Many containers are privileged for RDMA: they request a device for it, or mount all of them.
         remedy = "replace privileged with the capability IPC_LOCK; the RDMA device plugin provides /dev/infiniband"
-        return Violation(path, problem, remedy)
-    return Violation(path, problem, "remove privileged; using a GPU requires no privileges")
+    return Violation(path, about(container, "is privileged and sees every GPU of its node"), remedy)
 
 
-def _mounted(container: Container) -> Iterator[Violation]:
+def _mounted(container: Container) -> Violations:
     for path, index in container.mounts.items():
         if _is_within(path, _DEVICES):
             problem = about(container, "mounts {}, which exposes GPUs to it", path)
@@ -85,7 +82,7 @@ def _is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
 
 
-def _visible(context: PodContext, container: Container) -> Iterator[Violation]:
+def _visible(context: PodContext, container: Container) -> Violations:
     """The violation of a container whose variable reaches GPUs that it does not request."""
     annotated = context.requests.annotated
     if annotated is not None and annotated.path == container.path:
@@ -111,7 +108,7 @@ def _asks(container: Container) -> bool:
     return any("/" in name and amount not in (0, "0", None) for name, amount in amounts)
 
 
-def _hidden(context: PodContext, container: Container, requests: Sequence[ResourceRequest]) -> Iterator[Violation]:
+def _hidden(context: PodContext, container: Container, requests: Sequence[ResourceRequest]) -> Violations:
     """What hides from the container GPUs for which it asks."""
     path, value = variable(container, VISIBLE_DEVICES)
     if value in _HARMLESS and not context.policy.injects_by_cdi:
@@ -167,7 +164,7 @@ also where the image sets it. CUDA base images set it to all (nvidia/container-i
 """
 
 
-def _by_class(context: PodContext) -> Iterator[Violation]:
+def _by_class(context: PodContext) -> Violations:
     """The violation of a pod that requests no GPU and names a class of the NVIDIA runtime."""
     pod, name, injections = context.pod, context.pod.text("runtimeClassName"), context.policy.injections
     known = context.runtime_class(name)
@@ -203,7 +200,7 @@ def _may_get_gpus(context: PodContext) -> bool:
     if isinstance(extracted.place.holds, Assembly):
         return True
     version, kind = extracted.manifest.get("apiVersion"), extracted.manifest.get("kind")
-    return isinstance(version, str) and isinstance(kind, str) and may_get_gpus(group_of(version), kind)
+    return isinstance(version, str) and isinstance(kind, str) and (group_of(version), kind) in GETTING_GPUS
 
 
 def _takes_all(context: PodContext, container: Container) -> bool:
@@ -227,7 +224,3 @@ def _takes_all(context: PodContext, container: Container) -> bool:
 
 _PARTITIONED = Requirement({"nvidia.com/mig.strategy": "mixed"}, None)
 """Nodes that may offer MIG slices, under names of their own, beside whole cards."""
-
-CHECK = Check(
-    "GPS007", Severity.WARN, Scope.EPHEMERAL, run, "The pod reaches GPUs beyond its allocation, or hides its own"
-)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import INIT, Container
 from webhook.policy.pods.reading import members
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation, Violations
 
 
 def mps_users(context: PodContext) -> list[tuple[Container, int, Path]]:
@@ -42,6 +42,3 @@ def run(context: PodContext) -> Violations:
             yield Violation(path, problem, "set the same runAsUser in all of them")
         if container.kind is not INIT and other is None:
             other = user
-
-
-CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, "Containers use MPS as different users")

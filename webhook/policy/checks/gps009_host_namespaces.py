@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Pod
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations
 
 
 def run(context: PodContext) -> Violations:
@@ -26,6 +25,3 @@ def run(context: PodContext) -> Violations:
 
 def _omit(pod: Pod, field: str, problem: str) -> Violation:
     return Violation(pod.path_of(field), problem, f"omit {field}")
-
-
-CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, "The pod's use of host namespaces does not suit MPS")

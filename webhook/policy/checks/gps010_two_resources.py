@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.pods.quantity import NANO, amount
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:
@@ -38,5 +38,3 @@ _REMEDY = "ask for 1, of a larger profile if need be, or set CUDA_VISIBLE_DEVICE
 
 _DOMAIN = "nvidia.com/"
 """The domain of the resources whose plugins all set NVIDIA_VISIBLE_DEVICES, of which the kubelet keeps one value."""
-
-CHECK = Check("GPS010", Severity.DENY, Scope.GPU, run, "A container requests GPUs that it cannot use together")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import (
     ClassObstacle,
@@ -11,34 +10,32 @@ from webhook.policy.injections.runtime_class import (
     obstacle,
     plugin_class,
 )
-from webhook.policy.messages import message, printable
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.messages import printable
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:
     """At most two violations, about the pod's own class or the configured one."""
     if context.pod.spec.get("runtimeClassName") is None:
-        return _configured(context)
+        yield from _configured(context)
+        return
     path = context.pod.path_of("runtimeClassName")
     name = context.pod.text("runtimeClassName")
     if context.is_replaced(name):
-        return ()
+        return
     known = context.runtime_class(name)
-    violations: list[Violation] = []
     if known is None and context.policy.facts.runtime_classes is not None:
         problem = message("RuntimeClass {} does not exist; the API server rejects the pod", name)
-        violations.append(Violation(path, problem, "name an existing class, or omit it"))
+        yield Violation(path, problem, "name an existing class, or omit it")
     elif known is not None and contradicts(context, known):
         problem = message("the node selector of RuntimeClass {} contradicts the pod's", name)
-        violations.append(Violation(path, problem, "make the pod's nodeSelector agree with the class"))
+        yield Violation(path, problem, "make the pod's nodeSelector agree with the class")
     if context.mps_requests and is_sandbox(context, name):
         problem = message("RuntimeClass {} is a sandbox in which MPS does not work", name)
-        violations.append(Violation(path, problem, "name a class without a sandbox"))
-    return violations
+        yield Violation(path, problem, "name a class without a sandbox")
 
 
 def _configured(context: PodContext) -> Violations:
-    name = context.policy.injected_class
     if not context.policy.injections.runtime_class.enabled:
         own = plugin_class(context)
         # The runtimes of OpenShift have hooks and need no class: its profile turns the mount off as well.
@@ -48,14 +45,12 @@ def _configured(context: PodContext) -> Violations:
         advice = f"set runtimeClassName: {printable(own)}, unless the runtime of the nodes needs no class"
         return (Violation(context.pod.spec_path, said, advice),)
     reason = obstacle(context)
-    if reason is ClassObstacle.MISSING and _is_unneeded(context):
-        return ()
     reported = _OBSTACLES.get(reason)
-    if reported is None:
+    if reported is None or (reason is ClassObstacle.MISSING and _is_unneeded(context)):
         return ()
     problem, remedy = reported
     path = context.pod.path_of("nodeSelector") if reason is ClassObstacle.CONTRADICTS else context.pod.spec_path
-    return (Violation(path, message(problem, name), remedy),)
+    return (Violation(path, message(problem, context.policy.injected_class), remedy),)
 
 
 def _is_unneeded(context: PodContext) -> bool:
@@ -86,5 +81,3 @@ _OBSTACLES: dict[ClassObstacle | None, tuple[str, str]] = {
     ),
 }
 """The message and remedy of each obstacle."""
-
-CHECK = Check("GPS011", Severity.WARN, Scope.GPU, run, "The runtime class does not suit the pod")

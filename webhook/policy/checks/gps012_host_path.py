@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, variable
+from webhook.policy.checks.check import variable
 from webhook.policy.context import PodContext
 from webhook.policy.injections.pipe_mount import unmounted
-from webhook.policy.messages import message
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:
@@ -22,6 +21,3 @@ def run(context: PodContext) -> Violations:
             remedy = "none needed if the device plugin runs MPS: it mounts the directory itself"
             yield Violation(context.pod.spec_path, message(problem, context.origin.namespace), remedy)
             return
-
-
-CHECK = Check("GPS012", Severity.WARN, Scope.MPS, run, "The namespace does not allow the mount of the pipe directory")

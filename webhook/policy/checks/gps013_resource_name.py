@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from webhook.policy.checks.check import Check, Scope, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, parse_or_zero
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Severity, Violation, Violations
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per container and name."""
     for container in context.pod.containers:
         if container.limits or container.requests:
@@ -33,7 +31,7 @@ def run(context: PodContext) -> Iterator[Violation]:
                 yield _renamed(request.container, request.name_path, name)
 
 
-def _of_container(context: PodContext, container: Container) -> Iterator[Violation]:
+def _of_container(context: PodContext, container: Container) -> Violations:
     """The names that are not resources of the settings, where they look like a typo or no node offers them."""
     policy, nodes = context.policy, context.placement.cluster
     for field, amounts in (("limits", container.limits), ("requests", container.requests)):
@@ -76,6 +74,3 @@ def _renamed(container: Container, path: Path, name: str) -> Violation:
         whole = "give nodes with whole cards a configuration without renameByDefault"
         remedy = f"ask for {printable(name)}{RENAMED}, or {whole}"
     return Violation(path, problem, remedy, Severity.WARN)
-
-
-CHECK = Check("GPS013", Severity.WARN, Scope.ANY, run, "A resource name looks like a typo, or no node offers it")

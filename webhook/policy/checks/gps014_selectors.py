@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.placement.selector import alternatives
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:
@@ -18,32 +16,26 @@ def run(context: PodContext) -> Violations:
         for value in expression.values
     ):
         return ()
-    requirement, node_classes = context.placement.requirement, context.placement.cluster.classes
+    requirement, cluster = context.placement.requirement, context.placement.cluster
+    if requirement is None and not cluster.known:
+        return ()
+    selector = context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
     if requirement is not None:
         if not requirement.satisfiable({}):
-            problem: object = "no node can satisfy both the node selector and the required node affinity"
-            return (Violation(_selector(context), problem, "make them agree"),)
-        if context.requests.has_renamed and not node_classes.can_share(requirement):
+            said = "no node can satisfy both the node selector and the required node affinity"
+            return (Violation(selector, said, "make them agree"),)
+        if context.requests.has_renamed and not cluster.classes.can_share(requirement):
             name = next(one.resource.name for one in context.requests.positive if one.resource.renamed)
             problem = message("{} exists only on nodes that share GPUs, which the selectors exclude", name)
             known = context.policy.resources.values()
             base = next((f", or ask for {one.name}" for one in known if one.kind == "shared" and not one.renamed), "")
-            return (Violation(_selector(context), problem, f"remove the selectors that exclude these nodes{base}"),)
-        if context.requests.has_mig and node_classes.mps.required_by(requirement):
+            return (Violation(selector, problem, f"remove the selectors that exclude these nodes{base}"),)
+        if context.requests.has_mig and cluster.classes.mps.required_by(requirement):
             name = next(one.resource.name for one in context.requests.positive if one.resource.kind == "mig")
             problem = message("MPS nodes never offer {}, but the selectors require them", name)
-            return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
-    if not context.placement.cluster.known:
+            return (Violation(selector, problem, "remove the selector, or ask for a shared GPU"),)
+    if not cluster.known:
         return ()
     from webhook.policy.placement.nearest import violations  # most command lines know no nodes
 
-    return violations(context.placement, _selector(context), is_deferred=context.deferral is not None)
-
-
-def _selector(context: PodContext) -> Path:
-    return context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
-
-
-CHECK = Check(
-    "GPS014", Severity.WARN, Scope.GPU, run, "Node selector, affinity, taints or the amount contradict the nodes"
-)
+    return violations(context.placement, selector, is_deferred=context.deferral is not None)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.pods.pod import Pod, clean_path
+from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.reading import members, text
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:
     """One violation per mount that hides the directory."""
-    hosts: dict[str, str] = {}
+    pod = context.pod
+    hosts: dict[str, str] = {}  # by volume, so that a long path behind many mounts is normalised once
     for request in context.mps_requests:
         container, pipe = request.container, context.policy.pipes[request.resource.name]
         for path, index in container.mounts.items():
@@ -19,7 +20,13 @@ def run(context: PodContext) -> Violations:
                 continue
             mount, place = container.raw["volumeMounts"][index], (*container.path, "volumeMounts", index)
             name, inside = text(mount, "name", place), text(mount, "subPath", place)
-            shown = _host_path(context.pod, name, hosts)
+            number = pod.volumes.get(name)
+            if number is not None and name not in hosts:
+                volume: Path = (*pod.path_of("volumes"), number)
+                source = members(pod.spec["volumes"][number], "hostPath", volume)
+                there = text(source, "path", (*volume, "hostPath"))
+                hosts[name] = clean_path(there) if there else ""
+            shown = hosts.get(name)  # empty for a volume of another kind
             if shown is None and name == pipe.volume:
                 shown = pipe.clean_host  # the injected volume, which may still be missing
             host = pipe.clean_host + path[len(pipe.clean) :]
@@ -29,21 +36,3 @@ def run(context: PodContext) -> Violations:
                 problem = about(container, "mounts {} over the MPS pipe directory", path)
                 remedy = "mount it elsewhere, since the device plugin mounts the pipe directory there"
                 yield Violation((*place, "mountPath"), problem, remedy)
-
-
-def _host_path(pod: Pod, name: str, hosts: dict[str, str]) -> str | None:
-    """The host directory behind a volume; empty for a volume of another kind, None if there is no such volume.
-
-    `hosts` keeps each, so that a long path behind many mounts is normalised once.
-    """
-    number = pod.volumes.get(name)
-    if number is None:
-        return None
-    if name not in hosts:
-        path: Path = (*pod.path_of("volumes"), number)
-        host = text(members(pod.spec["volumes"][number], "hostPath", path), "path", (*path, "hostPath"))
-        hosts[name] = clean_path(host) if host else ""
-    return hosts[name]
-
-
-CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory")

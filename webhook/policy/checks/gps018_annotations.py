@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.client_limits import ANNOTATIONS, INJECTED, PREFIX
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations, message
 
 _KNOWN: dict[str, Callable[[str], object]] = {annotation.key: annotation.write for annotation in ANNOTATIONS}
 
@@ -21,22 +19,11 @@ def run(context: PodContext) -> Violations:
             continue
         path, check = (*context.pod.metadata_path, "annotations", key), _KNOWN.get(key)
         if check is not None:
-            wanted = _wanted(check, value)
-            if wanted:
+            try:
+                check(value if isinstance(value, str) else "")
+            except ValueError as wanted:
                 problem = message("annotation {} cannot be {}", key, value)
                 yield Violation(path, problem, f"use {wanted}, in quotes")
         elif key not in own:
             problem = message("annotation {} is not a gpushare-webhook annotation", key)
             yield Violation(path, problem, f"use one of {', '.join(sorted(_KNOWN))}", Severity.WARN)
-
-
-def _wanted(check: Callable[[str], object], value: object) -> str:
-    """What an annotation may hold if the value is wrong; empty if it is right."""
-    try:
-        check(value if isinstance(value, str) else "")
-    except ValueError as wanted:
-        return str(wanted)
-    return ""
-
-
-CHECK = Check("GPS018", Severity.DENY, Scope.ANY, run, "A `gpushare-webhook/` annotation is malformed")

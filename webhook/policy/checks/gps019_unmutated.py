@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import MOST_EDITS, Severity, Violation
+from webhook.policy.verdict import MOST_EDITS, Violation, Violations
 
 
 def run(context: PodContext) -> Violations:
@@ -14,12 +13,3 @@ def run(context: PodContext) -> Violations:
     missing = str(len(context.edits)) if len(context.edits) <= MOST_EDITS else f"more than {MOST_EDITS}"
     problem = f"the mutating webhook was not called or did not answer; missing edits: {missing}"
     return (Violation(context.pod.spec_path, problem, "recreate the pod once the webhook is healthy"),)
-
-
-CHECK = Check(
-    "GPS019",
-    Severity.WARN,
-    Scope.EXPECTS_EDITS,
-    run,
-    "A pod reached the validating hook without the edits of the mutating one",
-)

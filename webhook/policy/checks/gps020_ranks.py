@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Spread
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.replica_limits import exceeds_limit, whole_cards
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation, Violations, message
 from webhook.policy.workloads.kinds import ExtractedPod
 
 
@@ -22,7 +18,7 @@ def run(context: PodContext) -> Violations:
     return list(_within(context)) or _across(context)
 
 
-def _within(context: PodContext) -> Iterator[Violation]:
+def _within(context: PodContext) -> Violations:
     """The containers with ranks on several replicas, which may be of one card."""
     replicas = {id(request.container): request for request in context.mps_requests if request.billionths > NANO}
     if not replicas or context.extracted.ranks_may_share:
@@ -112,6 +108,3 @@ def _meets(labels: Members, expression: Members) -> bool:
         case "DoesNotExist":
             return key not in labels
     return False
-
-
-CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")

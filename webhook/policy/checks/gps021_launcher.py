@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
-from webhook.policy.messages import message
 from webhook.policy.pods.pod import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import exceeds_limit, whole_cards
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per launch that needs too many GPUs; with the first pod of a group, also of pods without GPUs."""
     launches, group = context.launches, context.extracted.group
     if not launches and group is None:
@@ -38,7 +34,7 @@ def run(context: PodContext) -> Iterator[Violation]:
 
 def _violation(
     context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
-) -> Iterator[Violation]:
+) -> Violations:
     """At most one violation. `gpus`: how many the container has, or the container of its group with the most."""
     group = None if context.extracted.group is None else context.extracted.group.gpus(context.policy.resource)
     present, holder = gpus, "it asks for" if request is not None else "its workers have"
@@ -88,8 +84,3 @@ def _reaches_others(container: Container) -> bool:
 
 
 _NO_DEVICES = (None, "", "-1", "void", "none")
-
-
-CHECK = Check(
-    "GPS021", Severity.WARN, Scope.GPU, run, "A launcher wants more GPUs than the container, or its group of pods, has"
-)

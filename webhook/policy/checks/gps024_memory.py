@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 
-from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.launchers.find import memory_uses
-from webhook.policy.messages import message
-from webhook.policy.placement.memory import NodeKind
 from webhook.policy.placement.node_classes import SharingStrategy
+from webhook.policy.placement.node_index import NodeKind
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.client_limits import memory
 from webhook.policy.pods.pod import MEMORY, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """At most one violation for each container with one replica, at the option that sets its memory.
 
     Time-slicing divides no memory, so that all containers of a card have to leave each other room. Under MPS the plugin
@@ -97,6 +95,3 @@ def _limit(context: PodContext, container: Container) -> float:
         with suppress(ValueError):
             return next((limit.mebibytes for limit in memory(value) if limit.device == 0), 0)
     return 0
-
-
-CHECK = Check("GPS024", Severity.WARN, Scope.SHARED, run, "A program takes more of a card's memory than its share")

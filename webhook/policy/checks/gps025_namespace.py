@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.placement.node_classes import SHARING
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.replica_limits import whole_cards
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Severity, Violation, Violations, message
 
 
 def run(context: PodContext) -> Violations:
@@ -49,6 +47,3 @@ def _shares(context: PodContext, request: ResourceRequest) -> bool:
     sharing = index.sharing("mps", resource.name) | index.sharing("time-slicing", resource.name)
     offering = index.offering(resource.name, 1) | index.unready(resource.name)
     return bool(sharing & ~index.unknown & offering & placement.selected)
-
-
-CHECK = Check("GPS025", Severity.DENY, Scope.SHARED, run, "The namespace may not share GPUs")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from webhook.policy.checks.check import Check, Scope
-from webhook.policy.messages import MESSAGE_LIMIT, shorten
+from webhook.policy.messages import shorten
 from webhook.policy.sharing.config import refusal
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import MESSAGE_LIMIT, Violation, Violations
 
 
-def run(context: SharingConfig) -> Iterator[Violation]:
+def run(context: SharingConfig) -> Violations:
     """The first value that the plugin refuses."""
     if context.unread is not None:
         yield context.unread
@@ -24,11 +22,3 @@ def run(context: SharingConfig) -> Iterator[Violation]:
 
 
 _REFUSES: Final = "the device plugin refuses this: "
-
-CHECK = Check(
-    "GPS030",
-    Severity.DENY,
-    Scope.SHARING_CONFIG,
-    run,
-    "The device plugin refuses its configuration, and its nodes offer no GPUs",
-)

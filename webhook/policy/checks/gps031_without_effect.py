@@ -2,90 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-from webhook.policy.checks.check import Check, Scope
-from webhook.policy.messages import message
-from webhook.policy.placement.node_classes import RENAMED
+from webhook.policy.placement.node_classes import DOMAIN, RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
-from webhook.policy.sharing.config import PREFIX, full_name, refusal
-from webhook.policy.sharing.fields import ignored, member
+from webhook.policy.sharing.config import RefusedError, full_name, ignored, judged
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation, Violations, message
 
 MOST_CLIENTS: Final = 48
 """Clients of one card through MPS, 16 before compute capability 7.5 (cmd/mps-control-daemon/mps/device.go)."""
 
 
-def run(context: SharingConfig) -> Iterator[Violation]:
+def run(context: SharingConfig) -> Violations:
     """The parts without effect. A configuration that the plugin refuses has none."""
-    if refusal(context.value) is not None:
+    try:
+        fields = judged(context.value)
+    except RefusedError:
         return
     yield from ignored(context.value)
-    path, sharing = _at(context.value, (), "sharing")
-    sliced_path, sliced = _at(sharing, path, "timeSlicing")
-    mps_path, mps = _at(sharing, path, "mps")
-    if mps and sliced:
-        problem = message("MPS takes precedence, and the device plugin ignores this block")
-        yield Violation(sliced_path, problem, "remove timeSlicing or mps")
-    elif sliced:
-        _, flags = _at(context.value, (), "flags")
-        _, mig = _at(flags, (), "migStrategy")
-        why_no_mig = "MIG devices have no names of their own" if mig in ("none", "single") else ""
-        yield from _of_block(sliced_path, sliced, why_no_mig)
-    if mps:
-        yield from _of_block(mps_path, mps, "MPS does not share MIG devices")
-        yield from _of_mps(mps_path, mps, context.version)
+    sliced, mps = fields["timeSlicing"], fields["mps"]
+    if mps.value and sliced.value:
+        problem = "MPS takes precedence, and the device plugin ignores this block"
+        yield Violation(sliced.path, problem, "remove timeSlicing or mps")
+    elif sliced.value:
+        is_unnamed = fields["migStrategy"].value in ("none", "single")
+        yield from _of_block(*sliced, "MIG devices have no names of their own" if is_unnamed else "")
+    if mps.value:
+        yield from _of_block(*mps, "MPS does not share MIG devices")
+        yield from _of_mps(*mps, context.version)
 
 
-def _at(struct: object, path: Path, name: str) -> tuple[Path, Any]:
-    """The path and the value of a field; None where it is absent."""
-    key, value = member(struct, name) or (name, None)
-    return (*path, key), value
-
-
-def _of_block(path: Path, block: dict[str, Any], why_no_mig: str) -> Iterator[Violation]:
+def _of_block(path: Path, block: dict[str, Any], why_no_mig: str) -> Violations:
     """The violations of resources that a block names. `why_no_mig`: why it shares no MIG device; empty if it may."""
     renames = block.get("renameByDefault") is True
     for index, resource in enumerate(block.get("resources") or ()):
         here, name = (*path, "resources", index), full_name(resource["name"])
         if name.startswith(MIG) and why_no_mig:
-            problem = message(f"this entry shares nothing: {why_no_mig}")
-            yield Violation((*here, "name"), problem, f"name {CARD}, or remove it")
+            yield Violation((*here, "name"), f"this entry shares nothing: {why_no_mig}", f"name {CARD}, or remove it")
         elif name != CARD and not name.startswith(MIG):
-            problem = message("no card has the name {}, and this entry shares nothing", name)
-            yield Violation((*here, "name"), problem, f"name {CARD}")
+            unknown = message("no card has the name {}, and this entry shares nothing", name)
+            yield Violation((*here, "name"), unknown, f"name {CARD}")
         # The plugin resets the next fields (api/config/v1/replicas.go, `disableResoureRenaming`).
         rename, default = resource.get("rename"), name + RENAMED if renames else ""
-        if rename is not None and rename not in (default, default.removeprefix(PREFIX)):
+        if rename is not None and rename not in (default, default.removeprefix(DOMAIN)):
             remedy = "remove it" if renames else f"remove it, or set renameByDefault: true, which adds {RENAMED}"
-            yield Violation((*here, "rename"), message("the device plugin ignores this name"), remedy)
+            yield Violation((*here, "rename"), "the device plugin ignores this name", remedy)
         if resource.get("devices", "all") != "all":
-            problem = message("the device plugin ignores the selection of devices, and shares all cards of the node")
+            problem = "the device plugin ignores the selection of devices, and shares all cards of the node"
             remedy = "remove it, or use another configuration for nodes with other cards"
             yield Violation((*here, "devices"), problem, remedy)
 
 
-def _of_mps(path: Path, block: dict[str, Any], version: str | None) -> Iterator[Violation]:
+def _of_mps(path: Path, block: dict[str, Any], version: str | None) -> Violations:
     from webhook.policy.placement.cluster_objects import DevicePlugin  # most inputs share nothing through MPS
 
     fails = "failRequestsGreaterThanOne"
     if block.get(fails) is False and not DevicePlugin(version=version).honours_option_for_mps:
-        problem = message("before v0.20 the device plugin ignores this, and rejects requests for more than one replica")
+        problem = "before v0.20 the device plugin ignores this, and rejects requests for more than one replica"
         yield Violation((*path, fails), problem, "remove it, or run v0.20 or newer (facts.devicePlugin.version)")
     for index, resource in enumerate(block.get("resources") or ()):
         if resource["replicas"] > MOST_CLIENTS:
-            problem = message(
-                f"MPS serves at most {MOST_CLIENTS} clients of a card, 16 before Turing: the MPS daemon does not start"
-            )
+            few = f"MPS serves at most {MOST_CLIENTS} clients of a card, 16 before Turing"
+            problem = f"{few}: the MPS daemon does not start"
             yield Violation((*path, "resources", index, "replicas"), problem, f"set at most {MOST_CLIENTS}")
-
-
-CHECK = Check(
-    "GPS031",
-    Severity.WARN,
-    Scope.SHARING_CONFIG,
-    run,
-    "A part of the device plugin's configuration has no effect, or not the effect that it names",
-)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable
 from typing import NamedTuple
 
-from webhook.policy.checks.check import Check, Scope
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import parse_or_zero
 from webhook.policy.pods.reading import Members, elements, members
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation, Violations, message
 
 
 class NamespaceLimits(NamedTuple):
@@ -24,7 +22,7 @@ class NamespaceLimits(NamedTuple):
 _REQUESTS, _LIMITS, _RATIO = "requests.", "limits.", "maxLimitRequestRatio"
 
 
-def run(context: NamespaceLimits) -> Iterator[Violation]:
+def run(context: NamespaceLimits) -> Violations:
     """One violation for each amount that does not do what it says. Raises MalformedError."""
     spec = members(context.manifest, "spec", ())
     if context.kind == "LimitRange":
@@ -54,7 +52,7 @@ def run(context: NamespaceLimits) -> Iterator[Violation]:
                 yield Violation(("spec", "hard", key), problem, f"add {_REQUESTS}{shares}")
 
 
-def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Iterator[Violation]:
+def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Violations:
     """The violations of an entry for containers.
 
     Where `default` is absent, `max` is the default limit. `defaultRequest` is the default limit, else `min`
@@ -74,7 +72,7 @@ def _of_containers(context: NamespaceLimits, item: Members, path: Path) -> Itera
 
 def _rejecting(
     context: NamespaceLimits, item: Members, path: Path, noun: str, fields: Iterable[str], given: Collection[object]
-) -> Iterator[Violation]:
+) -> Violations:
     """The violations of bounds that apply to each pod or container, and that one without an amount does not meet.
 
     A default, which is `given`, meets them (kubernetes/kubernetes plugin/pkg/admission/limitranger/admission.go,
@@ -109,12 +107,3 @@ def _remedy(item: Members, path: Path, name: str, also: Path | None = None) -> s
         return "use a ResourceQuota instead"  # a default below the minimum is invalid
     removed = "it" if also is None else f"it and {also[-2]}"
     return f"remove {removed}, and name the amount in the pods that need a GPU"
-
-
-CHECK = Check(
-    "GPS032",
-    Severity.WARN,
-    Scope.NAMESPACE_LIMITS,
-    run,
-    "A quota counts no GPU, or a LimitRange gives GPUs to pods without one, or rejects them",
-)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from webhook.policy.checks.check import Check, Scope
-from webhook.policy.messages import message, printable
+from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL
 from webhook.policy.sharing.objects import (
     DISCOVERY,
@@ -18,7 +17,7 @@ from webhook.policy.sharing.objects import (
     DefaultRule,
     sections,
 )
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Violation, Violations, message
 from webhook.policy.workloads.paths import at
 
 _MPS: Final = re.compile(r"^ +mps:", re.ASCII | re.MULTILINE)
@@ -29,7 +28,7 @@ _SHOWN: Final = 4
 _LONGEST: Final = 40
 
 
-def run(context: ConfigNames) -> Iterator[Violation]:
+def run(context: ConfigNames) -> Violations:
     """The names of configurations that do not exist, as far as it is known which do, and the keys without effect."""
     found = list(sections(context.value, context.group, context.kind))
     named: list[tuple[Path, object, Collection[str] | None]] = []
@@ -49,15 +48,15 @@ def run(context: ConfigNames) -> Iterator[Violation]:
     for section in found:
         yield from _unread(section)
         if section.shape.texts == "data" and section.value.get("data") and section.value.get("create") is not True:
-            problem = message("the chart makes no ConfigMap of these configurations without create: true")
-            yield Violation((*section.path, "data"), problem, "set create: true beside it")
+            said = "the chart makes no ConfigMap of these configurations without create: true"
+            yield Violation((*section.path, "data"), said, "set create: true beside it")
         if section.shape.chart == PLUGIN_CHART:
             yield from _undiscovered(context.value, section)
         if "fallbackStrategies" in section.shape.keys:
             yield from _without_label(section, context.known)
 
 
-def _unread(section: ConfigSection) -> Iterator[Violation]:
+def _unread(section: ConfigSection) -> Violations:
     """The keys of a section that nothing reads."""
     for key, held in section.value.items():
         if key in section.shape.keys:
@@ -68,7 +67,7 @@ def _unread(section: ConfigSection) -> Iterator[Violation]:
         yield Violation((*section.path, key), message("nothing reads the key {} here", key), remedy)
 
 
-def _undiscovered(values: Mapping[str, Any], section: ConfigSection) -> Iterator[Violation]:
+def _undiscovered(values: Mapping[str, Any], section: ConfigSection) -> Violations:
     """The first configuration with MPS where the chart does not deploy what labels nodes for the MPS control daemon."""
     enabled = at(values, (*section.path[:-1], DISCOVERY, "enabled"))
     if enabled not in (None, False):
@@ -82,7 +81,7 @@ def _undiscovered(values: Mapping[str, Any], section: ConfigSection) -> Iterator
             return
 
 
-def _without_label(section: ConfigSection, known: Collection[str] | None) -> Iterator[Violation]:
+def _without_label(section: ConfigSection, known: Collection[str] | None) -> Violations:
     """The section, if it chooses nothing for nodes without a label."""
     fallbacks = section.value.get("fallbackStrategies", DefaultRule().fallbacks) or ()
     if not isinstance(fallbacks, list | tuple):
@@ -90,7 +89,7 @@ def _without_label(section: ConfigSection, known: Collection[str] | None) -> Ite
     names = section.names or (known if section.value.get("name") else ())
     is_chosen = section.value.get("default") or DefaultRule("", tuple(fallbacks)).choose(names or ()) is not None
     if names and not is_chosen:
-        problem = message("neither default nor fallbackStrategies choose a configuration for nodes without a label")
+        problem = "neither default nor fallbackStrategies choose a configuration for nodes without a label"
         yield Violation(section.path, problem, f"set default to {_one_of(sorted(names))}")
 
 
@@ -99,12 +98,3 @@ def _one_of(names: Sequence[str]) -> str:
     shown = ", ".join(f'"{printable(name, _LONGEST)}"' for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{'one of ' if len(names) > 1 else ''}{shown}{more}"
-
-
-CHECK = Check(
-    "GPS033",
-    Severity.WARN,
-    Scope.CONFIG_NAMES,
-    run,
-    "A name or a key of a configuration of the device plugin leads nowhere",
-)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from webhook.policy.checks.check import Check, Scope, Violations, about
+from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import NANO, amount
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Violation, Violations, message
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import NamespaceLimit
@@ -41,8 +40,3 @@ def _remedy(limit: NamespaceLimit, where: str) -> str:
     kind = limit.owner.partition(" ")[0]
     fewer = f"ask for at most {limit.most}{where}, or " if limit.most else ""
     return f"{fewer}raise the amount in the {kind} of namespace {limit.namespace}"
-
-
-CHECK = Check(
-    "GPS034", Severity.WARN, Scope.GPU, run, "A LimitRange or a ResourceQuota of the namespace refuses the pod"
-)

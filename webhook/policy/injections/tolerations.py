@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_GPU, OFF, Injection
-from webhook.policy.placement.taints import tolerations_of
+from webhook.policy.placement.selector import tolerations_of
 from webhook.policy.verdict import Append, Edit
 
 

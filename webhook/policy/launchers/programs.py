@@ -15,8 +15,14 @@ from typing import NamedTuple
 from webhook.policy.launchers.words import CommandLine, Launch, Options, Setting, Spread, is_on_cpu, is_shell, number
 from webhook.policy.verdict import Path
 
-_PER_NODE, _TORCH_NODES = "--nproc-per-node", "--nnodes"
-_TORCH_ALIASES = {"--nproc-per": _PER_NODE, "--nproc-per-nod": _PER_NODE}
+
+def _aliases(spellings: Mapping[str, str]) -> Mapping[str, str]:
+    """The canonical names of options by their other spellings."""
+    return {alias: name for name, aliases in spellings.items() for alias in aliases.split()}
+
+
+_PER_NODE, _NODES = "--nproc-per-node", "--nnodes"
+_TORCH_ALIASES = _aliases({_PER_NODE: "--nproc-per --nproc-per-nod"})
 _TORCH_FLAGS = frozenset({"--standalone", "-m", "--module", "--no-python", "--run-path", "--use-env", "-h", "--help"})
 
 
@@ -32,28 +38,29 @@ def torchrun(line: CommandLine, start: int) -> Launch | None:
     if is_on_cpu(line, options.end):
         return None
     nodes, spans = 1, False
-    if _TORCH_NODES in options:
-        least, _, most = options.text(_TORCH_NODES).partition(":")
+    if _NODES in options:
+        least, _, most = options.text(_NODES).partition(":")
         nodes, spans = number(least) or 1, number(most or least) != 1
     each = options.number(_PER_NODE)
     if each is None and not spans:
         return None
     each = each or 1
-    option = _PER_NODE if _PER_NODE in options else _TORCH_NODES
+    option = _PER_NODE if _PER_NODE in options else _NODES
     spread = Spread.CLUSTER if spans else Spread.CONTAINER
     setting = options.setting(option, each if option == _PER_NODE else nodes)
-    across = options.setting(_TORCH_NODES, nodes) if _TORCH_NODES in options else None
+    across = options.setting(_NODES, nodes) if _NODES in options else None
     return Launch("torchrun", setting, each, each * nodes, spread, spans, across)
 
 
 _RANKS, _EACH, _HOSTS, _MAP = "-np", "--npernode", "--host", "--map-by"
-_MPI_ALIASES = {
-    **{"--np": _RANKS, "-n": _RANKS, "--n": _RANKS, "-c": _RANKS, "--num-proc": _RANKS},
-    **{"-N": _EACH, "-npernode": _EACH, "-ppn": _EACH, "--ppn": _EACH, "-perhost": _EACH},
-    **{"-H": _HOSTS, "-host": _HOSTS, "-hosts": _HOSTS, "--hosts": _HOSTS, "-f": _HOSTS},
-    **{"-hostfile": _HOSTS, "--hostfile": _HOSTS, "-machinefile": _HOSTS, "--machinefile": _HOSTS, "-hostlist": _HOSTS},
-    "-map-by": _MAP,
-}
+_MPI_ALIASES = _aliases(
+    {
+        _RANKS: "--np -n --n -c --num-proc",
+        _EACH: "-N -npernode -ppn --ppn -perhost",
+        _HOSTS: "-H -host -hosts --hosts -f -hostfile --hostfile -machinefile --machinefile -hostlist",
+        _MAP: "-map-by",
+    }
+)
 
 
 def mpirun(line: CommandLine, start: int) -> Launch | None:
@@ -97,7 +104,7 @@ def mpirun(line: CommandLine, start: int) -> Launch | None:
 
 
 _THREADS, _GPUS = "-t", "-g"
-_TEST_ALIASES = {"--nthreads": _THREADS, "--ngpus": _GPUS}
+_TEST_ALIASES = _aliases({_THREADS: "--nthreads", _GPUS: "--ngpus"})
 _TESTS = frozenset(
     """
     all_gather_perf all_reduce_perf alltoall_perf alltoallv_perf broadcast_perf gather_perf hypercube_perf reduce_perf
@@ -110,15 +117,26 @@ _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-si
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"
 _START, _HYBRID, _EXTERNAL = "--data-parallel-start-rank", "--data-parallel-hybrid-lb", "--data-parallel-external-lb"
 _DATA_BACKEND, _BACKEND = "--data-parallel-backend", "--distributed-executor-backend"
-_NODES, _CONFIG, _NODE_RANK, _HEADLESS = "--nnodes", "--config", "--node-rank", "--headless"
+_CONFIG, _NODE_RANK, _HEADLESS = "--config", "--node-rank", "--headless"
 _PARTIAL = (_RANK, _START, _HYBRID, _EXTERNAL, _HEADLESS)
 """Options with which this command starts some of the engines. Without a number of local ones, one is certain."""
 _UTILIZATION, _CACHE = "--gpu-memory-utilization", "--kv-cache-memory-bytes"
-_VLLM_ALIASES = {
-    **{"-tp": _TENSOR, "--tensor-parallel": _TENSOR, "-pp": _PIPELINE, "--pipeline-parallel": _PIPELINE},
-    **{"-pcp": _PREFILL, "-dp": _DATA, "-dpl": _LOCAL, "-dpn": _RANK, "-dpr": _START, "-dph": _HYBRID},
-    **{"-dpe": _EXTERNAL, "-dpb": _DATA_BACKEND, "-n": _NODES, "--kv-cache-memory": _CACHE},
-}
+_VLLM_ALIASES = _aliases(
+    {
+        _TENSOR: "-tp --tensor-parallel",
+        _PIPELINE: "-pp --pipeline-parallel",
+        _PREFILL: "-pcp",
+        _DATA: "-dp",
+        _LOCAL: "-dpl",
+        _RANK: "-dpn",
+        _START: "-dpr",
+        _HYBRID: "-dph",
+        _EXTERNAL: "-dpe",
+        _DATA_BACKEND: "-dpb",
+        _NODES: "-n",
+        _CACHE: "--kv-cache-memory",
+    }
+)
 
 
 def vllm(line: CommandLine, start: int) -> Launch | None:
@@ -136,8 +154,7 @@ def vllm(line: CommandLine, start: int) -> Launch | None:
     (vllm/utils/argparse_utils.py at 00da11e).
     """
     options = Options(line, start, _VLLM_ALIASES)
-    engines = _engines(options)
-    return None if engines == 0 or is_on_cpu(line, start) else _vllm("vllm", line, options, engines)
+    return None if is_on_cpu(line, start) else _vllm("vllm", line, options, _engines(options))
 
 
 def vllm_image(line: CommandLine, start: int) -> Launch | None:
@@ -152,15 +169,14 @@ def vllm_image(line: CommandLine, start: int) -> Launch | None:
     is_vllm = (_DATA in written or ("-tp" in written and "-dp" in written)) and _ATTENTION not in written
     if is_on_cpu(line, start) or (options.number(_TENSOR) is None and not is_vllm):
         return None
-    engines = _engines(options) if is_vllm else 1
-    return None if engines == 0 else _vllm("", line, options, engines)
+    return _vllm("", line, options, _engines(options) if is_vllm else 1)
 
 
 def _vllm(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
     data = _LOCAL if _LOCAL in options and _DATA in options else _DATA
     factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE, _PREFILL)} | {data: engines}
     setting = _greatest(options, factors)
-    if setting is None:
+    if setting is None or not engines:
         return None
     total, nodes = prod(factors.values()), options.number(_NODES)
     spans = _NODES in options and nodes != 1
@@ -193,10 +209,14 @@ def _engines(options: Options) -> int:
 
 
 _ATTENTION, _RAY = "--enable-dp-attention", "--use-ray"
-_SGLANG_ALIASES = {
-    **{"--tp": _TENSOR, "--tp-size": _TENSOR, "--tensor-parallel": _TENSOR, "--nnode": _NODES},
-    **{"--pp": _PIPELINE, "--pp-size": _PIPELINE, "--dp": _DATA, "--dp-size": _DATA},
-}
+_SGLANG_ALIASES = _aliases(
+    {
+        _TENSOR: "--tp --tp-size --tensor-parallel",
+        _PIPELINE: "--pp --pp-size",
+        _DATA: "--dp --dp-size",
+        _NODES: "--nnode",
+    }
+)
 
 
 def sglang(line: CommandLine, start: int) -> Launch | None:

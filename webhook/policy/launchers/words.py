@@ -75,8 +75,6 @@ _MOST_DIGITS = 5
 class Options:
     """The options of one program by their canonical names. The last of several equal ones counts."""
 
-    __slots__ = ("_found", "_line", "end")
-
     def __init__(
         self,
         line: CommandLine,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from webhook.policy.settings import setting
+from webhook.policy.settings import Section, required, setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings.formats import PluginVersion, SomeText, TaintEffect, Units
@@ -67,49 +67,44 @@ class Namespace:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceLimit:
+class NamespaceLimit(Section):
     """The most of an extended resource that a LimitRange or a ResourceQuota allows in a namespace."""
 
-    namespace: SomeText = field(metadata={"description": "The namespace."})
-    owner: SomeText = field(metadata={"description": "Kind and name of the object, such as `LimitRange gpus`."})
-    resource: SomeText = field(metadata={"description": "The extended resource."})
-    most: Units = field(metadata={"description": "The most that it allows."})
+    namespace: SomeText = required("The namespace.")
+    owner: SomeText = required("Kind and name of the object, such as `LimitRange gpus`.")
+    resource: SomeText = required("The extended resource.")
+    most: Units = required("The most that it allows.")
     per: LimitScope = setting("container", "Whether the limit is for each container or for each pod.")
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeClass:
+class RuntimeClass(Section):
     """A RuntimeClass: its handler and the node selector that its pods get."""
 
-    name: SomeText = field(metadata={"description": "The class's name."})
+    name: SomeText = required("The class's name.")
     handler: str = setting("", "The class's handler.")
     node_selector: Mapping[str, str] = setting({}, "The class's `scheduling.nodeSelector`.")
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceClass:
+class DeviceClass(Section):
     """A DeviceClass of dynamic resource allocation, and the extended resource whose requests it serves."""
 
-    name: SomeText = field(metadata={"description": "The class's name."})
+    name: SomeText = required("The class's name.")
     extended_resource_name: str = setting(
         "", "The class's `extendedResourceName`, such as `nvidia.com/gpu`; empty if it serves none."
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Replicas:
+class Replicas(Section):
     """A resource that one configuration of the device plugin shares."""
 
-    name: SomeText = field(metadata={"description": "The resource's name as nodes advertise it."})
-    replicas: Units = field(metadata={"description": "Replicas per card."})
+    name: SomeText = required("The resource's name as nodes advertise it.")
+    replicas: Units = required("Replicas per card.")
 
 
-@dataclass(frozen=True, slots=True)
-class PluginConfig:
+class PluginConfig(Section):
     """One configuration of the device plugin: how nodes that use it share their cards."""
 
-    name: SomeText = field(metadata={"description": "The configuration's name: its key in the ConfigMap."})
+    name: SomeText = required("The configuration's name: its key in the ConfigMap.")
     strategy: Strategy = setting("none", "How it shares cards.")
     fail_requests_greater_than_one: bool | None = setting(
         None, "The strategy's `failRequestsGreaterThanOne`. null, if it is unset: true for MPS, false for time-slicing."
@@ -121,8 +116,7 @@ NO_CONFIG = PluginConfig("")
 """The configuration of a node whose default is empty: the plugin's own defaults, which share nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePlugin:
+class DevicePlugin(Section):
     """How the device plugin shares cards, and how it handles requests for more than one replica."""
 
     fail_requests_greater_than_one: bool | None = setting(

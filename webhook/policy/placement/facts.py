@@ -5,10 +5,9 @@ The facts file has the names in camelCase; `webhook.settings` loads and validate
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from webhook.policy.settings import setting
+from webhook.policy.settings import Section, setting
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import (
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Section):
     """One snapshot of facts; a part that is None is unknown."""
 
     nodes: tuple[Node, ...] | None = setting(None, "The nodes.")

@@ -12,17 +12,16 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from webhook.policy.messages import message, printable
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_classes import RENAMED, shows_gpus
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex
 from webhook.policy.placement.reachability import ClusterNodes, Placement
-from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives
-from webhook.policy.placement.taints import is_lifecycle
+from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives, is_lifecycle
 from webhook.policy.pods.gpu_resources import CARD, names_gpu
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Severity, Violation, Violations, message
 
 
 class TransientTaint(NamedTuple):
@@ -95,28 +94,22 @@ Failure: TypeAlias = (
 )
 
 
-def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> Iterable[Violation]:
+def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> Violations:
     """One violation if none of the known nodes could take the pod. `selector` is the path of its selectors.
 
     `is_deferred`: a queue that chooses the nodes later may add tolerations.
     """
-    failure = _failure(placement)
-    if failure is None or (is_deferred and isinstance(failure, Untolerated)):
-        return ()
-    return (described(placement, failure, selector),)
-
-
-def _failure(placement: Placement) -> Failure | None:
     cluster, index, nodes = placement.cluster, placement.cluster.index, placement.candidates
     if any(name in cluster.dynamic or not index.offers(name) for name in placement.requests.peaks):
-        return None  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
-    if not nodes:
-        return nearest_failure(placement)
-    for name, peak in placement.beside.items():
+        return  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
+    failure = None if nodes else nearest_failure(placement)
+    if failure is not None and not (is_deferred and isinstance(failure, Untolerated)):
+        yield described(placement, failure, selector)
+    for name, peak in placement.beside.items() if nodes else ():
         nodes &= index.offering(name, peak)
         if not nodes:
-            return NoCommonNode(name, next(index.nodes(placement.candidates)))
-    return None
+            yield described(placement, NoCommonNode(name, next(index.nodes(placement.candidates))), selector)
+            return
 
 
 def offered_instead(cluster: ClusterNodes, resource: str, among: NodeBitset | None = None) -> str | None:
@@ -189,7 +182,7 @@ _PLUGIN = "if it has GPUs, its device plugin does not run, or not yet; else corr
 
 
 def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
-    value, key = expression.held_by(node), printable(expression.name)
+    value, key = node.labels.get(expression.key), printable(expression.name)
     names = [str(expression), node.name]
     if expression.key == NAME_FIELD:
         is_so = "the nearest node is {}"

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.policy.placement.facts import RESTRICTED, label_kind
-from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED
+from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED, DOMAIN
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
@@ -62,7 +62,6 @@ LONGEST_KEY: Final = 253 + 1 + 63
 LONGEST_VALUE: Final = 63
 """Characters of the value of a label or taint (`IsValidLabelValue` there)."""
 
-_GPU: Final = "nvidia.com/"
 _GPU_RESOURCES: Final = ("nvidia.com/gpu", "nvidia.com/mig-")
 _FEATURES: Final = "feature.node.kubernetes.io/"
 """Labels about processors, devices and kernels, of which node feature discovery may write hundreds."""
@@ -70,6 +69,15 @@ _FEATURES: Final = "feature.node.kubernetes.io/"
 
 def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
     """The node with as much as is kept of it."""
+    labels = {key: value for key, value in node.labels.items() if _fits(key, value)}
+    if len(labels) > MOST["labels"]:  # decisive labels, labels of GPUs, others, and last those of feature discovery
+        ranks, last = {each: rank for rank, each in enumerate(decisive.labels)}, len(decisive.labels)
+        first = nsmallest(
+            MOST["labels"],
+            labels,
+            lambda key: (ranks.get(label_kind(key), last), not key.startswith(DOMAIN), key.startswith(_FEATURES), key),
+        )
+        labels = {key: labels[key] for key in first}
     taints = [taint for taint in node.taints if _fits(taint.key, taint.value)]
     if len(taints) > MOST["taints"]:  # without the others, a node seems to take more pods than it does
         taints = nsmallest(MOST["taints"], taints, taint_order)
@@ -81,21 +89,7 @@ def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
             lambda name: (name not in decisive.resources, not name.startswith(_GPU_RESOURCES), name),
         )
     resources = {name: node.resources[name] for name in names}
-    return cut(node, _kept_labels(node.labels, decisive), taints, resources, decisive)
-
-
-def _kept_labels(labels: Mapping[str, str], decisive: Decisive) -> Mapping[str, str]:
-    """The labels that are kept: decisive labels, labels of GPUs, others, and last those of node feature discovery."""
-    fitting = {key: value for key, value in labels.items() if _fits(key, value)}
-    if len(fitting) <= MOST["labels"]:
-        return fitting
-    ranks = {each: rank for rank, each in enumerate(decisive.labels)}
-    first = nsmallest(
-        MOST["labels"],
-        fitting,
-        lambda key: (ranks.get(label_kind(key), len(ranks)), not key.startswith(_GPU), key.startswith(_FEATURES), key),
-    )
-    return {key: fitting[key] for key in first}
+    return cut(node, labels, taints, resources, decisive)
 
 
 def taint_order(taint: Taint) -> tuple[str, str, str]:

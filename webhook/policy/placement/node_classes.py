@@ -98,14 +98,14 @@ class PluginConfigs:
         A renamed resource exists only where a configuration renames it, and the card's own name only elsewhere. Nodes
         without a label may have no configuration, unless there is a default.
         """
-        if not self._by_name or not resource.startswith(_DOMAIN):
+        if not self._by_name or not resource.startswith(DOMAIN):
             return False
         if resource.endswith(RENAMED):
             return resource not in self._naming
         return bool(self._default) and self._naming[resource + RENAMED] == len(self._by_name)
 
 
-_DOMAIN: Final = "nvidia.com/"
+DOMAIN: Final = "nvidia.com/"
 """The domain of the resources that the plugin makes."""
 
 RENAMED: Final = ".shared"
@@ -121,8 +121,6 @@ SHARED: Final = "-SHARED"
 _WHOLE = {REPLICAS: Constraint(("0", "1")), PRODUCT: Constraint(but_suffix=SHARED)}
 """The labels that GPU feature discovery sets on a node with whole cards. The replicas are 0 where all cards use MIG."""
 
-_STRATEGIES = frozenset({"none", "mps", "time-slicing"})
-
 CARD_MEMORY = "nvidia.com/gpu.memory"
 CARD_COUNT = "nvidia.com/gpu.count"
 
@@ -132,11 +130,12 @@ DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, CARD_
 
 _MARKS: Final[Mapping[str, str]] = {
     "nvidia.com/gpu.present": "true",
+    CAPABLE: "true",
     "kubernetes.azure.com/accelerator": "nvidia",
     "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia",
     "eks.amazonaws.com/instance-gpu-manufacturer": "nvidia",
 }
-"""Labels of the GPU operator, AKS, Karpenter and EKS that say that a node has GPUs of NVIDIA."""
+"""Labels of the GPU operator, GPU feature discovery, AKS, Karpenter and EKS that say that a node has GPUs of NVIDIA."""
 
 _MODELS: Final = (
     "k8s.amazonaws.com/accelerator",
@@ -157,15 +156,14 @@ _TALOS: Final = "extensions.talos.dev/nvidia-"
 
 def shows_gpus(labels: Mapping[str, str], taints: Iterable[Taint] = ()) -> bool:
     """Whether labels, or taints such as those of NVIDIA's guides, say that a node has GPUs of NVIDIA."""
-    if any(taint.key.startswith("nvidia.com/") for taint in taints):
-        return True
-    if any(labels.get(key) == value for key, value in _MARKS.items()):
-        return True
-    if labels.get(CAPABLE) == "true" or CONFIG_LABEL in labels or labels.get(CARD_COUNT, "0") != "0":
-        return True
-    if any(key in labels and not _OTHERS.search(labels[key]) for key in _MODELS):
-        return True
-    return any((value == "true" and _PCI.fullmatch(key)) or key.startswith(_TALOS) for key, value in labels.items())
+    return (
+        any(taint.key.startswith(DOMAIN) for taint in taints)
+        or any(labels.get(key) == value for key, value in _MARKS.items())
+        or CONFIG_LABEL in labels
+        or labels.get(CARD_COUNT, "0") != "0"
+        or any(key in labels and not _OTHERS.search(labels[key]) for key in _MODELS)
+        or any((value == "true" and _PCI.fullmatch(key)) or key.startswith(_TALOS) for key, value in labels.items())
+    )
 
 
 def _is_set_by_plugin(labels: Container[str]) -> bool:
@@ -201,21 +199,7 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
-_Word: TypeAlias = Literal[
-    "mps",
-    "time-slicing",
-    "none",
-    "any",
-    "undecided",
-    "undiscovered",
-    "unlabelled",
-    "shares",
-    "accepting",
-    "unready",
-    "incomplete",
-    "certain",
-]
-Trait: TypeAlias = "tuple[_Word, *tuple[object, ...]]"
+Trait: TypeAlias = tuple[str | bool, ...]
 """A word, and names, that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
 
 
@@ -227,23 +211,25 @@ class NodeClasses:
     """
 
     def __init__(self, settings: Settings, plugin: DevicePlugin | None = None) -> None:
-        mps_labels, time_slicing_labels = settings.placement.mps_labels, settings.placement.time_slicing_labels
+        labels: Mapping[SharingStrategy, Mapping[str, str]] = {
+            "mps": settings.placement.mps_labels,
+            "time-slicing": settings.placement.time_slicing_labels,
+        }
         kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
         self.gpus = GpuResources(settings.resources)
         self.shared = frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
         self.configs = PluginConfigs(plugin)
-        self.mps = SharingClass(mps_labels, self.configs.label("mps"))
-        time_slicing = SharingClass(time_slicing_labels, self.configs.label("time-slicing"))
-        self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": time_slicing}
+        self.sharing = {strategy: SharingClass(own, self.configs.label(strategy)) for strategy, own in labels.items()}
+        self.mps = self.sharing["mps"]
         self.excluded: Mapping[str, tuple[str, ...]] = {
-            key: tuple(sorted({labels[key] for labels in (mps_labels, time_slicing_labels) if key in labels}))
-            for key in sorted({*mps_labels, *time_slicing_labels})
+            key: tuple(sorted({own[key] for own in labels.values() if key in own}))
+            for key in sorted({*chain.from_iterable(labels.values())})
         }
         """By label, the values that mark nodes which share their cards."""
         self.whole = {key: Constraint(excluded=marks) for key, marks in self.excluded.items()}
         if _is_set_by_plugin(self.excluded):
             self.whole = {**_WHOLE, **self.whole}
-        self.are_discovered = _is_set_by_plugin(mps_labels)
+        self.are_discovered = _is_set_by_plugin(self.mps.labels)
         """Whether GPU feature discovery distinguishes MPS nodes, so that a node needs a label of it to be known."""
         self.telling = DISCOVERED | self.excluded.keys()
         """The labels that show the class of a node."""
@@ -266,7 +252,7 @@ class NodeClasses:
         if self.marked(node) is not None:
             return True
         if STRATEGY in labels:
-            return labels[STRATEGY] in _STRATEGIES
+            return labels[STRATEGY] in ("none", *SHARING)
         return all(constraint.holds(labels[key]) for key, constraint in _WHOLE.items() if key in labels)
 
     def traits(self, node: Node) -> Iterator[Trait]:
@@ -300,5 +286,7 @@ class NodeClasses:
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""
-        classes = (nodes for nodes in self.sharing.values() if nodes is self.mps or nodes.labels)
-        return not all(nodes.excluded_by(requirement, renamed=True) for nodes in classes)
+        return any(
+            (nodes is self.mps or nodes.labels) and not nodes.excluded_by(requirement, renamed=True)
+            for nodes in self.sharing.values()
+        )

@@ -10,15 +10,14 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.policy.placement.facts import label_kind
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive, cut
-from webhook.policy.placement.node_classes import NodeClasses, SharingStrategy, Trait
-from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
-from webhook.policy.placement.taints import Tolerations, is_lifecycle
+from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS, NodeClasses, SharingStrategy, Trait
+from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, Tolerations, integer, is_lifecycle
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.steps import ENTRIES, Steps, converted
@@ -176,10 +175,6 @@ class TaintIndex(NamedTuple):
     by_key: Mapping[KeyAndEffect, _Values]
     counts: Mapping[tuple[str, bool], Counts]
 
-    def having(self, key: KeyAndEffect) -> NodeBitset:
-        """The nodes with a taint of this key and effect, which some node has."""
-        return self.by_key[key].present
-
     def untolerated(
         self, tolerations: Tolerations, effects: frozenset[str], *, passing: bool
     ) -> tuple[NodeBitset, NodeBitset]:
@@ -207,17 +202,6 @@ class TaintIndex(NamedTuple):
             several |= twice | some & once
             some |= once
         return some, some & ~several
-
-
-def _taint_index(sets: Mapping[KeyAndEffect, Mapping[str, NodeBitset]]) -> Steps[TaintIndex]:
-    """Index sets of nodes by key and effect, and by value, of their taints. In steps."""
-    by_key = yield from converted(sets, _values)
-    counts: dict[tuple[str, bool], Counts] = {}
-    for at, ((key, effect), taints) in enumerate(by_key.items(), 1):
-        _count(counts.setdefault((effect, is_lifecycle(key)), []), taints.present)
-        if at % ENTRIES == 0:
-            yield
-    return TaintIndex(by_key, counts)
 
 
 class NodeIndex:
@@ -400,6 +384,55 @@ def indexing(
         sets.add(known, 1 << len(indexed), classes)
         indexed.append(known)
     labels = yield from converted(sets.labels, _values)
-    taints = yield from _taint_index(sets.taints)
+    taints = yield from converted(sets.taints, _values)
+    counts: dict[tuple[str, bool], Counts] = {}
+    for at, ((key, effect), having) in enumerate(taints.items(), 1):
+        _count(counts.setdefault((effect, is_lifecycle(key)), []), having.present)
+        if at % ENTRIES == 0:
+            yield
     amounts = yield from converted(sets.amounts, lambda by_amount: _at_or_above(by_amount.items()))
-    return NodeIndex(indexed, len(groups), sets, labels, taints, amounts)
+    return NodeIndex(indexed, len(groups), sets, labels, TaintIndex(taints, counts), amounts)
+
+
+MOST_KINDS = 256
+"""Kinds of nodes, by these two labels, that are kept for a resource. Real clusters have a handful."""
+
+
+class NodeKind(NamedTuple):
+    """The nodes that name a resource, and have cards of one size with as many replicas; 0 where that is unknown.
+
+    GPU feature discovery labels a node with the memory of one whole card in MiB, also where the card is shared
+    (NVIDIA/k8s-device-plugin#535), and with the replicas per card.
+    """
+
+    nodes: NodeBitset
+    mebibytes: int
+    replicas: int
+
+
+def label_number(label: str | None) -> int:
+    """The memory of one card in MiB, or its replicas, by its label; 0 if that does not say, or for unified memory."""
+    return max(integer(label or "") or 0, 0)
+
+
+def share(mebibytes: int, replicas: int) -> int | None:
+    """The memory of one of the replicas of a card, in MiB; None if one of the two is unknown.
+
+    The device plugin gives each replica an equal part, rounded down to whole MiB.
+    """
+    return mebibytes // replicas or None if replicas else None
+
+
+def node_kinds(index: NodeIndex, resource: str) -> Sequence[NodeKind]:
+    """The kinds of nodes that name a resource, even if their device plugin is not running; none beyond the bound."""
+    having = index.offering(resource, 1) | index.unready(resource)
+    # Nodes with more values of one label have more kinds, too; all pairs of these values would take long.
+    if any(len(list(index.by_value(key, having))) > MOST_KINDS for key in (CARD_MEMORY, REPLICAS)):
+        return ()
+    kinds = (
+        NodeKind(nodes, label_number(memory), label_number(replicas))
+        for memory, with_memory in index.by_value(CARD_MEMORY, having)
+        for replicas, nodes in index.by_value(REPLICAS, with_memory)
+    )
+    kept = list(islice(kinds, MOST_KINDS + 1))
+    return kept if len(kept) <= MOST_KINDS else ()

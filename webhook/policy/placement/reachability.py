@@ -16,8 +16,15 @@ from webhook.policy.placement.facts import NOTHING_SHOWN, Facts, Shown
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import SHARING, STRATEGY, NodeClasses, SharingStrategy
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex, indexing
-from webhook.policy.placement.selector import Constraint, Expression, Requirement, requirement
-from webhook.policy.placement.taints import Tolerations, is_lifecycle, tolerations_of
+from webhook.policy.placement.selector import (
+    Constraint,
+    Expression,
+    Requirement,
+    Tolerations,
+    is_lifecycle,
+    requirement,
+    tolerations_of,
+)
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import Resource, Settings
@@ -53,18 +60,18 @@ class ClusterNodes:
             for resource in (settings.resources if shown.nodes else ())
             for strategy in SHARING
         )
+        taints = index.taints.by_key
         # Of the matching taints, those with the most nodes, so that no single node decides which pods tolerate; where
         # equally many nodes have them, in the order of their names, so that replicas agree.
         matching = [
             (key, effect)
-            for key, effect in (index.taints.by_key if tolerations.enabled else ())
+            for key, effect in (taints if tolerations.enabled else ())
             if any(fnmatchcase(key, pattern) for pattern in tolerations.from_nodes) and not is_lifecycle(key)
         ]
-        having = index.taints.having
-        self.tolerable = sorted(matching, key=lambda each: (-having(each).bit_count(), each))[:_MOST_TOLERABLE]
+        self.tolerable = sorted(matching, key=lambda each: (-taints[each].present.bit_count(), each))[:_MOST_TOLERABLE]
         self.dynamic = frozenset(each.extended_resource_name for each in served if each.extended_resource_name)
         configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
-        self.taint_keys = configured.union(key for key, _ in index.taints.by_key)
+        self.taint_keys = configured.union(key for key, _ in taints)
         self.whole_cards = WholeCards(
             classes, labels_suffice=self.known and not index.unlabelled, all_discovered=not index.undiscovered
         )
@@ -287,11 +294,11 @@ class Placement:
         """The configured tolerations, and those for taints of nodes that could take the pod if it tolerated them."""
         if self.configured is None or not self.cluster.tolerable or not self.requests.positive:
             return self.configured or ()
-        nodes, taints = self.selected & self.offering[1], self.cluster.index.taints
+        nodes, taints = self.selected & self.offering[1], self.cluster.index.taints.by_key
         admitting = [
             {"key": key, "operator": "Exists", "effect": effect}
             for key, effect in self.cluster.tolerable
-            if nodes & taints.having((key, effect))
+            if nodes & taints[key, effect].present
         ]
         return [*self.configured, *(raw for raw in admitting if raw not in self.configured)]
 

@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 def setting(
     default: T,
-    description: str = "",
+    description: str,
     *,
     key: str = "",
     shorthand: str = "",
     written: Callable[[Any], Any] | None = None,
 ) -> T:
-    """A field with its default and its description, which a section of settings takes from its class.
+    """A field with its default and its description. A section takes the latter from its class, and needs no such field.
 
     `key` is the field's name in the file where that is not the field's name in camelCase. `shorthand`: the key of
     a section that gets a list with the text that stands in place of the section. `written` spells the value as a file
@@ -47,7 +47,7 @@ def default_of(one: Field[Any]) -> Any:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, required))
 class Section:
-    """A section of settings: a frozen dataclass, whose methods all sections share.
+    """A section of settings or facts: a frozen dataclass, whose methods all sections share.
 
     To generate methods for each section would take a tenth of the time in which `check` starts.
     """

@@ -38,7 +38,7 @@ class NamespaceRule(Section):
     selector: LabelSelector | None = setting(None, "Namespaces by label, if their labels are known.")
     mode: formats.Mode | None = setting(None, "The mode in these namespaces. null: the mode of the file's top level.")
     severities: formats.Severities = setting({}, "Severities in these namespaces, above those of the file's top level.")
-    injections: NamespaceInjections = setting(NamespaceInjections())
+    injections: NamespaceInjections = NamespaceInjections()
 
 
 class AnnotationRequest(Section):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from webhook.policy.messages import printable
 
@@ -19,8 +18,7 @@ _SHOWN = 110
 """Characters of a text that a message quotes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Text of at most `longest` characters: all of it matches `pattern`, and does not match `but_not`.
 
     The JSON Schema carries both patterns, so they use only what Go, Rust and ECMAScript know too: no lookaheads.
@@ -47,8 +45,7 @@ class Text:
         return "put it in quotes" if number and self._matches(str(value)) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """A whole number from `least` to `most`, both included."""
 
     least: int
@@ -62,8 +59,7 @@ class Range:
         return "leave out the quotes" if isinstance(value, str) and value.strip().isdecimal() else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Spellings:
+class Spellings(NamedTuple):
     """Words among which true and false may be: as words themselves, or as spellings of those that they stand for."""
 
     of: tuple[tuple[bool, str], ...] = ()
@@ -101,8 +97,7 @@ _BYTES = {"Gi": 2**30, "Mi": 2**20, "Ki": 2**10, "G": 10**9, "M": 10**6, "k": 10
 _MOST_HOURS = 8760
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(NamedTuple):
     """A duration such as `5s`, `1h30m` or `500ms`, held in seconds. The finest unit is the millisecond."""
 
     may_be_zero: bool = False
@@ -179,9 +174,6 @@ OBJECT = Text("an object's name: lowercase letters, digits, dashes and dots", _S
 KIND = Text("a kind such as JobSet", "[A-Z][A-Za-z0-9]*", 63)
 LABEL_KEY = Text("a label's key such as example.com/team", _KEY, 317, _LONG_PREFIX)
 LABEL_VALUE = Text("a label's value such as a100", f"(?:{_NAME})?", 63)
-PLUGIN_VERSION = Text(
-    "a version of the device plugin such as v0.20.0", r"v?[0-9]{1,9}\.[0-9]{1,9}(?:[.+-][-0-9A-Za-z.+]*)?", 63
-)
 NAMESPACED_NAME = Text("namespace/name of an object", f"{_LABEL}/{_SUBDOMAIN}", 317, "[^/]{64,}/.*")
 CODE = Text("a check's code", "GPS[0-9]{3}")
 """`webhook.settings` narrows it to the codes of registered checks."""
@@ -223,7 +215,10 @@ OptOutAnnotation = Annotated[
 NamespaceName = Annotated[str, NAMESPACE]
 NamespacePattern = Annotated[str, Text("a namespace's name, in which * stands for any text", "[-a-z0-9*]+", 63)]
 ObjectName = Annotated[str, OBJECT]
-PluginVersion = Annotated[str, PLUGIN_VERSION]
+PluginVersion = Annotated[
+    str,
+    Text("a version of the device plugin such as v0.20.0", r"v?[0-9]{1,9}\.[0-9]{1,9}(?:[.+-][-0-9A-Za-z.+]*)?", 63),
+]
 NamespacedName = Annotated[str, NAMESPACED_NAME]
 ClassPattern = Annotated[
     str, Text("a RuntimeClass's or handler's name, in which * stands for any text", "[-a-z0-9.*]+", 253)

@@ -45,7 +45,7 @@ class Limits(Section):
     per_pod: formats.Count | None = setting(
         1, "Replicas that a pod may ask for as a whole on MPS nodes (GPS002). null: no limit."
     )
-    time_slicing: TimeSlicingLimits = setting(TimeSlicingLimits())
+    time_slicing: TimeSlicingLimits = TimeSlicingLimits()
     mps_may_accept_more: bool = setting(
         False,
         "The device plugin accepts more on some MPS nodes, as GKE's does on nodes with one card: GPS001 and GPS002 "
@@ -177,13 +177,13 @@ class Injections(Section):
         "they do not exist. null: `report` where `mode` is `audit`, and `on` elsewhere.",
     )
     annotate: bool = setting(True, "Whether changed pods get the annotation `gpushare-webhook/injected`.")
-    runtime_class: RuntimeClassInjection = setting(RuntimeClassInjection())
-    pipe_directory: PipeDirectoryInjection = setting(PipeDirectoryInjection())
-    pipe_mount: PipeMountInjection = setting(PipeMountInjection())
-    tolerations: TolerationInjection = setting(TolerationInjection())
-    limits: LimitsInjection = setting(LimitsInjection())
-    void_devices: VoidDevicesInjection = setting(VoidDevicesInjection())
-    steering: SteeringInjection = setting(SteeringInjection())
+    runtime_class: RuntimeClassInjection = RuntimeClassInjection()
+    pipe_directory: PipeDirectoryInjection = PipeDirectoryInjection()
+    pipe_mount: PipeMountInjection = PipeMountInjection()
+    tolerations: TolerationInjection = TolerationInjection()
+    limits: LimitsInjection = LimitsInjection()
+    void_devices: VoidDevicesInjection = VoidDevicesInjection()
+    steering: SteeringInjection = SteeringInjection()
 
 
 class Requests(Section):
@@ -254,13 +254,9 @@ class FactsSettings(Section):
     )
 
     @property
-    def are_about_nodes(self) -> bool:
-        """Whether facts are wanted on which it depends where a pod can land."""
-        return self.nodes or self.device_classes or self.device_plugin is not None
-
-    @property
     def are_wanted(self) -> bool:
-        return self.are_about_nodes or self.namespaces or self.runtime_classes
+        of_nodes = self.nodes or self.device_classes or self.device_plugin is not None
+        return of_nodes or self.namespaces or self.runtime_classes
 
 
 PresetName = Literal[
@@ -326,21 +322,21 @@ class Settings(Section):
         (Resource("nvidia.com/gpu"), Resource("nvidia.com/gpu.shared", renamed=True)),
         "The cluster's GPU resources. `nvidia.com/mig-*` needs no entry.",
     )
-    limits: Limits = setting(Limits())
+    limits: Limits = Limits()
     deny_in_mutate: bool = setting(True, "Whether `/mutate` rejects pods too, or leaves that to `/validate`.")
     severities: formats.Severities = setting({}, "Severities by code, such as `GPS005: deny`.")
     namespaces: tuple[elements.NamespaceRule, ...] = setting((), "Severities and modes by namespace.")
-    sharing: Sharing = setting(Sharing())
-    exempt: Exempt = setting(Exempt())
-    suppress: Suppress = setting(Suppress())
-    injections: Injections = setting(Injections())
-    requests: Requests = setting(Requests())
-    users: Users = setting(Users())
-    pod_security: PodSecurity = setting(PodSecurity())
-    placement: PlacementSettings = setting(PlacementSettings())
-    facts: FactsSettings = setting(FactsSettings())
-    workloads: Workloads = setting(Workloads())
-    guard: Guard = setting(Guard())
+    sharing: Sharing = Sharing()
+    exempt: Exempt = Exempt()
+    suppress: Suppress = Suppress()
+    injections: Injections = Injections()
+    requests: Requests = Requests()
+    users: Users = Users()
+    pod_security: PodSecurity = PodSecurity()
+    placement: PlacementSettings = PlacementSettings()
+    facts: FactsSettings = FactsSettings()
+    workloads: Workloads = Workloads()
+    guard: Guard = Guard()
     message_suffix: formats.Line | None = setting(
         None, "The last line of each denial in the cluster, such as `Ask #gpu-help.` null: none."
     )

@@ -1,4 +1,6 @@
-"""One configuration of the device plugin, as the plugin understands it, and the first value that it refuses.
+"""A configuration of the device plugin: what it means, the first value that is refused, and what is ignored.
+
+Its content shows which document is one.
 
 The rules are those of NVIDIA/k8s-device-plugin from v0.15.0 to v0.20.0: `api/config/v1/config.go` (`NewConfig`) for the
 file, and `cmd/nvidia-device-plugin/main.go` (`validateFlags`) for its flags. They cover the version, what shares cards,
@@ -17,14 +19,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeGuard
 
-from webhook.policy.messages import printable
-from webhook.policy.placement.node_classes import RENAMED
+from webhook.policy.messages import is_one_edit_away, printable
+from webhook.policy.placement.node_classes import DOMAIN, RENAMED
 from webhook.policy.pods.reading import type_of
-from webhook.policy.verdict import Path
+from webhook.policy.verdict import Path, Violation, Violations, message
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import PluginConfig
@@ -45,7 +47,7 @@ class RefusedError(Exception):
 def refusal(value: object) -> RefusedError | None:
     """The first value of a document that the plugin refuses, in the order of the loader; None if it starts."""
     try:
-        _judged(value, None)
+        judged(value)
     except RefusedError as error:
         return error
     return None
@@ -59,7 +61,7 @@ def parse(name: str, value: object, mig_strategy: str | None = None) -> PluginCo
     """
     from webhook.policy.placement.cluster_objects import PluginConfig, Replicas  # most command lines know no plugin
 
-    fields = _judged(value, mig_strategy)
+    fields = judged(value, mig_strategy)
     for strategy, field in _FIELDS.items():
         path, block = fields[field]
         if block is None:
@@ -87,7 +89,7 @@ class Held(NamedTuple):
     value: Any = None
 
 
-def _judged(value: object, mig_strategy: str | None) -> Mapping[str, Held]:
+def judged(value: object, mig_strategy: str | None = None) -> Mapping[str, Held]:
     """The fields of a document. Raises RefusedError for the first value that the loader refuses."""
     fields = read(value)
     path, version = fields["version"]
@@ -223,14 +225,13 @@ def _is_integer(value: Any, low: int = -(2**63)) -> bool:
     return is_number and low <= value < 2**63 and value == int(value)
 
 
-PREFIX: Final = "nvidia.com/"
 _LONGEST_NAME: Final = 63
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
 def full_name(name: str) -> str:
     """A resource's name with its domain."""
-    return name if name.startswith(PREFIX) else PREFIX + name
+    return name if name.startswith(DOMAIN) else DOMAIN + name
 
 
 def _resource_name(value: Any, path: Path, remedy: str) -> None:
@@ -239,8 +240,8 @@ def _resource_name(value: Any, path: Path, remedy: str) -> None:
         raise RefusedError(path, f"must be a resource's name, not {type_of(value)}", remedy)
     name = full_name(value)
     if len(name.encode()) > _LONGEST_NAME:
-        raise RefusedError(path, f"longer than {_LONGEST_NAME} characters, {PREFIX} included", remedy)
-    if not _SUBDOMAIN.fullmatch(name.removeprefix(PREFIX)):
+        raise RefusedError(path, f"longer than {_LONGEST_NAME} characters, {DOMAIN} included", remedy)
+    if not _SUBDOMAIN.fullmatch(name.removeprefix(DOMAIN)):
         raise RefusedError(path, f'not a resource\'s name: "{printable(name, 80)}"', remedy)
 
 
@@ -298,3 +299,128 @@ def read(value: Any, struct: Struct = ROOT, path: Path = ()) -> defaultdict[str,
         elif field.struct in _JUDGED:
             fields.update(read(value[key], field.struct, here))
     return fields
+
+
+_HOME: Final[Mapping[str, str]] = {
+    **dict.fromkeys(SHARING.fields, "sharing"),
+    **dict.fromkeys(("renameByDefault", "failRequestsGreaterThanOne"), "sharing.mps or sharing.timeSlicing"),
+    **dict.fromkeys(FLAGS.fields, "flags"),
+    **dict.fromkeys(PLUGIN.fields, "flags.plugin"),
+    **dict.fromkeys(GFD.fields, "flags.gfd"),
+}
+"""Where fields belong that users often put elsewhere."""
+
+
+def ignored(value: object) -> Violations:
+    """A violation for each field that every release of the plugin ignores, level by level."""
+    pending: list[tuple[Path, Any, Struct]] = [((), value, ROOT)]
+    for path, fields, struct in pending:
+        if isinstance(fields, list):
+            pending += [((*path, index), item, struct) for index, item in enumerate(fields) if isinstance(item, dict)]
+            continue
+        for key, inner in fields.items() if isinstance(fields, dict) else ():
+            name, here = struct.name_of(key), (*path, key)
+            if name is None:
+                problem = message("the device plugin has no field {} here, and ignores it", key)
+                yield Violation(here, problem, _remedy(key, struct))
+            elif (held := struct.fields[name].struct) is not None:
+                pending.append((here, inner, held))
+
+
+_LONGEST_FIELD: Final = 40
+
+
+def _remedy(key: str, struct: Struct) -> str:
+    if len(key) <= _LONGEST_FIELD:
+        lower = folded(key)
+        for name in struct.fields:
+            if is_one_edit_away(folded(name), lower):
+                return f"write {name}"
+        for name, home in _HOME.items():
+            if folded(name) == lower:
+                return f"move it below {home}"
+    return "remove it"
+
+
+def member(fields: object, name: str) -> tuple[str, Any] | None:
+    """The key and the value of a struct's field; None where it is absent. Of a field given twice, Go uses the last."""
+    if not isinstance(fields, dict):
+        return None
+    key = max((key for key in fields if folded(key) == folded(name)), default=None)
+    return None if key is None else (key, fields[key])
+
+
+_VERSION: Final = re.compile("v[0-9]")
+_OF_FLAGS: Final = (*FLAGS.fields, *PLUGIN.fields, *GFD.fields)
+"""Fields of flags, and those that users put there although they belong one level deeper."""
+
+
+def is_configuration(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a document is a configuration of the plugin, right or wrong, as its content shows."""
+    if not is_configuration_beside(value):
+        return False
+    version, flags = member(value, "version"), member(value, "flags")
+    is_versioned = version is not None and isinstance(version[1], str) and bool(_VERSION.match(version[1]))
+    sharing = member(value, "sharing")
+    if sharing and (is_versioned or _shares(sharing[1], is_certain=bool(version or flags))):
+        return True
+    if is_versioned and flags and any(member(flags[1], name) for name in _OF_FLAGS):
+        return True
+    return any(_is_block(found[1]) for name in SHARING.fields if (found := member(value, name)))
+
+
+def is_configuration_beside(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a document under another key of a ConfigMap that has a configuration is one, too.
+
+    Nodes choose among all keys. Notes, and manifests that are kept there, are left out.
+    """
+    return isinstance(value, dict) and "kind" not in value
+
+
+def _shares(sharing: object, *, is_certain: bool) -> bool:
+    """Whether the value of `sharing` is that of the plugin. Other programs have `mps` there, too.
+
+    They have no field of a sharing block in it, in any case, or of one of its resources.
+    """
+    mps = member(sharing, "mps")
+    names = ("renameByDefault", "failRequestsGreaterThanOne", "resources", "replicas")
+    if member(sharing, "timeSlicing") or (mps and (is_certain or any(member(mps[1], name) for name in names))):
+        return True
+    return isinstance(sharing, dict) and any(map(_is_block, sharing.values()))
+
+
+def _is_block(value: object) -> bool:
+    """Whether a mapping that stands at a wrong place, or has a wrong name, is a sharing block."""
+    resources = value.get("resources") if isinstance(value, dict) else None
+    return isinstance(resources, list) and any(member(resource, "replicas") for resource in resources)
+
+
+_COLON: Final = rb"""\\?["']?\s*:"""
+
+
+@cache
+def _key(name: bytes) -> re.Pattern[bytes]:
+    """The key of a name in lower case, which no letter precedes but that of a line break in a text of JSON.
+
+    It may be one of YAML, of JSON, or of either in a text of JSON. The name comes first, because a search for a fixed
+    start is fast. Most runs need no such pattern.
+    """
+    return re.compile(name + rb"(?:(?<![a-z]" + name + rb")|(?<=\\n" + name + rb"))" + _COLON)
+
+
+def may_be_configuration(data: bytes) -> bool:
+    """Whether bytes have the fields by which a configuration is known: those of sharing, or flags and a version.
+
+    Most manifests have none. A search for fixed words in lower case is ten times as fast as a pattern for any case.
+    """
+    lower = data.lower()
+    if any(name in lower and _key(name).search(lower) for name in (b"sharing", b"timeslicing", b"mps")):
+        return True
+    if b"flags" not in lower or _key(b"flags").search(lower) is None:
+        return False
+    return re.search(_key(b"version").pattern + rb"""\s*\\?["']?v[0-9]""", lower) is not None
+
+
+def seems_to_share(text: str) -> bool:
+    """Whether a line of a text that is not read opens a sharing block."""
+    return re.search(r"^[ \t]*+(?:mps|timeSlicing)[ \t]*+:", text, re.MULTILINE | re.IGNORECASE) is not None

@@ -31,6 +31,7 @@ from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.paths import (
     EVERY,
+    REPEATED,
     Assembly,
     Condition,
     Containers,
@@ -41,7 +42,6 @@ from webhook.policy.workloads.paths import (
     counted,
     never,
     of_job,
-    repeats,
     steps,
     unknown,
     walk,
@@ -277,7 +277,7 @@ def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Conta
 def fields_around(path: Path, holds: Whole | Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
     """The mappings with fields of an assembled pod. They pass through the same elements as the path to the pod."""
     for around in holds.around if isinstance(holds, Assembly) else ():
-        where = tuple(path[place] if repeats(step) else step for place, step in enumerate(steps(around)))
+        where = tuple(path[place] if step in REPEATED else step for place, step in enumerate(steps(around)))
         fields = at(manifest, where)
         if fields is not None:
             yield where, mapping(fields, where)

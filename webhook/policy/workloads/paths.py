@@ -17,7 +17,8 @@ EVERY = "[*]"
 MEMBER = "*"
 """The step to every member of a mapping."""
 
-_REPEATED = frozenset((EVERY, MEMBER))
+REPEATED = frozenset((EVERY, MEMBER))
+"""The steps to all elements or members of what is there."""
 
 PathPattern = tuple[str, ...]
 """Each step is a key, EVERY or MEMBER."""
@@ -40,11 +41,6 @@ Condition = Callable[[Members, Path], bool]
 def steps(path: str) -> PathPattern:
     """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
     return tuple(step for step in path.replace("[*]", ".[*]").split(".") if step)
-
-
-def repeats(step: str | int) -> bool:
-    """Whether a step of a pattern leads to all elements or members of what is there."""
-    return step in _REPEATED
 
 
 def written(path: Path) -> str:
@@ -138,15 +134,15 @@ class PodPath:
 
     def group_of(self, path: Path) -> Path:
         """What the paths to the pods of one group have in common, from one of them."""
-        return path[: next((end for end, step in enumerate(self.steps, 1) if repeats(step)), 0)] if self.apart else ()
+        ends = (end for end, step in enumerate(self.steps, 1) if step in REPEATED)
+        return path[: next(ends, 0)] if self.apart else ()
 
     def meets(self, other: PodPath) -> bool:
         """Whether both can lead to the same node, or one to the containers in the pods of the other."""
         mine, theirs = self._pods, other._pods
         deeper = max(mine, theirs, key=len)[min(len(mine), len(theirs)) :]
         return deeper in _WITHIN and all(
-            step == others or step in _REPEATED or others in _REPEATED
-            for step, others in zip(mine, theirs, strict=False)
+            step == others or step in REPEATED or others in REPEATED for step, others in zip(mine, theirs, strict=False)
         )
 
     @property
@@ -164,7 +160,7 @@ def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[P
     for depth, step in enumerate(remaining):
         if node is None:
             return
-        if step in _REPEATED:
+        if step in REPEATED:
             if not isinstance(node, list | dict):
                 raise MalformedError(path, "a list", node)
             for key, element in enumerate(node) if isinstance(node, list) else node.items():

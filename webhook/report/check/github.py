@@ -8,9 +8,9 @@ from __future__ import annotations
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Severity
+from webhook.report.check import Page
 from webhook.report.model import Entry, Result
 from webhook.report.tally import Tally, summary
-from webhook.report.writer import PLAIN, Page
 
 _COMMANDS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.AUDIT: "notice"}
 _SHOWN = 10
@@ -22,7 +22,7 @@ _TITLE = "gpushare-webhook"
 class GithubWriter:
     """Writes an annotation for each finding, error and reason to fail, and notices with facts and the summary."""
 
-    def __init__(self, page: Page = PLAIN) -> None:
+    def __init__(self, page: Page) -> None:
         self._tree = page.tree
         self._counts_unread = page.fail_on.counts_unread
         self._written = dict.fromkeys(_COMMANDS.values(), 0)

@@ -7,7 +7,7 @@ a failure, and warnings are output of the test case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
@@ -74,8 +74,6 @@ def _case(entry: Entry) -> _Case:
             return _Case("can be read", "errors", _element("error", "unreadable", entry.message, str(entry)))
         case Unread():
             return _Case("is read", "skipped", _element("skipped", "unread", entry.reason))
-        case _:
-            assert_never(entry)
 
 
 def _of_result(result: Result) -> _Case:

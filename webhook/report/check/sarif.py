@@ -15,12 +15,12 @@ from webhook.diagnostics import Diagnostic
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.verdict import Severity
+from webhook.report.check import SourceTree
 from webhook.report.data import JsonItems, json_text
 from webhook.report.explanation import portable
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, LocatedFinding, Result, filled
 from webhook.report.tally import Tally, assumption
-from webhook.report.writer import ANYWHERE, SourceTree
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS = 25_000
@@ -36,7 +36,7 @@ _BASE = "%SRCROOT%"
 class SarifWriter:
     """Writes one run: the rules, a result for each finding, and a notification for each error."""
 
-    def __init__(self, tree: SourceTree = ANYWHERE) -> None:
+    def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
         self._fingerprints = Fingerprints()
         self._results = JsonItems(_head(), 8)
@@ -77,13 +77,9 @@ class SarifWriter:
         return text
 
     def _cuts(self) -> list[dict[str, Any]]:
-        cuts = []
-        if self._left_out:
-            limit = f"a code scanning service accepts {MOST_RESULTS} results and 10 MB compressed"
-            cuts.append(f"{self._left_out} findings are left out: {limit}")
-        if self._unnamed:
-            cuts.append(f"{self._unnamed} more errors are left out")
-        return [{"level": "warning", "message": {"text": text}} for text in cuts]
+        limit = f"a code scanning service accepts {MOST_RESULTS} results and 10 MB compressed"
+        cuts = ((self._left_out, f"findings are left out: {limit}"), (self._unnamed, "more errors are left out"))
+        return [{"level": "warning", "message": {"text": f"{count} {text}"}} for count, text in cuts if count]
 
 
 def _head() -> str:
@@ -95,6 +91,7 @@ def _head() -> str:
 
 
 def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTree) -> dict[str, Any]:
+    subject = result.subject
     rule = {"ruleIndex": _INDEX[finding.code]} if finding.code in _INDEX else {}
     region = {"startLine": max(finding.line, 1), "startColumn": max(finding.column, 1)}
     if finding.length:
@@ -103,11 +100,17 @@ def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTr
         "ruleId": finding.code,
         **rule,
         "level": _LEVELS[finding.severity],
-        "message": {"text": _plain(f"{finding.message} ({result.subject}); {finding.remedy}")},
+        "message": {"text": _plain(f"{finding.message} ({subject}); {finding.remedy}")},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": _artifact(result.file, tree), "region": region},
-                "logicalLocations": [_logical(result, finding)],
+                "logicalLocations": [
+                    {
+                        "name": subject.name or subject.kind,
+                        "kind": "object",
+                        "fullyQualifiedName": f"{'/'.join(subject)}#{finding.pointer}",
+                    }
+                ],
             }
         ],
         "partialFingerprints": {"gpushareWebhook/v1": digest},
@@ -127,16 +130,6 @@ def _plain(text: str) -> str:
 def _artifact(file: str, tree: SourceTree) -> dict[str, str]:
     path = quote(tree.relative(file).encode("utf-8", "surrogatepass"))
     return {"uri": f"file://{path}"} if path.startswith("/") else {"uri": path, "uriBaseId": _BASE}
-
-
-def _logical(result: Result, finding: LocatedFinding) -> dict[str, str]:
-    subject = result.subject
-    object_name = f"{subject.api_version}/{subject.kind}/{subject.namespace}/{subject.name}"
-    return {
-        "name": subject.name or subject.kind,
-        "kind": "object",
-        "fullyQualifiedName": f"{object_name}#{finding.pointer}",
-    }
 
 
 def _notification(error: Diagnostic, tree: SourceTree) -> dict[str, Any]:

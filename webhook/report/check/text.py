@@ -10,10 +10,10 @@ from itertools import accumulate
 from webhook.diagnostics import LINE, Unread
 from webhook.policy.messages import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Finding, Severity
+from webhook.report.check import Page
 from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, LocatedFinding, Result, Suppressor
 from webhook.report.tally import Tally, assumption, further, is_of_another_kind, summary
-from webhook.report.writer import PLAIN, Page
 
 _INDENT = "    "
 
@@ -29,7 +29,7 @@ _COMMANDS = 10
 class TextWriter:
     """Writes the findings; at the end the remedies, a tally by code, what is not checked, and a summary in one line."""
 
-    def __init__(self, page: Page = PLAIN) -> None:
+    def __init__(self, page: Page) -> None:
         self._page = page
         self._has_lines = False
         self._remedies = Remedies()
@@ -82,7 +82,7 @@ class TextWriter:
 class QuietWriter:
     """Writes the findings with which the run fails, and nothing else."""
 
-    def __init__(self, page: Page = PLAIN) -> None:
+    def __init__(self, page: Page) -> None:
         self._page = page
 
     def add(self, entry: Entry) -> str:
@@ -219,10 +219,9 @@ def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
         yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
         yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
-    if count := tally.suppressed[Suppressor.COMMENT]:
-        yield f"{counted(count, 'finding')} suppressed by comments, which the cluster does not read"
-    if count := tally.suppressed[Suppressor.BASELINE]:
-        yield f"{counted(count, 'finding')} suppressed by the baseline, which the cluster does not read"
+    for by, what in ((Suppressor.COMMENT, "comments"), (Suppressor.BASELINE, "the baseline")):
+        if count := tally.suppressed[by]:
+            yield f"{counted(count, 'finding')} suppressed by {what}, which the cluster does not read"
     if tally.selection.options:
         yield str(tally.selection)
     yield from tally.evidence.lines()

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
-from webhook.report.mutation import Destination, EditedFile, Medium, MutationWriter, is_command, is_printable
-from webhook.report.rewrite import Splice, applied, rewrite
+from webhook.report.mutate import Destination, Medium, MutationWriter, is_command, is_printable
+from webhook.report.rewrite import EditedFile, Splice, applied, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}
 _QUOTED = re.compile(rb'[^\x20-\x7e]|["\\]|#(?=#\w*\[)')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.report.mutate.json import JsonMutations
-from webhook.report.mutation import Mutation
+from webhook.report.rewrite import Mutation
 
 
 class PatchWriter(JsonMutations):

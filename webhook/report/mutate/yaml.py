@@ -12,8 +12,8 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests.stream import BOM, is_json
 from webhook.report.data import yaml_text
 from webhook.report.lines import counted
-from webhook.report.mutation import Destination, EditedFile, Medium, Mutation, MutationWriter, is_command, is_printable
-from webhook.report.rewrite import Rewritten, applied, rewrite
+from webhook.report.mutate import Destination, Medium, MutationWriter, is_command, is_printable
+from webhook.report.rewrite import EditedFile, Mutation, Rewritten, applied, rewrite
 
 _SEPARATOR = "---\n"
 
@@ -38,7 +38,8 @@ class YamlMutations(MutationWriter):
             text, reason = ("", "the input is JSON") if is_of_json else self._text(data, start, one)
             if reason:
                 renewed.setdefault(reason, []).extend(one.mutations)
-            yield from self._separated(map(_renewed, one.mutations) if reason else (text,))
+            renewal = (yaml_text(mutation.edited()) for mutation in one.mutations)
+            yield from self._separated(renewal if reason else (text,))
         for reason, (first, *others) in renewed.items():
             more = f" (and {counted(len(others), 'more object')})" if others else ""
             message = f"{first.subject}{more}: written as new YAML, without comments and layout: {reason}"
@@ -66,7 +67,3 @@ class YamlMutations(MutationWriter):
         if self._medium is Medium.TERMINAL and not all(map(is_printable, text.split("\n"))):
             return "", "a terminal cannot show a line; redirect the output to a file"
         return text, ""
-
-
-def _renewed(mutation: Mutation) -> str:
-    return yaml_text(mutation.edited())
