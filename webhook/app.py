@@ -13,7 +13,7 @@ from webhook.settings.configuration import Configuration
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client
-    from webhook.cluster.live_facts import LiveSource
+    from webhook.cluster.facts import LiveSource
     from webhook.policy.settings.settings import Settings
     from webhook.server import Server
     from webhook.settings.configuration import Tls
@@ -102,7 +102,7 @@ def _keep_certificates(server: Server, tls: Tls, namespace: str, name: str, api:
 
 
 def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
-    from webhook.cluster.live_facts import LiveFacts
+    from webhook.cluster.facts import LiveFacts
     from webhook.policy.placement.node_bounds import Decisive
 
     if settings.facts.device_classes and not server.live.evaluator.snapshot.nodes.known and not settings.facts.nodes:
@@ -122,6 +122,6 @@ def _expose(source: LiveSource, server: Server) -> None:
         known = "unknown" if source.age is None else f"{source.count} known, confirmed {source.age:.0f} s ago"
         return f"{known}, failing" if source.failing else known
 
-    server.requirements[f"not waiting for {source.subject}"] = lambda: not source.pending
-    server.details[f"facts: {source.subject}"] = state
+    server.requirements[f"not waiting for {source.part.subject}"] = lambda: not source.pending
+    server.details[f"facts: {source.part.subject}"] = state
     server.metrics.watch_facts(source)

@@ -153,7 +153,7 @@ def test_options_that_contradict(here: Path, command: str, options: tuple[str, .
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 QUEUES = f"{KUEUE}/localqueues"
-SERVES_QUEUES = {"kind": "APIResourceList", "resources": [{"name": "localqueues", "namespaced": True}]}
+SERVES_QUEUES = {"kind": "APIResourceList", "resources": [{"name": "localqueues", "kind": "LocalQueue"}]}
 JOB = """\
 {apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: team-a}, spec: {template: {spec: {containers: [
  {name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}}}}

@@ -10,8 +10,7 @@ from tests.cli.cluster import FakeCluster
 from tests.cli.run import Ended, run
 from tests.diagnose.doctor.healthy import TEAM, healthy
 from tests.diagnose.objects import pod
-from webhook.cluster import client
-from webhook.cluster.client import ResponseLimits
+from webhook.cluster.client import Client
 
 PODS = "/api/v1/pods"
 LIMIT = 64 * 1024
@@ -39,12 +38,7 @@ def cluster() -> FakeCluster:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Responses of at most 64 KiB."""
-    limits = ResponseLimits(size=LIMIT)
-
-    async def connect(kubeconfig: str | None, context: str | None) -> client.Client:
-        return await client.connect(kubeconfig, context, limits)
-
-    monkeypatch.setattr("webhook.cli.live.connect", connect)
+    monkeypatch.setattr(Client, "size", LIMIT)
 
 
 def said(words: tuple[str, ...], prod: tuple[str, ...]) -> tuple[Ended, dict[str, Any]]:

@@ -170,7 +170,7 @@ def test_workload_of_kueue_is_read_where_the_cluster_has_kueue(cluster: FakeClus
     owners = [{"kind": "Pod", "name": "main", "controller": True}]
     waits = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "no quota is left"}
     of_pod = {"metadata": {"name": "pod-main", "ownerReferences": owners}, "status": {"conditions": [waits]}}
-    cluster.objects[KUEUE] = {"kind": "APIResourceList", "resources": [{"name": "workloads", "namespaced": True}]}
+    cluster.objects[KUEUE] = {"kind": "APIResourceList", "resources": [{"name": "workloads", "kind": "Workload"}]}
     cluster.lists[WORKLOADS] = [of_pod]
     ended = run("why", "main", *prod)
     assert "gate kueue.x-k8s.io/admission: no quota is left (queued)" in ended.out

@@ -36,7 +36,8 @@ def cluster_of(found: Iterable[Object]) -> FakeCluster:
     for one in found:
         kind = known[one["apiVersion"], one["kind"].lower()]
         put(cluster, kind, one)
-        cluster.objects.setdefault(kind.root, {"resources": []})["resources"].append({"name": kind.plural})
+        served = cluster.objects.setdefault(kind.root, {"resources": []})["resources"]
+        served.append({"name": kind.plural, "kind": kind.kind})
     return cluster
 
 

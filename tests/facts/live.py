@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tests.facts.fake_cluster import FakeCluster, Object
 from tests.pki.fake_api import wait
-from webhook.cluster.live_facts import LiveFacts, LiveSource
+from webhook.cluster.facts import LiveFacts, LiveSource
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.settings import FactsSettings
 
@@ -48,7 +48,7 @@ class Live:
         return [fields["problem"] for _, what, fields in self.logged if what == "facts incomplete"]
 
     def source(self, name: str) -> LiveSource:
-        return next(source for source in self.facts.sources if source.name == name)
+        return next(source for source in self.facts.sources if source.part.name == name)
 
     async def stop(self) -> None:
         """End before the loop does."""

@@ -11,7 +11,7 @@ import ssl
 import threading
 import warnings
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,12 @@ from kubernetes.aio.client import Configuration
 from tests.facts.server import Answer, StandIn, standing_in
 from webhook import __version__
 from webhook.cluster.api_server import ResponseTooLargeError, StatusError
-from webhook.cluster.client import Client, ClusterError, ResponseLimits, connect
+from webhook.cluster.client import Client, ClusterError, connect
 from webhook.pki import Authority
 
 PATIENCE = 20
-USUAL = ResponseLimits()
-SMALL = ResponseLimits(size=2**20)
+USUAL: dict[str, float] = {}
+SMALL = {"size": 2**20}
 NAMED = {"fieldSelector": "metadata.name=guard"}
 GONE = b'{"type": "DELETED", "object": {}}\n'
 
@@ -37,12 +37,14 @@ pytestmark = pytest.mark.usefixtures("cluster")
 
 @asynccontextmanager
 async def connected(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, limits: ResponseLimits = USUAL
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, limits: Mapping[str, float] = USUAL
 ) -> AsyncIterator[tuple[Client, StandIn]]:
     """A connection from within the cluster to a stand-in with these answers."""
     async with asyncio.timeout(PATIENCE), standing_in(folder, answer) as server:
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
-        api = await connect(limits=limits)
+        for name, limit in limits.items():
+            monkeypatch.setattr(Client, name, limit)
+        api = await connect()
         try:
             yield api, server
         finally:
@@ -146,7 +148,7 @@ async def test_request_timeout_is_connection_error(
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with connected(cluster, monkeypatch, answer, ResponseLimits(seconds=0.2)) as (api, _):
+    async with connected(cluster, monkeypatch, answer, {"seconds": 0.2}) as (api, _):
         with pytest.raises(ConnectionError, match=r"^GET /x: no answer in time$"):
             await ask(api)
 
@@ -424,7 +426,8 @@ async def asked_of_proxy(monkeypatch: pytest.MonkeyPatch, address: str, **variab
             monkeypatch.setenv(name, value.format(port=port))
         configuration = Configuration()
         configuration.host = address
-        api = Client(configuration, ResponseLimits(seconds=1))
+        monkeypatch.setattr(Client, "seconds", 1)
+        api = Client(configuration)
         with pytest.raises(ConnectionError):
             await api.read("/x")
         await api.close()

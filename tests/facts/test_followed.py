@@ -17,7 +17,7 @@ import pytest
 from tests.facts.fake_cluster import ACCOUNTS, CONFIG_MAPS, FakeCluster
 from tests.pki.fake_api import wait
 from tests.pki.virtual import run, virtual
-from webhook.cluster.api_server import JSON
+from webhook.cluster.api_server import JSON, UNDECODABLE
 from webhook.cluster.followed import CAP, SETTINGS, Followed, Subject, parse_mode, parse_settings
 
 pytestmark = virtual
@@ -236,7 +236,7 @@ def test_only_the_text_and_a_bounded_mode_are_kept() -> None:
     ids=["too large", "annotation is no text", "no name", "no object"],
 )
 def test_what_no_api_server_stores_is_rejected(parse: Callable[[msgspec.Raw], object], body: Any) -> None:
-    with pytest.raises(msgspec.DecodeError):
+    with pytest.raises(UNDECODABLE):
         parse(raw(body))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from webhook.cluster.device_plugin import PluginDaemonSet, version_of
+from webhook.cluster.device_plugin import PluginDaemonSet
 from webhook.cluster.stack import parse_daemon_set, program
 from webhook.policy.sharing.objects import DefaultRule
 
@@ -32,7 +32,7 @@ from webhook.policy.sharing.objects import DefaultRule
     ],
 )
 def test_version_of_image(image: str, version: str | None) -> None:
-    assert version_of(image) == version
+    assert found([{"name": "nvidia-device-plugin", "image": image}]).version == version
 
 
 def variables(**values: str | None) -> list[dict[str, Any]]:

@@ -23,8 +23,9 @@ from tests.pki.virtual import virtual
 from webhook.cluster.api_server import JSON
 from webhook.cluster.classes import MOST_LABELS
 from webhook.cluster.device_plugin import MOST_CONFIGS
-from webhook.cluster.facts import FactsError, read_facts
+from webhook.cluster.facts import read_facts
 from webhook.cluster.nodes import MOST_OTHERS
+from webhook.cluster.objects import ReadError
 from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Node, PluginConfig, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
@@ -83,7 +84,7 @@ async def test_expired_page_restarts_list() -> None:
 async def test_list_that_always_expires_fails() -> None:
     cluster = filled(600)
     cluster.expiring[NODES] = 1000
-    with pytest.raises(FactsError, match=f"^nodes cannot be read: list of {NODES}: it expires before its last page"):
+    with pytest.raises(ReadError, match=f"^nodes cannot be read: list of {NODES}: it expires before its last page"):
         await read_facts(cluster, ONLY_NODES)
     assert len(cluster.reads) == 6
 
@@ -139,7 +140,7 @@ async def test_class_too_large_to_be_read_fails_the_list() -> None:
     cluster = FakeCluster()
     cluster.put(RUNTIME_CLASSES, "nvidia", {"handler": "x" * 2000})
     cluster.largest = 1500
-    with pytest.raises(FactsError, match=r"^runtime classes cannot be read: the answer is larger than 1500 bytes$"):
+    with pytest.raises(ReadError, match=r"^runtime classes cannot be read: the answer is larger than 1500 bytes$"):
         await read_facts(cluster, FactsSettings(runtime_classes=True))
 
 
@@ -147,7 +148,7 @@ async def test_huge_metadata_fails() -> None:
     cluster = filled(2)
     cluster.put(NODES, "huge", gpu_node(label="x" * 2000))
     cluster.largest = 1500
-    with pytest.raises(FactsError, match=r"^nodes cannot be read: the answer is larger than 1500 bytes$"):
+    with pytest.raises(ReadError, match=r"^nodes cannot be read: the answer is larger than 1500 bytes$"):
         await read_facts(cluster, ONLY_NODES)
 
 
@@ -234,7 +235,7 @@ async def test_other_status_is_logged_with_words_of_server() -> None:
         return 429, json.dumps({"message": "too many\nrequests" + "x" * 5000}).encode()
 
     cluster.read = read  # type: ignore[method-assign,assignment]
-    with pytest.raises(FactsError) as error:
+    with pytest.raises(ReadError) as error:
         await read_facts(cluster, ONLY_NODES)
     assert str(error.value).startswith(f"nodes cannot be read: list of {NODES}: 429 too many?requests")
     assert len(str(error.value)) < 400

@@ -64,7 +64,7 @@ class Watching:
         self.script = Script()
         self.seen: list[dict[str, int]] = []
         self.logged: list[tuple[str, str, dict[str, Any]]] = []
-        self.feed = Feed(self.script, "objects", Collection(self.script, [SECRET], size), self._changed, self._log)
+        self.feed = Feed("objects", Collection(self.script, [SECRET], size), self._changed, self._log)
         self.task = asyncio.get_running_loop().create_task(self.feed.run())
 
     async def _changed(self) -> None:

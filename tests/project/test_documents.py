@@ -16,7 +16,7 @@ from tests.cluster import pod_storm
 from tests.project.pages import pages
 from tests.project.repository import ROOT, blocks, dry_run, is_logged, name, project, tracked
 from webhook.cli import cli
-from webhook.cluster.api_server import Rule
+from webhook.cluster.objects import NODE, Rule
 from webhook.policy.placement.selector import is_lifecycle
 from webhook.server.observe.metrics import Metrics
 
@@ -114,7 +114,7 @@ def test_walks_name_existing_modules_in_twelve_rooms_at_most() -> None:
 
 
 def test_page_quotes_missing_rule() -> None:
-    rule = Rule("", "nodes", ("list", "watch"))
+    rule = Rule(NODE, ("list", "watch"))
     assert f"`{rule.missing('list')}`" in (ROOT / "docs/how-to/mixed-clusters.md").read_text()
 
 

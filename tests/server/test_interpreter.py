@@ -22,7 +22,7 @@ from webhook.server import limits
 prepare = limits.prepare
 def prepared():
     prepare()
-    found = {"kubernetes", "webhook.cluster.live_facts"} <= sys.modules.keys() and gc.get_freeze_count() > 20_000
+    found = {"kubernetes", "webhook.cluster.facts"} <= sys.modules.keys() and gc.get_freeze_count() > 20_000
     print("frozen" if found else "not frozen")
     sys.exit(0)
 limits.prepare = prepared

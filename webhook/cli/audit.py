@@ -39,7 +39,7 @@ def command(query: ClusterQuery, mode: str | None, output: AnswerFormat) -> None
         evaluator = OfflineEvaluator.of(settings, view.facts)
         kinds = await served(view.objects, evaluator.kinds)
         rows = await take(view.objects, [evaluator], kinds, query.namespace, query.parameters)
-        require_some(query, view.objects, [*(kind.listed for kind in kinds), POD])
+        require_some(query, view.objects, [*kinds, POD])
         return Audit(tuple(rows), mode or "")
 
     answer(query, output, question)

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, TypeVar
 from webhook.cli.options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.output import tell
 from webhook.cluster import nodes
-from webhook.cluster.api_server import ApiServer, Rule
+from webhook.cluster.api_server import ApiServer
 from webhook.cluster.client import ClusterError, connect
-from webhook.cluster.facts import FactsError, read_facts
-from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError
+from webhook.cluster.facts import read_facts
+from webhook.cluster.followed import KEY
+from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError, Rule
 from webhook.cluster.queues import default_queues
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
@@ -28,9 +29,6 @@ from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.load import load
 
 Result = TypeVar("Result")
-
-SETTINGS_KEY = "settings.yaml"
-"""The key of the chart's ConfigMap under which the settings file is."""
 
 
 class Live(NamedTuple):
@@ -157,16 +155,16 @@ async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tup
     status, found = await api.request("GET", CONFIG_MAP.path(namespace, name))
     if status == 200:
         data = found.get("data")
-        text = data.get(SETTINGS_KEY) if isinstance(data, dict) else None
+        text = data.get(KEY) if isinstance(data, dict) else None
         if isinstance(text, str):
             return text, parse(f"ConfigMap {installed_as}", text.encode(), load).settings
-        raise _error(cluster, f"ConfigMap {installed_as} has no key {SETTINGS_KEY}; name the ConfigMap of the chart")
+        raise _error(cluster, f"ConfigMap {installed_as} has no key {KEY}; name the ConfigMap of the chart")
     if status == 404:
         remedy = "name the installation: the namespace, and the name that the chart gives its objects"
         message = f"ConfigMap {installed_as} does not exist; {remedy}"
         raise _NotInstalledError.of(str(cluster), message)
     if status == 403:
-        why = Rule("", "configmaps", ("get",), name, namespace).missing("get")
+        why = Rule(CONFIG_MAP, ("get",), namespace, name).missing("get")
     else:
         why = f"{status} {printable(found.get('message', ''))}".rstrip()
     raise _error(cluster, f"ConfigMap {installed_as} cannot be read: {why}")
@@ -203,9 +201,9 @@ async def _facts(
             if plugin is not None and source is not None and source.config_maps and not plugin.configs:
                 # A misspelled name would pass.
                 names = ", ".join(source.config_maps)
-                raise FactsError(f"{names}: no configuration there; name the plugin's ConfigMap")  # noqa: TRY301
+                raise ReadError(f"{names}: no configuration there; name the plugin's ConfigMap")  # noqa: TRY301
             found[name] = getattr(part, name)
-        except (FactsError, ReadError) as error:
+        except ReadError as error:
             problems[key] = str(error)
     return Facts(**found), problems, left_out
 

@@ -59,7 +59,7 @@ def command(
         two = worlds(view.settings, view.facts, enforcing(wanted) if enforce else wanted, new_config)
         kinds = await served(view.objects, {**two.before.kinds, **two.after.kinds}) if two.differ else []
         found = await plan(view.objects, two, kinds, query.namespace, query.parameters, manifests)
-        require_some(query, view.objects, [*(kind.listed for kind in kinds), POD])
+        require_some(query, view.objects, [*kinds, POD])
         return found
 
     answer(query, output, question)

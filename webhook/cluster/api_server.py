@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -11,6 +10,8 @@ from msgspec import Raw, Struct
 
 Object = dict[str, Any]
 """A decoded JSON object, such as a Kubernetes object."""
+
+OBJECTS: Final = msgspec.json.Decoder(Object)
 
 UNDECODABLE: Final = (msgspec.DecodeError, RecursionError, ValueError)
 """What decoding raises for an object that is not of its kind."""
@@ -78,20 +79,10 @@ class Identified(Struct):
 IDENTIFIED: Final = msgspec.json.Decoder(Identified)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule of a ClusterRole, or of a Role if it has a namespace."""
+class ConfigMap(Identified):
+    """A ConfigMap and its texts."""
 
-    group: str
-    resource: str
-    verbs: tuple[str, ...]
-    name: str = ""
-    namespace: str = ""
+    data: dict[str, str] | None = None
 
-    def missing(self, verb: str) -> str:
-        """Return what the API server forbids, and the rule that allows it, ready to be pasted."""
-        what = f"{self.resource} {self.namespace}/{self.name}" if self.name else self.resource
-        where = f"a Role in namespace {self.namespace}" if self.namespace else "a ClusterRole"
-        names = f", resourceNames: [{self.name}]" if self.name else ""
-        rule = f'{{apiGroups: ["{self.group}"], resources: [{self.resource}]{names}, verbs: [{", ".join(self.verbs)}]}}'
-        return f"403: not allowed to {verb} {what}; add this rule to {where}: {rule}"
+
+CONFIG_MAPS: Final = msgspec.json.Decoder(ConfigMap)

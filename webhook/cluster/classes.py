@@ -6,22 +6,21 @@ dynamic resource allocation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from heapq import nsmallest
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import IDENTIFIED, Metadata
-from webhook.cluster.nodes import Pool
+from webhook.cluster.api_server import IDENTIFIED, Identified, Metadata
+from webhook.cluster.nodes import shared
 from webhook.cluster.objects import Kind
 from webhook.policy.placement.cluster_objects import DeviceClass, Namespace, RuntimeClass
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
 DEVICE_CLASSES: Final = tuple(
-    Kind("deviceclass", "deviceclasses", "resource.k8s.io", version, is_namespaced=False)
+    Kind("DeviceClass", "deviceclasses", "resource.k8s.io", version, is_namespaced=False)
     for version in ("v1", "v1beta2", "v1beta1")
 )
 
@@ -38,30 +37,23 @@ _LONGEST: Final = 1024
 """Characters of such an annotation that are read."""
 
 
-def namespace_parser() -> Callable[[Raw], tuple[str, Namespace]]:
-    """Return what reads a namespace with its labels, by which the settings may select after a reload.
+def namespace(found: Raw) -> tuple[str, Namespace]:
+    """Read a namespace with its labels, by which the settings may select after a reload.
 
-    The labels of Pod Security are kept beside the others.
+    The labels of Pod Security are kept beside the others. Raises msgspec.MsgspecError.
     """
-    pool = Pool()
-
-    def namespace(found: Raw) -> tuple[str, Namespace]:
-        metadata = IDENTIFIED.decode(found).metadata
-        labels = metadata.labels or {}
-        levels = {key: labels[key] for key in labels if key.startswith(_POD_SECURITY)}
-        others = {key: labels[key] for key in labels.keys() - levels.keys()}
-        kept = _first(levels) | _first(others)
-        shared = {pool.shared(key): pool.shared(value) for key, value in kept.items()}
-        return metadata.name, Namespace(metadata.name, shared, _selector(metadata))
-
-    return namespace
+    metadata = IDENTIFIED.decode(found).metadata
+    labels = metadata.labels or {}
+    levels = {key: labels[key] for key in labels if key.startswith(_POD_SECURITY)}
+    kept = _first(levels) | _first({key: labels[key] for key in labels.keys() - levels.keys()})
+    pooled = {shared(key): shared(value) for key, value in kept.items()}
+    return metadata.name, Namespace(metadata.name, pooled, _selector(metadata))
 
 
 def selecting(found: Raw) -> tuple[str, Namespace | None]:
     """Read a namespace that adds a node selector to its pods; None for another one. Raises msgspec.MsgspecError."""
-    metadata = IDENTIFIED.decode(found).metadata
-    selector = _selector(metadata)
-    return metadata.name, Namespace(metadata.name, metadata.labels or {}, selector) if selector else None
+    name, read = namespace(found)
+    return name, read if read.node_selector else None
 
 
 def _selector(metadata: Metadata) -> dict[str, str]:
@@ -80,8 +72,7 @@ class _Scheduling(Struct, rename="camel"):
     node_selector: dict[str, str] | None = None
 
 
-class _RuntimeClass(Struct):
-    metadata: Metadata
+class _RuntimeClass(Identified):
     handler: str = ""
     scheduling: _Scheduling | None = None
 
@@ -90,8 +81,7 @@ class _DeviceClassSpec(Struct, frozen=True, rename="camel"):
     extended_resource_name: str | None = None
 
 
-class _DeviceClass(Struct):
-    metadata: Metadata
+class _DeviceClass(Identified):
     spec: _DeviceClassSpec = _DeviceClassSpec()
 
 

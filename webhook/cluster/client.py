@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address, ip_network
@@ -25,16 +24,19 @@ import aiohttp
 import msgspec
 from kubernetes.aio.client import Configuration
 from kubernetes.aio.client.rest import RESTClientObject
-from kubernetes.aio.config import (
-    KUBE_CONFIG_DEFAULT_LOCATION,
-    ConfigException,
-    load_incluster_config,
-    load_kube_config,
-)
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 from webhook import __version__
-from webhook.cluster.api_server import JSON, UNDECODABLE, Object, ResponseTooLargeError, StatusError, WatchEvent
-from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, verify
+from webhook.cluster.api_server import (
+    JSON,
+    OBJECTS,
+    UNDECODABLE,
+    Object,
+    ResponseTooLargeError,
+    StatusError,
+    WatchEvent,
+)
+from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, location, verify
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
 
@@ -52,20 +54,6 @@ class ClusterError(Exception):
     """There is no cluster to connect to. The message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseLimits:
-    """How long a response may take, in seconds, and how large it may be.
-
-    `size` is in bytes, and also bounds one line of a watch. etcd stores no object larger than 1.5 MiB, of which each
-    `<` takes six bytes of the API server's JSON.
-    """
-
-    seconds: float = 10.0
-    size: int = 16 * 2**20
-
-
-_LIMITS = ResponseLimits()
-
 _SLICE = 16 * 1024
 """Bytes of a watch that are handled in one go, in about a millisecond: one large event, or 150 small ones."""
 
@@ -79,9 +67,17 @@ _LEAVES_TLS_OPEN = sys.version_info < (3, 12, 8) or (3, 13, 0) <= sys.version_in
 class Client:
     """A connection to one API server, an `ApiServer`. Requests without a response raise ConnectionError."""
 
-    def __init__(self, configuration: Configuration, limits: ResponseLimits = _LIMITS) -> None:
+    seconds = 10.0
+    """How long a response may take."""
+
+    size = 16 * 2**20
+    """Bytes of a response, and of one line of a watch.
+
+    etcd stores no object larger than 1.5 MiB, of which each `<` takes six bytes of the API server's JSON.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        self._limits = limits
         self._proxy = configuration.proxy or _proxy(configuration.host)
         self._connector = aiohttp.TCPConnector(
             ssl=RESTClientObject(configuration).ssl_context, enable_cleanup_closed=_LEAVES_TLS_OPEN
@@ -101,7 +97,7 @@ class Client:
     async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
         response, text = await self._answer(method, path, body)
         with suppress(*UNDECODABLE):
-            return response.status, _OBJECTS.decode(text)
+            return response.status, OBJECTS.decode(text)
         # Such as a proxy's page.
         raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
 
@@ -116,7 +112,7 @@ class Client:
             _abort(response)
             raise StatusError(response.status, f"watch of {path}: {_status(response)}")
         try:
-            async with aclosing(_lines(response, self._limits.size)) as lines:
+            async with aclosing(_lines(response, self.size)) as lines:
                 async for line in lines:
                     yield _EVENTS.decode(line)
         except UNDECODABLE:
@@ -134,7 +130,7 @@ class Client:
         self, method: str, path: str, body: Any = None, accept: str = JSON
     ) -> tuple[aiohttp.ClientResponse, bytes]:
         """A response with its body. Raises ResponseTooLargeError."""
-        response, size = await self._send(method, path, body, self._limits.seconds, accept), self._limits.size
+        response, size = await self._send(method, path, body, self.seconds, accept), self.size
         try:
             await response.content.readexactly(size + 1)
         except asyncio.IncompleteReadError as end:
@@ -172,7 +168,7 @@ class Client:
             )
         except (aiohttp.ClientError, OSError, ValueError, ConfigException) as error:
             raise ConnectionError(f"{method} {path}: {_why(error)}") from None
-        if response.status in _REDIRECTS:
+        if 300 <= response.status < 400:
             response.close()
             target = printable(response.headers.get("Location", "nowhere"))
             raise ConnectionError(f"{method} {path}: {response.status} redirects to {target}, which is not followed")
@@ -184,10 +180,6 @@ class Client:
         except (KeyError, ValueError, OverflowError, TypeError):  # TypeError: a time without a zone
             return
         self.skew = ahead if abs(ahead) > _PRECISION else timedelta()
-
-
-_OBJECTS = msgspec.json.Decoder(Object)
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def _proxy(address: str) -> str | None:
@@ -205,26 +197,24 @@ def _proxy(address: str) -> str | None:
     return None if is_direct else proxies.get(found.scheme)
 
 
-async def connect(
-    kubeconfig: str | None = None, context: str | None = None, limits: ResponseLimits = _LIMITS
-) -> Client:
+async def connect(kubeconfig: str | None = None, context: str | None = None) -> Client:
     """Connect to the cluster that this process runs in, or else to that of a kubeconfig. Raises ClusterError."""
     inside = kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
+    where, remedy = "the files of the service account", "check that the pod's service account token is mounted"
+    if not inside:
+        where, remedy = kubeconfig or location(), REMEDY
     configuration = Configuration()
     try:
         if inside:
             _load_service_account(configuration)
             configuration.refresh_api_key_hook = _load_service_account  # type: ignore[assignment]
         else:
-            verify(kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, context)
-            await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
-        return Client(configuration, limits)
+            verify(where, context)
+            await load_kube_config(where, context, configuration)  # type: ignore[no-untyped-call]
+        return Client(configuration)
     except KubeconfigError as error:
         raise ClusterError(f"cannot connect: {error}") from None
     except Exception as error:  # the library raises whatever a wrong file leads to
-        where, remedy = kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, REMEDY
-        if inside:
-            where, remedy = "the files of the service account", "check that the pod's service account token is mounted"
         raise ClusterError(f"cannot connect: {where}: {_why(error)}; {remedy}") from None
 
 

@@ -7,15 +7,13 @@ assets/state-device-plugin/0500_daemonset.yaml), with `nvidia-device-plugin` and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
-from webhook.cluster.api_server import Metadata
+from webhook.cluster.api_server import CONFIG_MAPS
 from webhook.cluster.reading import Object, part
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import documents
@@ -35,22 +33,15 @@ Texts: TypeAlias = Mapping[str, bytes]
 """The configurations of one ConfigMap by key. A text that is too large is cut to one that is still too large."""
 
 
-class _ConfigMap(Struct):
-    metadata: Metadata
-    data: dict[str, str] | None = None
-
-
-_CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
-
-
 def parse_config_map(found: Raw) -> tuple[str, Texts]:
     """Read the texts of a ConfigMap. Raises msgspec.MsgspecError."""
-    one = _CONFIG_MAPS.decode(found)
+    one = CONFIG_MAPS.decode(found)
     return one.metadata.name, _texts(one.data)
 
 
-def _texts(data: Mapping[str, str] | None) -> Texts:
-    return {key: text[: LARGEST + 1].encode(errors="replace") for key, text in (data or {}).items()}
+def _texts(data: Mapping[str, object] | None) -> Texts:
+    texts = ((key, text) for key, text in (data or {}).items() if isinstance(text, str))  # else of a file
+    return {key: text[: LARGEST + 1].encode(errors="replace") for key, text in texts}
 
 
 class Text(NamedTuple):
@@ -83,8 +74,7 @@ def read_text(key: str, data: bytes, mig_strategy: str | None = None) -> Text:
         return Text(value, None, problem, is_unread=mig_strategy is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Configurations:
+class Configurations(NamedTuple):
     """A ConfigMap with configurations of the plugin, by `namespace/name`. `texts` is None if it does not exist."""
 
     where: str
@@ -100,12 +90,11 @@ def configurations(where: str, found: Object | None, mig_strategy: str | None) -
     """Read a ConfigMap of the plugin; None for one that does not exist."""
     if found is None:
         return Configurations(where, None)
-    data = _texts({key: text for key, text in part(found, "data").items() if isinstance(text, str)})  # of a file
+    data = _texts(part(found, "data"))
     return Configurations(where, {key: read_text(key, data[key], mig_strategy) for key in sorted(data)[:MOST_CONFIGS]})
 
 
-@dataclass(frozen=True, slots=True)
-class PluginDaemonSet:
+class PluginDaemonSet(NamedTuple):
     """The DaemonSet. `default` is None if no config-manager is known; `mig_strategy` overrides that of a file.
 
     `unconfigured`: nothing gives the plugin a configuration, so that no node shares its cards. `runtime_class`: the
@@ -184,15 +173,3 @@ def _pooled(
                 else:
                     found[key] = read.config
     return found
-
-
-_TAG: Final = re.compile(r"v?0\.[0-9]{1,9}\.[0-9]{1,9}(?:[-+.][-0-9A-Za-z.+]{1,40})?")
-"""A version of the plugin, such as v0.17.4-ubi9. Tags such as v25.3.0 are those of other components, and 1.0.0-beta6
-is older than 0.5, so that only versions before 1 are understood."""
-
-
-def version_of(image: str) -> str | None:
-    """Return the version of the plugin that an image's tag shows; None if it shows none, such as a digest alone."""
-    name = image.partition("@")[0].rpartition("/")[2]
-    tag = name.partition(":")[2]
-    return tag if _TAG.fullmatch(tag) else None

@@ -7,12 +7,11 @@ watches ServiceAccounts for as long as it runs, but not ConfigMaps (kubernetes/k
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
-import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw
 
-from webhook.cluster.api_server import IDENTIFIED, ApiServer, Metadata
+from webhook.cluster.api_server import CONFIG_MAPS, IDENTIFIED, ApiServer
 from webhook.cluster.objects import CONFIG_MAP, SERVICE_ACCOUNT, Kind
 from webhook.cluster.watch import Feed, Named
 from webhook.guard.objects import SUFFIX
@@ -33,22 +32,13 @@ _AWAITED: Final = 10.0
 """Seconds for which a starting server waits for an object: enough for one request that times out."""
 
 
-class _Data(Struct):
-    settings: Annotated[str, Meta(max_length=_LARGEST)] | None = msgspec.field(default=None, name=KEY)
-
-
-class _ConfigMap(Struct):
-    metadata: Metadata
-    data: _Data | None = None
-
-
-_CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
-
-
 def parse_settings(found: Raw) -> tuple[str, str]:
     """Read the settings of the ConfigMap, and nothing else; empty without the key. Raises one of UNDECODABLE."""
-    one = _CONFIG_MAPS.decode(found)
-    return one.metadata.name, (one.data and one.data.settings) or ""
+    one = CONFIG_MAPS.decode(found)
+    text = (one.data or {}).get(KEY, "")
+    if len(text) > _LARGEST:
+        raise ValueError(f"{KEY} is larger than {_LARGEST} characters")
+    return one.metadata.name, text
 
 
 def parse_mode(found: Raw) -> tuple[str, str]:
@@ -58,42 +48,36 @@ def parse_mode(found: Raw) -> tuple[str, str]:
 
 
 class Subject(NamedTuple):
-    """What is followed: `noun` and `kind` of the object, `suffix` of its name, and `parse`, which reads its text.
+    """What is followed: the kind of the object, `suffix` of its name, and `parse`, which reads its text.
 
-    `what` names the text, `missing` and `back` are events, and `otherwise` says what is in force without the object.
+    `what` names the text, `verb` goes with it in events, and `otherwise` says what is in force without the object.
     `lacks`: what an empty text means, where it is a fault.
     """
 
-    noun: str
     kind: Kind
     suffix: str
     parse: Callable[[Raw], tuple[str, str]]
     what: str
-    missing: str
-    back: str
+    verb: str
     otherwise: str
     lacks: str = ""
 
 
 SETTINGS: Final = Subject(
-    "ConfigMap",
     CONFIG_MAP,
     "",
     parse_settings,
     "installed settings",
-    "installed settings are missing",
-    "installed settings are back",
+    "are",
     "what it said last stays in force",
     f"has no key {KEY}",
 )
 CAP: Final = Subject(
-    "ServiceAccount",
     SERVICE_ACCOUNT,
     SUFFIX,
     parse_mode,
     "cap on the mode",
-    "cap on the mode is missing",
-    "cap on the mode is back",
+    "is",
     "nothing caps the mode",
 )
 
@@ -116,11 +100,12 @@ class Followed:
     ) -> None:
         self._subject = subject
         self._name = name = f"{installation}{subject.suffix}"
-        self._where = f"{subject.noun} {namespace}/{name}"
+        self._where = f"{subject.kind.kind} {namespace}/{name}"
         self._take = take
         reader = Named(api, subject.kind, namespace, name, subject.parse)
-        self._feed = Feed(api, subject.what, reader, self._changed, log)
-        self._lacking = FailureLog(log, subject.missing, subject.back)
+        self._feed = Feed(subject.what, reader, self._changed, log)
+        text = f"{subject.what} {subject.verb}"
+        self._lacking = FailureLog(log, f"{text} missing", f"{text} back")
         self._began = monotonic()
         self._waiting = True
         self.taken = False

@@ -19,15 +19,15 @@ from webhook.cluster.objects import (
     POLICY_BINDING,
     SERVICE_ACCOUNT,
     VALIDATING,
+    Kind,
     Object,
-    ObjectsWithMetrics,
+    Objects,
     all_of,
 )
-from webhook.cluster.reading import FINISHED, entries, is_true, number, part, word
-from webhook.cluster.stack import MOST_DETAIL, detail_of
+from webhook.cluster.reading import FINISHED, entries, number, part, word
+from webhook.cluster.stack import readiness
 from webhook.diagnostics import InputError
 from webhook.guard.objects import SUFFIX
-from webhook.policy.messages import cut
 from webhook.policy.settings.settings import Settings
 
 _NAME: Final = "gpushare-webhook"
@@ -38,7 +38,7 @@ _DOMAIN: Final = ".gpushare-webhook.io"
 
 HOOKS: Final = {"MutatingWebhookConfiguration": MUTATING, "ValidatingWebhookConfiguration": VALIDATING}
 
-POLICY_KIND: Final = "ValidatingAdmissionPolicy"
+POLICY_KIND: Final = POLICY.kind
 
 
 class Hook(NamedTuple):
@@ -51,9 +51,10 @@ class Hook(NamedTuple):
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
 
-    def calls(self, installation: object) -> bool:
-        """Whether the API server calls this installation, which is `namespace/name`."""
-        return any(service_of(one) == str(installation) for one in self.entries)
+    @property
+    def services(self) -> list[str]:
+        """The Services that its webhooks call."""
+        return [service for one in self.entries if (service := service_of(one))]
 
 
 def service_of(entry: Object) -> str:
@@ -122,7 +123,7 @@ class Installed(NamedTuple):
 
 
 async def read_installations(
-    objects: ObjectsWithMetrics, installed_as: str | None, parse: Callable[[str, bytes], Settings]
+    objects: Objects, installed_as: str | None, parse: Callable[[str, bytes], Settings]
 ) -> Installed:
     """Read all installations, or the one that is named. `parse` reads a settings file; it may raise InputError."""
     hooks = [one async for one in _hooks(objects, installed_as)]
@@ -130,49 +131,48 @@ async def read_installations(
         f"{word(one, 'metadata', 'namespace')}/{word(one, 'metadata', 'name')}": one
         for one in await _deployments(objects, installed_as)
     }
-    called = {service: None for hook in hooks for one in hook.entries if (service := service_of(one))}
+    called = dict.fromkeys(service for hook in hooks for service in hook.services)
     # Any tenant may set the label, and only an administrator can let the API server call a Service.
     known = {*called, installed_as or _USUAL}
-    unconfirmed = [where for where in deployments if where not in known]
-    found = {where: one for where, one in deployments.items() if where in known}
-    wanted = {**dict.fromkeys(found), **called} if installed_as is None else {installed_as: None}
+    wanted = [where for where in dict.fromkeys((*deployments, *called)) if where in known]
     installations = []
-    for where in wanted:
-        one = await _installation(objects, where, found.get(where), parse)
+    for where in [installed_as] if installed_as else wanted:
+        one = await _installation(objects, where, deployments.get(where), parse)
         # The metrics of a pod count where the user or a webhook configuration names it, and not a label alone.
         if where in called or where == installed_as:
             one = one._replace(replicas=[await _measured(objects, one, replica) for replica in one.replicas])
         installations.append(one)
+    unconfirmed = [where for where in deployments if where not in known]
     return Installed(installations, hooks, [] if called else unconfirmed)
 
 
-async def _deployments(objects: ObjectsWithMetrics, installed_as: str | None) -> list[Object]:
+async def _deployments(objects: Objects, installed_as: str | None) -> list[Object]:
     if installed_as is None:
-        found = await objects.listed(DEPLOYMENT, query={"labelSelector": f"{_LABEL}={_NAME}"})
+        found = await objects.listed(DEPLOYMENT, labelSelector=f"{_LABEL}={_NAME}")
         if found is not None:
             return [one for one in found if part(one, "metadata", "labels").get(_LABEL) == _NAME]
-    named = await objects.one(DEPLOYMENT, *(installed_as or _USUAL).split("/", 1))
-    return [] if named is None else [named]
+    return await _named(objects, DEPLOYMENT, *(installed_as or _USUAL).split("/", 1))
 
 
-async def _hooks(objects: ObjectsWithMetrics, installed_as: str | None) -> AsyncIterator[Hook]:
+async def _named(objects: Objects, kind: Kind, namespace: str | None, name: str) -> list[Object]:
+    one = await objects.one(kind, namespace, name)
+    return [] if one is None else [one]
+
+
+async def _hooks(objects: Objects, installed_as: str | None) -> AsyncIterator[Hook]:
     """Our configurations."""
     name = (installed_as or _USUAL).partition("/")[2]
     for noun, kind in HOOKS.items():
         found = await objects.listed(kind)
-        if found is None:
-            one = await objects.one(kind, None, name)
-            found = [] if one is None else [one]
-        for one in found:
+        for one in await _named(objects, kind, None, name) if found is None else found:
             hook = Hook(noun, word(one, "metadata", "name"), entries(one, "webhooks"))
-            if any(word(entry, "name").endswith(_DOMAIN) for entry in hook.entries):
-                is_without = not any(map(service_of, hook.entries)) and hook.name == name
-                if installed_as is None or hook.calls(installed_as) or is_without:
-                    yield hook
+            is_wanted = installed_as in (None, *hook.services) or (not hook.services and hook.name == name)
+            if is_wanted and any(word(entry, "name").endswith(_DOMAIN) for entry in hook.entries):
+                yield hook
 
 
 async def _installation(
-    objects: ObjectsWithMetrics, where: str, deployment: Object | None, parse: Callable[[str, bytes], Settings]
+    objects: Objects, where: str, deployment: Object | None, parse: Callable[[str, bytes], Settings]
 ) -> Installation:
     namespace, _, name = where.partition("/")
     held = await objects.one(CONFIG_MAP, namespace, name)
@@ -183,68 +183,64 @@ async def _installation(
         except InputError as error:
             problem = str(error.diagnostics[0])
     cap, guard = f"{name}{SUFFIX}", f"{name}-guard"
-    account = await objects.one(SERVICE_ACCOUNT, namespace, cap)
-    exists = {}
-    for noun, kind, place, own in (
-        ("ServiceAccount", SERVICE_ACCOUNT, namespace, cap),
-        (POLICY_KIND, POLICY, None, guard),
-        (f"{POLICY_KIND}Binding", POLICY_BINDING, None, guard),
-    ):
-        is_there = await objects.one(kind, place, own) is not None
-        if is_there or not objects.hides(kind, place, own):
-            exists[f"{noun} {own}"] = is_there
+    parts = ((SERVICE_ACCOUNT, namespace, cap), (POLICY, None, guard), (POLICY_BINDING, None, guard))
+    found = {kind: await objects.one(kind, place, own) for kind, place, own in parts}
+    exists = {
+        f"{kind.kind} {own}": found[kind] is not None
+        for kind, place, own in parts
+        if found[kind] is not None or not objects.hides(kind, place, own)
+    }
     return Installation(
         namespace,
         name,
         deployment,
         [] if deployment is None else [one async for one in _replicas(objects, namespace, deployment)],
         await _endpoints(objects, namespace, name),
-        part(account, "metadata", "annotations").get(MODE),
+        part(found[SERVICE_ACCOUNT], "metadata", "annotations").get(MODE),
         exists,
         settings,
         problem,
     )
 
 
-async def _replicas(objects: ObjectsWithMetrics, namespace: str, deployment: Object) -> AsyncIterator[Replica]:
+async def _replicas(objects: Objects, namespace: str, deployment: Object) -> AsyncIterator[Replica]:
     labels = part(deployment, "spec", "selector", "matchLabels")
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
     async for one in all_of(objects, POD, namespace, labelSelector=selector):
-        own = part(one, "metadata", "labels")
-        is_own = all(own.get(key) == value for key, value in labels.items())
+        is_own = labels.items() <= part(one, "metadata", "labels").items()
         if is_own and not word(one, "metadata", "deletionTimestamp") and word(one, "status", "phase") not in FINISHED:
-            first, is_ready = next(iter(entries(one, "spec", "containers")), {}), is_true(one, "Ready")
-            detail = "" if is_ready else cut(detail_of(part(one, "status")), MOST_DETAIL)
+            first = next(iter(entries(one, "spec", "containers")), {})
             health = next((port for port in entries(first, "ports") if port.get("name") == "health"), {})
             port = number(health, "containerPort", default=8080)
             node = word(one, "spec", "nodeName")
-            yield Replica(word(one, "metadata", "name"), word(first, "image"), is_ready, detail, port, node)
+            yield Replica(word(one, "metadata", "name"), word(first, "image"), *readiness(one), port, node)
 
 
-async def _endpoints(objects: ObjectsWithMetrics, namespace: str, name: str) -> int | None:
+async def _endpoints(objects: Objects, namespace: str, name: str) -> int | None:
     """The number of ready addresses of the Service; None where it is unknown."""
     label = "kubernetes.io/service-name"
-    found = await objects.listed(ENDPOINT_SLICE, namespace, {"labelSelector": f"{label}={name}"})
+    found = await objects.listed(ENDPOINT_SLICE, namespace, labelSelector=f"{label}={name}")
     if found is None:
         return None
-    own = [one for one in found if part(one, "metadata", "labels").get(label) == name]
+    own = (one for one in found if part(one, "metadata", "labels").get(label) == name)
     return sum(part(each, "conditions").get("ready") is not False for one in own for each in entries(one, "endpoints"))
 
 
 # What a replica reports about itself: its metrics, read through the API server.
 
-_VALUE: Final = r" ([0-9.e+]{1,30})$"
-_DIGEST: Final = re.compile(r'^gpushare_webhook_digest\{of="settings"\}' + _VALUE, re.MULTILINE)
-_ENDS: Final = re.compile(r'^gpushare_webhook_certificate_expiry_seconds\{kind="leaf"\}' + _VALUE, re.MULTILINE)
+_METRICS: Final = re.compile(
+    r'^gpushare_webhook_(digest|certificate_expiry_seconds)\{(?:of="settings"|kind="leaf")\} ([0-9.e+]{1,30})$',
+    re.MULTILINE,
+)
 
 
-async def _measured(objects: ObjectsWithMetrics, one: Installation, replica: Replica) -> Replica:
+async def _measured(objects: Objects, one: Installation, replica: Replica) -> Replica:
     """A replica with the digest of its settings as `/readyz?verbose` shows it (webhook.server.digests), and its end."""
     metrics = await objects.metrics(one.namespace, replica.name, replica.port) if replica.is_ready else None
-    with suppress(ValueError, OverflowError):
-        if found := _DIGEST.search(metrics or ""):
-            replica = replica._replace(settings=f"{int(float(found[1])):012x}")
     with suppress(ValueError, OverflowError, OSError):
-        if found := _ENDS.search(metrics or ""):
-            replica = replica._replace(ends=datetime.fromtimestamp(float(found[1]), UTC))
+        for name, value in _METRICS.findall(metrics or ""):
+            if name == "digest":
+                replica = replica._replace(settings=f"{int(float(value)):012x}")
+            else:
+                replica = replica._replace(ends=datetime.fromtimestamp(float(value), UTC))
     return replica

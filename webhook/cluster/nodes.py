@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from heapq import nsmallest
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import IDENTIFIED, Metadata
+from webhook.cluster.api_server import IDENTIFIED, Identified
+from webhook.policy.memo import memo
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
@@ -20,34 +22,18 @@ from webhook.policy.pods.gpu_resources import names_gpu
 from webhook.policy.pods.quantity import NANO, parse_or_zero
 
 PAGE: Final = 50
-"""Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
+"""Nodes in one page of a server. A command has memory for more, and waits for each page.
 
-LARGE_PAGE: Final = 250
-"""Nodes in one page of a command, which has memory for more and waits for each page."""
+A node has about 15 KB, most of it images, addresses and managed fields.
+"""
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-_POOLED: Final = 20_000
-"""Strings that a pool keeps."""
-
-_LONGEST: Final = 256
-"""Characters of a string that is shared."""
-
-
-class Pool:
-    """Strings that many objects have in common. When it is full, it starts over: strings in use stay in use."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, str] = {}
-
-    def shared(self, text: str) -> str:
-        """Return an equal string, the same for equal texts."""
-        if len(text) > _LONGEST:
-            return text
-        if len(self._seen) >= _POOLED:
-            self._seen.clear()
-        return self._seen.setdefault(text, text)
+@memo(20_000)
+def shared(text: str) -> str:
+    """An equal string, the same for equal texts, which many objects have in common."""
+    return text
 
 
 class _Taint(Struct):
@@ -65,10 +51,9 @@ class _Status(Struct, frozen=True):
     allocatable: dict[str, str] | None = None
 
 
-class NodeObject(Struct):
+class NodeObject(Identified):
     """A node as the API server sends it, in the fields that are read."""
 
-    metadata: Metadata
     spec: _NodeSpec = _NodeSpec()
     status: _Status = _Status()
 
@@ -76,7 +61,7 @@ class NodeObject(Struct):
     def taints(self) -> tuple[Taint, ...]:
         """Its taints, without those of effects that Kubernetes does not know."""
         listed = (each for each in self.spec.taints or () if each.effect in _EFFECTS)
-        return tuple(Taint(each.key, each.effect, each.value) for each in listed)  # type: ignore[arg-type]
+        return tuple(Taint(shared(each.key), each.effect, shared(each.value)) for each in listed)  # type: ignore[arg-type]
 
 
 _NODES: Final = msgspec.json.Decoder(NodeObject)
@@ -86,44 +71,39 @@ MOST_OTHERS: Final = 256
 """Nodes without GPUs that a command keeps, which may be those that a pod's selectors admit."""
 
 
-def parser(decisive: Decisive, *, others: bool = False) -> Callable[[Raw], tuple[str, Node | None]]:
+def of_objects(found: Iterable[object], decisive: Decisive, *, others: bool = False) -> Iterator[Node]:
+    """Read nodes that are decoded already, without those that are malformed, as objects of files may be."""
+    parse = parser(decisive, others=others, read=partial(msgspec.convert, type=NodeObject))
+    for one in found:
+        with suppress(msgspec.ValidationError):
+            if (node := parse(one)[1]) is not None:
+                yield node
+
+
+def parser(
+    decisive: Decisive, *, others: bool = False, read: Callable[[Any], NodeObject] = _NODES.decode
+) -> Callable[[Any], tuple[str, Node | None]]:
     """Return what reads a node with its extended resources; None for one without a GPU, unless `others` count as well.
 
     Raises msgspec.MsgspecError.
     """
-    kept = _kept(decisive, others=others)
-    return lambda found: kept(_NODES.decode(found))
+    wanted, left = decisive.resources, MOST_OTHERS if others else 0
 
-
-def of_objects(found: Iterable[object], decisive: Decisive, *, others: bool = False) -> Iterator[Node]:
-    """Read nodes that are decoded already, without those that are malformed, as objects of files may be."""
-    kept = _kept(decisive, others=others)
-    for one in found:
-        with suppress(msgspec.ValidationError):
-            if (node := kept(msgspec.convert(one, NodeObject))[1]) is not None:
-                yield node
-
-
-def _kept(decisive: Decisive, *, others: bool) -> Callable[[NodeObject], tuple[str, Node | None]]:
-    wanted, pool, left = decisive.resources, Pool(), MOST_OTHERS if others else 0
-
-    def node(one: NodeObject) -> tuple[str, Node | None]:
+    def node(found: Any) -> tuple[str, Node | None]:
         nonlocal left
-        name, offered, gpus = one.metadata.name, *_names(one.status, wanted)
+        one = read(found)
+        name, gpus, beside = one.metadata.name, *_names(one.status, wanted)
         if not gpus:
             if not left and not (others and shows_gpus(one.metadata.labels or {})):
                 return name, None
             left = max(0, left - 1)
         units = one.status.allocatable or {}
-        kept = bounded(Node(name, one.metadata.labels or {}, one.taints, dict.fromkeys(offered, 0)), decisive)
+        kept = bounded(Node(name, one.metadata.labels or {}, one.taints, dict.fromkeys([*gpus, *beside], 0)), decisive)
         return name, replace(
             kept,
-            labels={pool.shared(key): pool.shared(value) for key, value in kept.labels.items()},
-            taints=tuple(
-                Taint(pool.shared(each.key), each.effect, pool.shared(each.value))
-                for each in sorted(kept.taints, key=taint_order)
-            ),
-            resources={pool.shared(resource): whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
+            labels={shared(key): shared(value) for key, value in kept.labels.items()},
+            taints=tuple(sorted(kept.taints, key=taint_order)),
+            resources={shared(resource): whole(units.get(resource, "0")) for resource in sorted(kept.resources)},
         )
 
     return node
@@ -152,8 +132,8 @@ def problem(node: Node, part: NodePart) -> str:
     return f"node {printable(node.name)}: has more than the {MOST[part]} {part} that are kept; the others are unknown"
 
 
-def _names(status: _Status, wanted: frozenset[str]) -> tuple[list[str], bool]:
-    """The names of the extended resources of a node, and whether GPUs are among them. Few others matter.
+def _names(status: _Status, wanted: frozenset[str]) -> tuple[list[str], list[str]]:
+    """The names of the GPU resources of a node, and of other extended resources. Few others matter.
 
     When the device plugin goes, the kubelet keeps the capacity for five minutes and sets the allocatable to 0, and then
     reports 0 for both (kubernetes pkg/kubelet/cm/devicemanager/manager.go `GetCapacity`). So a name stays with 0: the
@@ -162,7 +142,7 @@ def _names(status: _Status, wanted: frozenset[str]) -> tuple[list[str], bool]:
     listed = (status.capacity or {}).keys() | (status.allocatable or {}).keys()
     gpus = [name for name in listed if names_gpu(name, wanted)]
     others = nsmallest(_MOST_BESIDE, (name for name in listed.difference(gpus) if "/" in name))
-    return [*gpus, *others], bool(gpus)
+    return gpus, others
 
 
 _MOST_BESIDE: Final = 16

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeAlias
+from contextlib import aclosing, suppress
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from webhook.cluster.api_server import IDENTIFIED, JSON, METADATA, UNDECODABLE, ApiServer, ResponseTooLargeError, Rule
-from webhook.cluster.reading import entries
+from webhook.cluster.api_server import (
+    IDENTIFIED,
+    JSON,
+    METADATA,
+    OBJECTS,
+    UNDECODABLE,
+    ApiServer,
+    ResponseTooLargeError,
+)
+from webhook.cluster.reading import entries, word
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACE as NAMESPACE_FORM
 from webhook.policy.settings.formats import OBJECT, Text
@@ -29,10 +37,6 @@ LOG_BYTES: Final = 2**20
 
 class ReadError(Exception):
     """The objects cannot be read now. The message says why."""
-
-
-class ForbiddenError(ReadError):
-    """The caller may not read this. The message names the missing rule."""
 
 
 class NotFoundError(ReadError):
@@ -55,9 +59,9 @@ class ExpiredError(ReadError):
 
 
 class Kind(NamedTuple):
-    """A kind by its resource. `name` is in the singular, as in kubectl."""
+    """A kind, and the resource by which the API server serves it."""
 
-    name: str
+    kind: str
     plural: str
     group: str = ""
     version: str = "v1"
@@ -75,10 +79,39 @@ class Kind(NamedTuple):
         return "/".join([*segments, _segment(name, OBJECT)] if name else segments)
 
     @property
+    def name(self) -> str:
+        """Its name in the singular, as in kubectl."""
+        return self.kind.lower()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
     def root(self) -> str:
         """The path of the version of its API group, below which are its kinds."""
         segments = ("apis", self.group, self.version) if self.group else ("api", self.version)
         return "".join(f"/{quote(one, safe='')}" for one in segments)
+
+
+class Rule(NamedTuple):
+    """One rule of a ClusterRole, or of a Role if it has a namespace. `below` is a subresource such as `/log`."""
+
+    kind: Kind
+    verbs: tuple[str, ...]
+    namespace: str | None = None
+    name: str = ""
+    below: str = ""
+
+    def missing(self, verb: str) -> str:
+        """Return what the API server forbids, and the rule that allows it, ready to be pasted."""
+        resource = f"{self.kind.plural}{self.below}"
+        what = f"{resource} {self.namespace or ''}/{self.name}" if self.name else resource
+        where = f"a Role in namespace {self.namespace}" if self.namespace else "a ClusterRole"
+        names = f", resourceNames: [{self.name}]" if self.name else ""
+        verbs = ", ".join(self.verbs)
+        rule = f'{{apiGroups: ["{self.kind.group}"], resources: [{resource}]{names}, verbs: [{verbs}]}}'
+        return f"403: not allowed to {verb} {what}; add this rule to {where}: {rule}"
 
 
 def _segment(name: str, form: Text) -> str:
@@ -87,41 +120,40 @@ def _segment(name: str, form: Text) -> str:
     return quote(name, safe="")
 
 
-POD: Final = Kind("pod", "pods")
-NODE: Final = Kind("node", "nodes", is_namespaced=False)
-NAMESPACE: Final = Kind("namespace", "namespaces", is_namespaced=False)
-EVENT: Final = Kind("event", "events")
-CONFIG_MAP: Final = Kind("configmap", "configmaps")
-QUOTA: Final = Kind("resourcequota", "resourcequotas")
-LIMIT_RANGE: Final = Kind("limitrange", "limitranges")
-SECRET: Final = Kind("secret", "secrets")
-SERVICE_ACCOUNT: Final = Kind("serviceaccount", "serviceaccounts")
-CONTROLLER: Final = Kind("replicationcontroller", "replicationcontrollers")
-DEPLOYMENT: Final = Kind("deployment", "deployments", "apps")
-REPLICA_SET: Final = Kind("replicaset", "replicasets", "apps")
-STATEFUL_SET: Final = Kind("statefulset", "statefulsets", "apps")
-DAEMON_SET: Final = Kind("daemonset", "daemonsets", "apps")
-JOB: Final = Kind("job", "jobs", "batch")
-CRON_JOB: Final = Kind("cronjob", "cronjobs", "batch")
-RUNTIME_CLASS: Final = Kind("runtimeclass", "runtimeclasses", "node.k8s.io", is_namespaced=False)
-ENDPOINT_SLICE: Final = Kind("endpointslice", "endpointslices", "discovery.k8s.io")
+POD: Final = Kind("Pod", "pods")
+NODE: Final = Kind("Node", "nodes", is_namespaced=False)
+NAMESPACE: Final = Kind("Namespace", "namespaces", is_namespaced=False)
+EVENT: Final = Kind("Event", "events")
+CONFIG_MAP: Final = Kind("ConfigMap", "configmaps")
+QUOTA: Final = Kind("ResourceQuota", "resourcequotas")
+LIMIT_RANGE: Final = Kind("LimitRange", "limitranges")
+SECRET: Final = Kind("Secret", "secrets")
+SERVICE_ACCOUNT: Final = Kind("ServiceAccount", "serviceaccounts")
+DEPLOYMENT: Final = Kind("Deployment", "deployments", "apps")
+REPLICA_SET: Final = Kind("ReplicaSet", "replicasets", "apps")
+STATEFUL_SET: Final = Kind("StatefulSet", "statefulsets", "apps")
+DAEMON_SET: Final = Kind("DaemonSet", "daemonsets", "apps")
+JOB: Final = Kind("Job", "jobs", "batch")
+CRON_JOB: Final = Kind("CronJob", "cronjobs", "batch")
+RUNTIME_CLASS: Final = Kind("RuntimeClass", "runtimeclasses", "node.k8s.io", is_namespaced=False)
+ENDPOINT_SLICE: Final = Kind("EndpointSlice", "endpointslices", "discovery.k8s.io")
 MUTATING: Final = Kind(
-    "mutatingwebhookconfiguration",
+    "MutatingWebhookConfiguration",
     "mutatingwebhookconfigurations",
     "admissionregistration.k8s.io",
     is_namespaced=False,
 )
 VALIDATING: Final = Kind(
-    "validatingwebhookconfiguration",
+    "ValidatingWebhookConfiguration",
     "validatingwebhookconfigurations",
     "admissionregistration.k8s.io",
     is_namespaced=False,
 )
 POLICY: Final = Kind(
-    "validatingadmissionpolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", is_namespaced=False
+    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", is_namespaced=False
 )
 POLICY_BINDING: Final = Kind(
-    "validatingadmissionpolicybinding",
+    "ValidatingAdmissionPolicyBinding",
     "validatingadmissionpolicybindings",
     "admissionregistration.k8s.io",
     is_namespaced=False,
@@ -129,9 +161,6 @@ POLICY_BINDING: Final = Kind(
 
 
 # Lists in pages, and what refusals mean.
-
-ResourceVersion: TypeAlias = Annotated[str, Meta(min_length=1)]
-"""Where a watch resumes. A watch from an empty version would start over, and miss deletions."""
 
 
 class Page(NamedTuple):
@@ -145,13 +174,18 @@ class Page(NamedTuple):
     unread: str = ""
 
 
-class _ListMeta(Struct, rename="camel"):
-    resource_version: ResourceVersion
+class ListMeta(Struct, rename="camel"):
+    """The version where a watch resumes: from an empty one it would start over, and miss deletions.
+
+    `continue_` is the token of the next page.
+    """
+
+    resource_version: Annotated[str, Meta(min_length=1)]
     continue_: str = msgspec.field(default="", name="continue")
 
 
 class _List(Struct):
-    metadata: _ListMeta
+    metadata: ListMeta
     items: list[Raw] | None = None
 
 
@@ -163,7 +197,7 @@ class Failure(Struct):
     """What the API server says about a failure. With status 410, the metadata tells where the list continues."""
 
     message: str = ""
-    metadata: _Continued | None = None
+    metadata: _Continued = _Continued()
 
 
 _LISTS = msgspec.json.Decoder(_List)
@@ -233,32 +267,23 @@ async def answer(api: ApiServer, path: str, rule: Rule | None, verb: str, accept
         raise ReadError(str(error)) from None
     if status == 200:
         return body
-    asked, said = _asked(path, verb), _said(body)
+    asked, said = _asked(path, verb), Failure()
+    with suppress(*UNDECODABLE):  # such as a proxy's page
+        said = FAILURES.decode(body)
     match status:
         case 403 if rule is not None:
-            raise ForbiddenError(rule.missing(verb))
+            raise ReadError(rule.missing(verb))
         case 404:
             raise NotFoundError(f"{asked}: 404 not found")
         case 410:
-            rest = "" if said.metadata is None else said.metadata.continue_
-            raise ExpiredError(f"{asked}: it expires before its last page is read", rest)
+            # The token is that of kubernetes apiserver pkg/storage/etcd3 `interpretListError`.
+            raise ExpiredError(f"{asked}: it expires before its last page is read", said.metadata.continue_)
     raise ReadError(f"{asked}: {status} {printable(said.message)}".rstrip())
 
 
 def _asked(path: str, verb: str) -> str:
     """The name of a request in messages."""
     return f"{'list of' if verb == 'list' else 'GET'} {path.partition('?')[0]}"
-
-
-def _said(body: bytes) -> Failure:
-    """The server's words about a failure; empty for a proxy's page.
-
-    The token of a response with status 410 is that of kubernetes apiserver pkg/storage/etcd3 `interpretListError`.
-    """
-    try:
-        return FAILURES.decode(body)
-    except UNDECODABLE:
-        return Failure()
 
 
 # For questions about a cluster.
@@ -280,16 +305,12 @@ class Objects(Protocol):
 
     left_out: list[LeftOut]
 
-    def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
+    def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         """Yield the objects of a kind in pages: of one namespace, or of all for None. `query` holds selectors."""
 
-    async def listed(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> list[Object] | None:
+    async def listed(self, kind: Kind, namespace: str | None = None, **query: str) -> list[Object] | None:
         """Return the objects of a kind; None if they cannot be read. For kinds of which a cluster has few."""
-        found = [one async for page in self.pages(kind, namespace, query) for one in page]
+        found = [one async for one in all_of(self, kind, namespace, **query)]
         return None if self.lacks(kind, namespace) else found
 
     async def one(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
@@ -304,36 +325,38 @@ class Objects(Protocol):
     def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object could not be read, so that it may exist although `one` returns None."""
 
-
-async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **query: str) -> AsyncIterator[Object]:
-    """Yield the objects of a kind one by one. `query` holds selectors."""
-    async for page in objects.pages(kind, namespace, query):
-        for one in page:
-            yield one
-
-
-class ObjectsWithLogs(Objects, Protocol):
-    """Objects, the versions of their kinds, and the logs of containers."""
-
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
-        """Return the first of some versions of a kind that the API server serves; saved ones are of any version."""
+        """Return the first of some versions of a kind that the API server serves, with the plural that it names.
+
+        Saved objects are of any version.
+        """
         return next(iter(kinds), None)
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         """Return the end of a container's log, or of that of its predecessor; None if it cannot be read."""
-
-
-class ObjectsWithMetrics(Objects, Protocol):
-    """Objects, and the metrics of pods."""
+        return None
 
     async def metrics(self, namespace: str, pod: str, port: int) -> str | None:
         """Return the metrics that a pod gives through the API server; None without them.
 
-        They and Secrets are no part of the documented rights, since those reach too much: no answer depends on them.
+        The right to them is none of the documented ones, since it reaches too much: no answer depends on them.
         """
+        return None
+
+    def leave_out(self, what: str, why: object, *, matters: bool = True) -> None:
+        """Note a part that cannot be read, once."""
+        if all(one.what != what for one in self.left_out):
+            self.left_out.append(LeftOut(what, str(why), matters))
 
 
-class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
+async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **query: str) -> AsyncIterator[Object]:
+    """Yield the objects of a kind one by one. `query` holds selectors."""
+    async for page in objects.pages(kind, namespace, **query):
+        for one in page:
+            yield one
+
+
+class LiveObjects(Objects):
     """The objects of an API server."""
 
     def __init__(self, api: ApiServer) -> None:
@@ -342,24 +365,22 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         self._incomplete: set[Kind] = set()
         self._documents: dict[str, Object | None] = {}
 
-    async def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
+    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         try:
-            rule = Rule(kind.group, kind.plural, ("get", "list"), namespace=namespace or "")
+            rule = Rule(kind, ("get", "list"), namespace)
             async with aclosing(pages(self._api, kind.path(namespace), rule, PAGE, query, continues=True)) as listed:
                 async for page in listed:
                     if page.unread:
                         self._incomplete.add(kind)
                         for one in map(IDENTIFIED.decode, page.items):
-                            self._leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
+                            self.leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
                     else:
                         yield [msgspec.json.decode(item) for item in page.items]
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
             self._incomplete.add(kind)
-            self._leave_out(_listing(kind, namespace), error)
+            self.leave_out(_listing(kind, namespace), error)
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
         return any(one.what == _listing(kind, namespace) for one in self.left_out)
@@ -380,15 +401,17 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
             self._documents[path] = self._decoded(await self._answer(path, None, path), path)
         return self._documents[path]
 
+    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        return any(one.what == _single(kind, namespace, name) for one in self.left_out)
+
     async def served(self, kinds: Iterable[Kind]) -> Kind | None:
         # A user may read which kinds there are, but gets a 403 for a list of one that does not exist.
         for kind in kinds:
-            if any(one.get("name") == kind.plural for one in entries(await self.document(kind.root), "resources")):
-                return kind
+            for one in entries(await self.document(kind.root), "resources"):
+                is_own = one.get("kind") == kind.kind and "/" not in word(one, "name")  # and no subresource
+                if is_own and "list" in (one.get("verbs") or ("list",)):
+                    return kind._replace(plural=word(one, "name"), is_namespaced=bool(one.get("namespaced", True)))
         return None
-
-    def hides(self, kind: Kind, namespace: str | None, name: str) -> bool:
-        return any(one.what == _single(kind, namespace, name) for one in self.left_out)
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         asked = {
@@ -410,12 +433,10 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         self, kind: Kind, namespace: str | None, name: str, what: str, sub: str = "", below: str = ""
     ) -> bytes | None:
         """The body of an object, or of a subresource below its path; None where there is none, or it cannot be read."""
-        rule = Rule(kind.group, f"{kind.plural}{sub}", ("get",), namespace=namespace or "")
-        try:
-            path = f"{kind.path(namespace, name)}{below}"
-        except NotFoundError:
-            return None
-        return await self._answer(path, rule, what, matters=kind != SECRET and sub != "/proxy")
+        rule = Rule(kind, ("get",), namespace, below=sub)
+        with suppress(NotFoundError):
+            return await self._answer(f"{kind.path(namespace, name)}{below}", rule, what, matters=sub != "/proxy")
+        return None
 
     async def _answer(self, path: str, rule: Rule | None, what: str, *, matters: bool = True) -> bytes | None:
         try:
@@ -423,22 +444,15 @@ class LiveObjects(ObjectsWithLogs, ObjectsWithMetrics):
         except NotFoundError:
             return None
         except ReadError as error:
-            self._leave_out(what, error, matters=matters)
+            self.leave_out(what, error, matters=matters)
             return None
 
     def _decoded(self, body: bytes | None, what: str) -> Object | None:
         try:
-            return None if body is None else _OBJECTS.decode(body)
+            return None if body is None else OBJECTS.decode(body)
         except UNDECODABLE as error:
-            self._leave_out(what, f"not an object of the API server: {error}")
+            self.leave_out(what, f"not an object of the API server: {error}")
             return None
-
-    def _leave_out(self, what: str, why: object, *, matters: bool = True) -> None:
-        if all(one.what != what for one in self.left_out):
-            self.left_out.append(LeftOut(what, str(why), matters))
-
-
-_OBJECTS: Final = msgspec.json.Decoder(Object)
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:

@@ -16,9 +16,9 @@ GROUP: Final = "kueue.x-k8s.io"
 """The API group of Kueue, and the prefix of its labels and scheduling gates."""
 
 _VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
-LOCAL_QUEUES: Final = [Kind("localqueue", "localqueues", GROUP, version) for version in _VERSIONS]
+LOCAL_QUEUES: Final = [Kind("LocalQueue", "localqueues", GROUP, version) for version in _VERSIONS]
 
-WORKLOADS: Final = [Kind("workload", "workloads", GROUP, version) for version in _VERSIONS]
+WORKLOADS: Final = [Kind("Workload", "workloads", GROUP, version) for version in _VERSIONS]
 """What Kueue admits in place of each Job, or pod, that waits in a queue."""
 
 _DEFAULT: Final = "default"

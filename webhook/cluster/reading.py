@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from webhook.policy.messages import cut
+from webhook.policy.workloads.paths import at
 
 Object = dict[str, Any]
 
@@ -18,26 +19,25 @@ FINISHED: Final = ("Succeeded", "Failed")
 
 def part(value: object, *keys: str) -> Object:
     """The mapping at the end of a path of keys; an empty one where there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
+    found = at(value, keys)
+    return found if isinstance(found, dict) else {}
 
 
 def entries(value: object, *keys: str) -> list[Object]:
     """The mappings in the list at the end of a path of keys."""
-    found = part(value, *keys[:-1]).get(keys[-1])
+    found = at(value, keys)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def word(value: object, *keys: str) -> str:
     """The text at the end of a path of keys, as far as it is read; empty where there is none."""
-    found = part(value, *keys[:-1]).get(keys[-1])
+    found = at(value, keys)
     return cut(found, LONGEST) if isinstance(found, str) else ""
 
 
 def number(value: object, *keys: str, default: int = 0) -> int:
     """The whole number at the end of a path of keys, or the default."""
-    found = part(value, *keys[:-1]).get(keys[-1])
+    found = at(value, keys)
     return found if isinstance(found, int) and not isinstance(found, bool) else default
 
 

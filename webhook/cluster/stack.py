@@ -18,13 +18,20 @@ import msgspec
 from msgspec import Raw
 
 from webhook.cluster.api_server import IDENTIFIED
-from webhook.cluster.device_plugin import PluginDaemonSet, version_of
+from webhook.cluster.device_plugin import PluginDaemonSet
 from webhook.cluster.nodes import NodeObject, whole
-from webhook.cluster.reading import Object, condition, controller, entries, number, part, word
+from webhook.cluster.reading import Object, controller, entries, is_true, number, part, word
 from webhook.policy.messages import cut
 from webhook.policy.placement.cluster_objects import Taint
-from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, STRATEGY, shows_gpus
-from webhook.policy.placement.selector import NAME_FIELD, Requirement, Tolerations, is_lifecycle, requirement
+from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, shows_gpus
+from webhook.policy.placement.selector import (
+    NAME_FIELD,
+    Requirement,
+    Tolerations,
+    is_lifecycle,
+    requirement,
+    tolerations_of,
+)
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.pod import Pod, clean_path
 from webhook.policy.pods.reading import MalformedError
@@ -43,8 +50,7 @@ class Role(Enum):
     FEATURES = "node feature discovery"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenNode:
+class SeenNode(NamedTuple):
     """A node with GPUs, or with labels that say so. `offered` and `capacity` hold GPU resources in whole units."""
 
     name: str
@@ -58,10 +64,6 @@ class SeenNode:
     def runs_stack_itself(self) -> bool:
         """Whether the plugin and the daemon are programs of the host (bottlerocket-os/bottlerocket#4673)."""
         return self.image.startswith("Bottlerocket")
-
-    @property
-    def is_labelled_mps(self) -> bool:
-        return self.labels.get(CAPABLE) == "true" or self.labels.get(STRATEGY) == "mps"
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # each is one object, which a finding may be about
@@ -104,23 +106,18 @@ class Program:
 
     def selects(self, node: SeenNode) -> bool:
         """Whether the selector and the required affinity of its pods admit the node."""
-        if self.requirement is None:
+        if (needs := self.requirement) is None:
             return True
         labels = {**node.labels, NAME_FIELD: node.name}
-        if any(labels.get(key) != value for key, value in self.requirement.selector.items()):
-            return False
-        terms = self.requirement.terms
-        return terms is None or any(
-            all(constraint.holds(labels.get(key)) for key, constraint in term.items()) for term in terms
+        return all(labels.get(key) == value for key, value in needs.selector.items()) and (
+            needs.terms is None
+            or any(all(constraint.holds(labels.get(key)) for key, constraint in term.items()) for term in needs.terms)
         )
 
     def repelled(self, node: SeenNode) -> Taint | None:
         """The first lasting taint of the node that its pods do not tolerate."""
-        for taint in node.taints:
-            lasts = taint.effect != "PreferNoSchedule" and not is_lifecycle(taint.key)
-            if lasts and not self.tolerations.tolerate(taint):
-                return taint
-        return None
+        lasting = (one for one in node.taints if one.effect != "PreferNoSchedule" and not is_lifecycle(one.key))
+        return next((one for one in lasting if not self.tolerations.tolerate(one)), None)
 
     def covers(self, node: SeenNode) -> bool:
         """Whether it wants a pod on the node."""
@@ -158,10 +155,9 @@ def seen_node(found: Object, gpus: GpuResources) -> SeenNode | None:
         for listed in (status.allocatable, status.capacity)
     )
     image = word(found, "status", "nodeInfo", "osImage")
-    is_variant = image.startswith("Bottlerocket") and "-nvidia" in image
-    if not (offered or capacity or is_variant or shows_gpus(labels, one.taints)):
-        return None
-    return SeenNode(one.metadata.name, labels, one.taints, offered, capacity, image)
+    node = SeenNode(one.metadata.name, labels, one.taints, offered, capacity, image)
+    is_variant = node.runs_stack_itself and "-nvidia" in image
+    return node if offered or capacity or is_variant or shows_gpus(labels, one.taints) else None
 
 
 def is_discovered(node: SeenNode) -> bool:
@@ -172,7 +168,7 @@ def is_discovered(node: SeenNode) -> bool:
 
 # Programs.
 
-_CONTAINERS: Final[Mapping[str, Role]] = {
+_PROGRAMS: Final[Mapping[str, Role]] = {
     "nvidia-device-plugin-ctr": Role.PLUGIN,
     "nvidia-device-plugin": Role.PLUGIN,
     "nvidia-gpu-device-plugin": Role.PLUGIN,
@@ -181,12 +177,11 @@ _CONTAINERS: Final[Mapping[str, Role]] = {
     "gpu-feature-discovery-ctr": Role.DISCOVERY,
     "gpu-feature-discovery": Role.DISCOVERY,
 }
-_COMMANDS: Final[Mapping[str, Role]] = {
-    "nvidia-device-plugin": Role.PLUGIN,
-    "mps-control-daemon": Role.DAEMON,
-    "gpu-feature-discovery": Role.DISCOVERY,
-}
-"""Since v0.15 the three programs share an image, and the command tells them apart."""
+"""Programs by the name of their container or of their command: since v0.15 the three share an image."""
+
+_TAG: Final = re.compile(r"v?0\.[0-9]{1,9}\.[0-9]{1,9}(?:[-+.][-0-9A-Za-z.+]{1,40})?")
+"""A version of the plugin, such as v0.17.4-ubi9. Tags such as v25.3.0 are those of other components, and 1.0.0-beta6
+is older than 0.5, so that only versions before 1 are understood."""
 
 _POD: Final = ("spec", "template", "spec")
 _IMAGE: Final = "k8s-device-plugin"
@@ -201,12 +196,18 @@ def role_of(spec: Object) -> Role | None:
     """The program that a pod runs, by its containers; None for a pod of another kind."""
     containers = entries(spec, "containers")
     for one in containers:
-        if (role := _CONTAINERS.get(word(one, "name"))) is not None:
+        if (role := _PROGRAMS.get(word(one, "name"))) is not None:
             return role
     for one in containers:
-        if re.split("[:@]", word(one, "image").rpartition("/")[2])[0] == _IMAGE:
-            return _COMMANDS.get((_words(one, "command") or [""])[0].rpartition("/")[2], Role.PLUGIN)
+        if _image(one)[0] == _IMAGE:
+            return _PROGRAMS.get(_command(one).rpartition("/")[2], Role.PLUGIN)
     return None
+
+
+def _image(container: Object) -> tuple[str, str | None]:
+    """The name of an image, and the version of the plugin that its tag shows; None if it shows none."""
+    name, _, tag = word(container, "image").partition("@")[0].rpartition("/")[2].partition(":")
+    return name, tag if _TAG.fullmatch(tag) else None
 
 
 def program(
@@ -223,18 +224,20 @@ def program(
     containers, volumes = entries(pod, "containers"), entries(pod, "volumes")
     main = next((one for one in containers if role_of({"containers": [one]}) is role), containers[0])
     manager = next((one for one in (*entries(pod, "initContainers"), *containers) if _is_manager(one)), None)
-    environment = _variables(main, variables or {})
-    placed = _placed(pod)
-    if placed is None:
+    environment = _variables(main, variables)
+    try:
+        view = Pod.of_template({"spec": pod})
+        tolerations = tolerations_of(view, {word(one, "key") for one in entries(pod, "tolerations")})
+        placed = requirement(view), tolerations
+    except MalformedError:  # of a file
         return None
-    file = _option(main) or environment.get("CONFIG_FILE", "")
-    deciding = () if manager or _option(main) or variables is not None else _maps_of_environment(main)
+    option, named = _option(main), _maps_of_environment(main)
+    file = option or environment.get("CONFIG_FILE", "")
+    deciding = () if manager or option or variables is not None else named
     if manager is not None:
-        folder = _environment(manager).get("CONFIG_FILE_SRCDIR") or _CONFIGS
-        config_map, key = _mounted(manager, volumes, f"{folder}/")[0], None
-    else:
-        config_map, key = _mounted(main, volumes, file) if file else ("", None)
-    given = dict.fromkeys((*_maps_of_environment(main), *_maps_of_volumes(main, volumes)))
+        file = f"{_variables(manager).get('CONFIG_FILE_SRCDIR') or _CONFIGS}/"
+    config_map, key = _mounted(manager or main, volumes, file) if file else ("", None)
+    given = dict.fromkeys((*named, *_maps_of_volumes(main, volumes)))
     return Program(
         role,
         word(found, "metadata", "namespace"),
@@ -242,14 +245,14 @@ def program(
         number(found, "status", "desiredNumberScheduled"),
         number(found, "status", "numberReady"),
         *placed,
-        version_of(word(main, "image")),
+        _image(main)[1],
         word(pod, "runtimeClassName"),
         config_map,
         None if manager is None else _default(manager),
         environment.get("MIG_STRATEGY") or None,
-        manager is None and file == "" and not deciding,
+        file == "" and not deciding,
         word(found, "metadata", "creationTimestamp"),
-        key,
+        key if manager is None else None,
         tuple(name for name in given if name != config_map) if role is Role.PLUGIN and manager is None else (),
         deciding,
     )
@@ -273,18 +276,6 @@ def feature_worker(found: Object) -> Program | None:
     return program(found, role=Role.FEATURES) if is_worker else None
 
 
-def _placed(pod: Object) -> tuple[Requirement | None, Tolerations] | None:
-    """What a pod requires of its node, and what it tolerates; None if it is malformed, as in a file."""
-    listed = entries(pod, "tolerations")
-    tolerations = Tolerations({word(one, "key") for one in listed})
-    try:
-        needs = requirement(Pod.of_template({"spec": pod}))
-        tolerations.add(listed, ())
-    except MalformedError:
-        return None
-    return needs, tolerations
-
-
 def parse_daemon_set(found: Raw) -> tuple[str, PluginDaemonSet]:
     """Read the DaemonSet that settings name as that of the device plugin. Raises msgspec.MsgspecError."""
     name, one = IDENTIFIED.decode(found).metadata.name, msgspec.json.decode(found)
@@ -298,21 +289,24 @@ def program_pod(found: Object, role: Role) -> ProgramPod:
     """Read a pod of the stack."""
     owner = controller(part(found, "metadata"))
     folders = (word(one, "hostPath", "path") for one in entries(found, "spec", "volumes"))
-    is_ready = condition(found, "Ready").get("status") == "True"
     return ProgramPod(
         role,
         word(found, "metadata", "namespace"),
         word(found, "metadata", "name"),
         "" if owner is None else owner.name,
         word(found, "spec", "nodeName"),
-        is_ready,
-        "" if is_ready else cut(detail_of(part(found, "status")), MOST_DETAIL),
+        *readiness(found),
         any(clean_path(one).endswith(_KUBELET) for one in folders),
     )
 
 
-def detail_of(status: Object) -> str:
-    """Why a pod is not ready, in the words of the kubelet; empty where its status does not say."""
+def readiness(pod: Object) -> tuple[bool, str]:
+    """Whether a pod is ready, and why it is not, in the words of the kubelet; empty where its status does not say."""
+    is_ready = is_true(pod, "Ready")
+    return is_ready, "" if is_ready else cut(_detail(part(pod, "status")), MOST_DETAIL)
+
+
+def _detail(status: Object) -> str:
     for kind in ("initContainerStatuses", "containerStatuses"):
         for each in entries(status, kind):
             state, name = part(each, "state"), word(each, "name")
@@ -331,7 +325,11 @@ def detail_of(status: Object) -> str:
 
 def _is_manager(container: Object) -> bool:
     """Whether it is the config-manager, which chooses the configuration of the node by its label."""
-    return (_words(container, "command") or [""])[0] == "config-manager" or "DEFAULT_CONFIG" in _environment(container)
+    return _command(container) == "config-manager" or "DEFAULT_CONFIG" in _variables(container)
+
+
+def _command(container: Object) -> str:
+    return next(iter(_words(container, "command")), "")
 
 
 def _words(container: Object, *keys: str) -> list[str]:
@@ -348,7 +346,7 @@ def _option(plugin: Object) -> str:
 
 
 def _default(manager: Object) -> DefaultRule | None:
-    variables = _environment(manager)
+    variables = _variables(manager)
     name, fallbacks = variables.get("DEFAULT_CONFIG", ""), variables.get("FALLBACK_STRATEGIES", "")
     if name is None or fallbacks is None:
         return None
@@ -394,9 +392,10 @@ def _maps_of_environment(container: Object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, listed)))
 
 
-def _variables(container: Object, maps: Mapping[str, Mapping[str, str]]) -> dict[str, str | None]:
+def _variables(container: Object, maps: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, str | None]:
     """The environment, with what comes from these ConfigMaps; None for a value that comes from elsewhere."""
     found: dict[str, str | None] = {}
+    maps = maps or {}
     for one in entries(container, "envFrom"):
         data = maps.get(word(one, "configMapRef", "name"), {})
         found |= {f"{word(one, 'prefix')}{key}": value for key, value in data.items()}
@@ -404,10 +403,6 @@ def _variables(container: Object, maps: Mapping[str, Mapping[str, str]]) -> dict
             found.setdefault("CONFIG_FILE", None)
     for one in entries(container, "env"):
         reference = part(one, "valueFrom", "configMapKeyRef")
-        value = maps.get(word(reference, "name"), {}).get(word(reference, "key")) if one.get("valueFrom") else None
-        found[word(one, "name")] = value if one.get("valueFrom") else word(one, "value")
+        referred = maps.get(word(reference, "name"), {}).get(word(reference, "key"))
+        found[word(one, "name")] = referred if one.get("valueFrom") else word(one, "value")
     return found
-
-
-def _environment(container: Object) -> dict[str, str | None]:
-    return _variables(container, {})

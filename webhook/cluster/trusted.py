@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from webhook.cluster.device_plugin import Configurations, configurations
-from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, LeftOut, Objects, all_of
+from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Objects, all_of
 from webhook.cluster.reading import part
 from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program
 from webhook.policy.placement.cluster_objects import NO_CONFIG, Namespace, PluginConfig
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CONFIG_LABEL
+from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
 from webhook.policy.settings.settings import Settings
 from webhook.policy.snapshot import ENFORCE_LABEL
 
@@ -58,18 +58,16 @@ def trust(
     offering = {node.name: any(node.offered.values()) for node in nodes}
     running = [one for one in pods if one.role is Role.PLUGIN and one.node in offering]
     privileged = {one.name for one in namespaces if one.labels.get(ENFORCE_LABEL) == "privileged"}
-    believed = {one.namespace for one in running if one.mounts_kubelet and one.namespace in privileged}
-    trusted = Trust(frozenset({*administered, *believed}))
-    stack: tuple[Program | ProgramPod, ...] = (*programs, *pods)
-    if any(one.role is Role.PLUGIN and one.namespace in trusted.administered for one in stack):
-        return trusted
+    believed = privileged.intersection(one.namespace for one in running if one.mounts_kubelet)
+    known = believed.union(administered)
     created = {(one.namespace, one.name): one.created for one in programs if one.role is Role.PLUGIN}
     presumed = [
         (not one.mounts_kubelet, created[one.namespace, one.owner], one.namespace)
         for one in running
         if (one.namespace, one.owner) in created and (one.mounts_kubelet or offering[one.node])
     ]
-    return Trust(trusted.administered, min(presumed)[-1] if presumed else "")
+    plugins = {space for space, _ in created} | {one.namespace for one in pods if one.role is Role.PLUGIN}
+    return Trust(frozenset(known), min(presumed)[-1] if presumed and known.isdisjoint(plugins) else "")
 
 
 def named(settings: Settings, plugin: str | None = None) -> set[str]:
@@ -143,11 +141,9 @@ class Stack:
 
     def plugin_of(self, node: SeenNode) -> Program | None:
         """The DaemonSet of the plugin whose pods run on the node, or else would without its taints."""
-        plugins = self.of(Role.PLUGIN)
-        running = self.plugins.get(node.name, ())
-        there = [one for one in plugins if (one.namespace, one.name) in running]
-        there = there or [one for one in plugins if one.selects(node)]
-        return there[0] if there else None
+        plugins, running = self.of(Role.PLUGIN), self.plugins.get(node.name, ())
+        there = (one for one in plugins if (one.namespace, one.name) in running)
+        return next(there, None) or next((one for one in plugins if one.selects(node)), None)
 
     def chosen(self, node: SeenNode) -> Chosen | None:
         """The configuration of a node, by its label or the default; None if nothing is known about it."""
@@ -159,14 +155,13 @@ class Stack:
         found = self.configurations.get(plugin.maps)
         if found is None or found.texts is None:
             return None
-        label = node.labels.get(CONFIG_LABEL)
-        key = plugin.key or label or (None if plugin.default is None else plugin.default.choose(found.texts.keys()))
+        key = plugin.key or node.labels.get(CONFIG_LABEL) or (plugin.default and plugin.default.choose(found.texts))
         if key is None:
             return None
         if key == "":
             return Chosen(found.where, "", NO_CONFIG, True)
         text = found.texts.get(key)
-        return Chosen(found.where, key, None if text is None else text.config, text is not None)
+        return Chosen(found.where, key, text and text.config, text is not None)
 
     @cached_property
     def chosen_by(self) -> Sequence[tuple[SeenNode, Program | None, Chosen | None]]:
@@ -186,7 +181,7 @@ class Stack:
             return False
         chosen = None if self.trust.presumed else self.chosen(node)
         if chosen is None or chosen.config is None:
-            return node.is_labelled_mps
+            return node.labels.get(CAPABLE) == "true" or node.labels.get(STRATEGY) == "mps"
         return chosen.config.strategy == "mps"
 
 
@@ -220,8 +215,7 @@ async def configurations_of(objects: Objects, programs: Iterable[Program]) -> di
             if name and where not in found:
                 read = await objects.one(CONFIG_MAP, one.namespace, name)
                 if name == one.config_map and part(read, "binaryData"):
-                    unread = LeftOut(f"configmap {where}", _BINARY)
-                    objects.left_out += [] if unread in objects.left_out else [unread]
+                    objects.leave_out(f"configmap {where}", _BINARY)
                 elif read is not None or not objects.hides(CONFIG_MAP, one.namespace, name):
                     found[where] = configurations(where, read, one.mig_strategy)
     return found

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from random import Random
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import UNDECODABLE, ApiServer, Rule, StatusError
+from webhook.cluster.api_server import UNDECODABLE, ApiServer, StatusError
 from webhook.cluster.objects import (
     FAILURES,
     ExpiredError,
     Kind,
+    ListMeta,
     NotFoundError,
     ReadError,
-    ResourceVersion,
+    Rule,
     answer,
     pages,
 )
@@ -34,8 +34,7 @@ from webhook.runtime.retry import Backoff, is_stable, monotonic, next_turn
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Start(Generic[T]):
+class Start(NamedTuple, Generic[T]):
     """The objects that the server has by name, and the path of a watch for changes; empty: there is nothing to watch.
 
     The watch of a list begins at its version. Without one, the watch begins with what the server has now, and does not
@@ -44,7 +43,7 @@ class Start(Generic[T]):
 
     objects: Mapping[str, T]
     path: str = ""
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = {}
     version: str = ""
 
 
@@ -55,8 +54,7 @@ _EXPIRED: Final = 3
 """Times that a list may expire between two pages before it counts as failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Collection(Generic[T]):
+class Collection(NamedTuple, Generic[T]):
     """Reads all objects of one kind in pages. Needs the rights to list and to watch.
 
     `kinds` are the versions of its API, the best first. The first one that the server has is read. If it has
@@ -72,15 +70,13 @@ class Collection(Generic[T]):
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.kinds[0].group, self.kinds[0].plural, ("list", "watch"))
+        return Rule(self.kinds[0], ("list", "watch"))
 
     async def start(self) -> Start[T]:
         """List the objects of the first version that the server has. Raises ReadError."""
         for kind in self.kinds:
-            try:
+            with suppress(NotFoundError):
                 return await self._listed(kind.path())
-            except NotFoundError:
-                continue
         return Start({})
 
     async def _listed(self, path: str) -> Start[T]:
@@ -106,8 +102,7 @@ class Collection(Generic[T]):
         return Start(objects, path, version=page.version)
 
 
-@dataclass(frozen=True, slots=True)
-class Named(Generic[T]):
+class Named(NamedTuple, Generic[T]):
     """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
 
     Its watch reports nothing about an object that is missing. So the object is read before each watch, every few
@@ -122,7 +117,7 @@ class Named(Generic[T]):
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.kind.group, self.kind.plural, ("get", "watch"), self.name, self.namespace or "")
+        return Rule(self.kind, ("get", "watch"), self.namespace, self.name)
 
     async def start(self) -> Start[T]:
         path, query = self.kind.path(self.namespace), {"fieldSelector": f"metadata.name={self.name}"}
@@ -140,12 +135,8 @@ Reader: TypeAlias = Collection[T] | Named[T]
 """Reads objects: the first time and after each error with `start`, then with the events of a watch."""
 
 
-class _Version(Struct, rename="camel"):
-    resource_version: ResourceVersion
-
-
 class _Versioned(Struct):
-    metadata: _Version
+    metadata: ListMeta  # that of a bookmark has a version alone
 
 
 _VERSIONS = msgspec.json.Decoder(_Versioned)
@@ -168,7 +159,6 @@ class Feed(Generic[T]):
 
     def __init__(
         self,
-        api: ApiServer,
         subject: str,
         reader: Reader[T],
         changed: Callable[[], Awaitable[None]],
@@ -176,7 +166,6 @@ class Feed(Generic[T]):
         level: str = "warning",
         chance: Random | None = None,
     ) -> None:
-        self._api = api
         self._reader = reader
         self._changed = changed
         self._backoff = Backoff(1.0, chance)
@@ -232,7 +221,7 @@ class Feed(Generic[T]):
         if self._version:
             query["resourceVersion"] = self._version
         try:
-            async with aclosing(self._api.events(start.path, query)) as events:
+            async with aclosing(self._reader.api.events(start.path, query)) as events:
                 async for event in events:
                     if event.type == "ERROR":
                         # Usually 410: the server no longer has this version.

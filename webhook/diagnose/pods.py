@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from webhook.cluster.objects import POD, Object, Objects, all_of
 from webhook.cluster.reading import FINISHED, Owner, controller, entries, part, word
-from webhook.cluster.stack import MOST_DETAIL, detail_of
-from webhook.policy.messages import cut
+from webhook.cluster.stack import readiness
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
@@ -75,7 +74,7 @@ def live_pod(found: Object, lookup: Lookup) -> LivePod:
 
 def _idle(found: Object, lookup: Lookup) -> str:
     if word(found, "status", "phase") == "Pending":
-        detail = cut(detail_of(part(found, "status")), MOST_DETAIL)
+        _, detail = readiness(found)
         return f"not started: {detail}" if detail.startswith("container ") else ""
     done, running = left_over(found, lookup)
     return f"container {done} has ended, and {running} runs on" if running else ""

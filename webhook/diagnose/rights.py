@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
+from webhook.cluster.classes import DEVICE_CLASSES
 from webhook.cluster.objects import (
     CONFIG_MAP,
     CRON_JOB,
@@ -33,14 +34,17 @@ from webhook.cluster.objects import (
     Kind,
 )
 from webhook.cluster.queues import LOCAL_QUEUES, WORKLOADS
-from webhook.cluster.served import BUILT_IN, of_presets
+from webhook.policy.settings.settings import Workloads
+from webhook.policy.workloads.presets import kinds_with
 
-_DEVICE_CLASS: Final = Kind("deviceclass", "deviceclasses", "resource.k8s.io", is_namespaced=False)
-
-FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, _DEVICE_CLASS, LOCAL_QUEUES[0])
+FACTS: Final = (DAEMON_SET, NODE, NAMESPACE, RUNTIME_CLASS, DEVICE_CLASSES[0], LOCAL_QUEUES[0])
 """What the facts are read from, apart from the ConfigMaps that hold the settings and the plugin's configurations."""
 
-_WORKLOADS: Final = (POD, *BUILT_IN.values(), *of_presets())
+_WORKLOADS: Final = tuple(
+    Kind(kind.kind, kind.resource, kind.group) for kind in kinds_with(Workloads(presets=("all",))).values()
+)
+"""The kinds that hold pods: a cluster serves few of them."""
+
 
 _LOG: Final = Kind("log", "pods/log")
 _OWNERS: Final = (REPLICA_SET, DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB)

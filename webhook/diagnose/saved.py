@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable
 
-from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, ObjectsWithLogs
+from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, Objects
 from webhook.cluster.reading import word
 from webhook.policy.workloads.kinds import group_of
 
 
-class SavedObjects(ObjectsWithLogs):
+class SavedObjects(Objects):
     """The objects of files, an `Objects`. A kind of which the files hold nothing is unknown.
 
     Selectors of labels select nothing: each reader takes its part of a list.
@@ -28,12 +28,10 @@ class SavedObjects(ObjectsWithLogs):
         found = self._by_kind.get((kind.group, kind.name), [])
         return [one for one in found if namespace is None or one["metadata"].get("namespace") in (namespace, "", None)]
 
-    async def pages(
-        self, kind: Kind, namespace: str | None = None, query: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[list[Object], None]:
+    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
         if self.lacks(kind):
             self._leave_out(kind)
-        fields = (query or {}).get("fieldSelector", "") if kind is not EVENT else ""  # of which each group has its own
+        fields = query.get("fieldSelector", "") if kind is not EVENT else ""  # of which each group has its own
         found = [one for one in self.of(kind, namespace) if _selects(fields, one)]
         for at in range(0, len(found), PAGE):
             yield found[at : at + PAGE]
@@ -43,9 +41,6 @@ class SavedObjects(ObjectsWithLogs):
             if one["metadata"].get("name") == name:
                 return one
         self._leave_out(kind)
-        return None
-
-    async def log(self, namespace: str, pod: str, container: str, *, previous: bool) -> str | None:
         return None
 
     def lacks(self, kind: Kind, namespace: str | None = None) -> bool:
@@ -59,8 +54,7 @@ class SavedObjects(ObjectsWithLogs):
 
     def _leave_out(self, kind: Kind) -> None:
         why = "not in the files" if self.lacks(kind) else "not all are in the files"
-        if all(one.what != kind.plural for one in self.left_out):
-            self.left_out.append(LeftOut(kind.plural, why))
+        self.leave_out(kind.plural, why)
 
 
 def _selects(fields: str, one: Object) -> bool:

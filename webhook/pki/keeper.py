@@ -226,9 +226,8 @@ class Keeper:
     async def _watch(self, kind: Kind, namespace: str | None, name: str) -> None:
         """Start a round whenever an object changes. Rounds do not need the watch, so its failures are no warning."""
         api, log, chance = self._dependencies.api, self._dependencies.log, self._dependencies.chance
-        await Feed(
-            api, "certificates", Named(api, kind, namespace, name, _version), self._wake, log, "debug", chance
-        ).run()
+        reader = Named(api, kind, namespace, name, _version)
+        await Feed("certificates", reader, self._wake, log, "debug", chance).run()
 
     async def _wake(self) -> None:
         self._changed.set()

@@ -11,9 +11,8 @@ from tests.cli.cluster import FakeCluster
 from tests.diagnose.both import both_ways, put
 from tests.diagnose.objects import metadata, pod, spec, workload
 from webhook.cluster import objects as kinds
-from webhook.cluster.objects import Kind as Listed
-from webhook.cluster.objects import Object, Objects
-from webhook.cluster.served import POD_TEMPLATE, Served, served
+from webhook.cluster.objects import Kind, LiveObjects, Object, Objects
+from webhook.cluster.served import served
 from webhook.diagnose.audit.census import Audited, data, label, take
 from webhook.diagnose.audit.report import Audit
 from webhook.dryrun.search.evaluator import OfflineEvaluator
@@ -21,26 +20,26 @@ from webhook.policy.settings.settings import Settings
 
 PODS, DEPLOYMENTS, REPLICA_SETS = kinds.POD, kinds.DEPLOYMENT, kinds.REPLICA_SET
 JOBS, CRON_JOBS = kinds.JOB, kinds.CRON_JOB
-ROLLOUTS = Listed("rollout", "rollouts", "argoproj.io", "v1alpha1")
+ROLLOUTS = Kind("Rollout", "rollouts", "argoproj.io", "v1alpha1")
 
 OF_DEPLOYMENT, OF_REPLICA_SET = ("apps/v1", "Deployment", "llm"), ("apps/v1", "ReplicaSet", "llm-1")
 
 
-class Discovery:
+class Discovery(LiveObjects):
     """A STAND-IN for the documents of an API server."""
 
     def __init__(self, documents: Mapping[str, Object]) -> None:
-        self._documents = documents
+        self._documents = dict(documents)
 
     async def document(self, path: str) -> Object | None:
         return self._documents.get(path)
 
 
 async def rows(
-    objects: Mapping[Listed, Iterable[Object]],
-    forbidden: Iterable[Listed] = (),
+    objects: Mapping[Kind, Iterable[Object]],
+    forbidden: Iterable[Kind] = (),
     namespace: str | None = None,
-    extra: Iterable[Served] = (),
+    extra: Iterable[Kind] = (),
     evaluator: OfflineEvaluator | None = None,
 ) -> list[Audited]:
     world = evaluator or OfflineEvaluator.of(Settings())
@@ -97,7 +96,7 @@ async def test_child_with_findings_that_its_owner_lacks_has_a_row() -> None:
 async def test_owner_of_kind_that_makes_no_pods_hides_no_pod(owner: tuple[str, str, str]) -> None:
     template = {"metadata": metadata("llm"), "template": {"spec": spec(2)}}
     cron = {"metadata": metadata("llm"), "spec": {"jobTemplate": {"spec": workload("j", 2)["spec"]}}}
-    objects = {DEPLOYMENTS: [workload("llm", 2)], CRON_JOBS: [cron], POD_TEMPLATE: [template]}
+    objects = {DEPLOYMENTS: [workload("llm", 2)], CRON_JOBS: [cron], Kind("PodTemplate", "podtemplates"): [template]}
     found = await rows({**objects, PODS: [pod("bare", 2, owner)]})
     assert ("team-a/Pod/bare", 1, "", "denied") in shown(found)
 
@@ -231,8 +230,8 @@ async def test_pod_has_a_row_where_its_exemption_is_not_that_of_its_owner() -> N
 
 
 async def test_cluster_scoped_kind_is_not_of_one_namespace() -> None:
-    runtime = Served("serving.kserve.io", "ClusterRuntime", Listed("x", "runtimes", "serving.kserve.io", "v1", False))
-    assert await rows({runtime.listed: [workload("x")]}, namespace="team-a", extra=[runtime]) == []
+    runtime = Kind("ClusterRuntime", "runtimes", "serving.kserve.io", "v1", False)
+    assert await rows({runtime: [workload("x")]}, namespace="team-a", extra=[runtime]) == []
 
 
 async def test_exempt_namespace_is_said() -> None:
@@ -251,13 +250,12 @@ async def test_mirror_pod_is_exempt_only_with_its_node_as_owner() -> None:
 
 
 async def test_custom_kind_owns_replica_set() -> None:
-    rollout = Served("argoproj.io", "Rollout", Listed("rollout", "rollouts", "argoproj.io", "v1alpha1"))
-    objects: dict[Listed, list[Any]] = {
+    objects: dict[Kind, list[Any]] = {
         ROLLOUTS: [workload("llm", 2)],
         REPLICA_SETS: [workload("llm-1", 2, ("argoproj.io/v1alpha1", "Rollout", "llm"))],
         PODS: [pod("llm-1-a", 2, OF_REPLICA_SET)],
     }
-    (row,) = await rows(objects, extra=[rollout])
+    (row,) = await rows(objects, extra=[ROLLOUTS])
     assert (where(row), row.pods, row.subject.api_version) == ("team-a/Rollout/llm", 1, "argoproj.io/v1alpha1")
 
 
@@ -271,11 +269,10 @@ async def test_pods_of_a_job_count_in_line_of_its_cron_job() -> None:
 
 @pytest.mark.parametrize("is_known", [True, False])
 async def test_pods_that_a_custom_kind_makes_itself_are_in_its_line(*, is_known: bool) -> None:
-    rollout = Served("argoproj.io", "Rollout", Listed("rollout", "rollouts", "argoproj.io", "v1alpha1"))
     owner = ("argoproj.io/v1alpha1", "Rollout", "llm")
     found = await rows(
         {ROLLOUTS: [workload("llm", 2)], PODS: [pod(f"llm-{number}", 2, owner) for number in range(3)]},
-        extra=[rollout] if is_known else (),
+        extra=[ROLLOUTS] if is_known else (),
     )
     assert shown(found) == [("team-a/Rollout/llm", 3, "" if is_known else "llm-0", "denied")]
 
@@ -307,7 +304,7 @@ async def test_served_kinds_have_version_and_plural_of_server() -> None:
     }
     found = await served(Discovery(documents), OfflineEvaluator.of(Settings()).kinds)
     custom = [one for one in found if one.group not in ("", "apps", "batch")]
-    assert [(one.api_version, one.kind, one.listed.path("a")) for one in custom] == [
+    assert [(one.api_version, one.kind, one.path("a")) for one in custom] == [
         ("argoproj.io/v1alpha1", "Rollout", "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts")
     ]
     assert next(one.kind for one in found if one not in custom) == "CronJob"

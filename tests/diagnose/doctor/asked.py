@@ -6,7 +6,7 @@ import asyncio
 
 from tests.cli.cluster import FakeCluster
 from tests.diagnose.both import both_ways
-from webhook.cluster.objects import NAMESPACE, RUNTIME_CLASS, ObjectsWithMetrics
+from webhook.cluster.objects import NAMESPACE, RUNTIME_CLASS, Objects
 from webhook.diagnose.doctor.answer import Doctor, examine
 from webhook.diagnose.doctor.seen import gather
 from webhook.diagnose.finding import Finding
@@ -18,7 +18,7 @@ from webhook.policy.settings.settings import Settings
 def examined(cluster: FakeCluster, plugin: str | None = None) -> Doctor:
     """The answer about a cluster, in which the caller may name the DaemonSet of the plugin."""
 
-    async def ask(objects: ObjectsWithMetrics) -> Doctor:
+    async def ask(objects: Objects) -> Doctor:
         spaces, classes = await objects.listed(NAMESPACE) or (), await objects.listed(RUNTIME_CLASS) or ()
         facts = Facts(
             namespaces=tuple(Namespace(one["metadata"]["name"], one["metadata"]["labels"]) for one in spaces),

@@ -9,7 +9,7 @@ from typing import Any
 from tests.diagnose.both import StandIn, cluster_of
 from tests.diagnose.cluster_objects import GPU, Object, container, pod
 from tests.diagnose.why.remedies import helps
-from webhook.cluster.objects import Kind, LiveObjects, ObjectsWithLogs
+from webhook.cluster.objects import Kind, LiveObjects, Objects
 from webhook.diagnose.saved import SavedObjects
 from webhook.diagnose.why.case import Why
 from webhook.diagnose.why.decide import why
@@ -58,7 +58,7 @@ def ask(objects: Recorded, kind: str = "Pod", name: str = "main", nodes: Collect
     async def more(_parts: Collection[str]) -> Facts:
         return Facts(nodes=tuple(nodes), device_classes=())
 
-    async def answered(objects: ObjectsWithLogs) -> Why:
+    async def answered(objects: Objects) -> Why:
         found = await objects.one(KINDS[kind], NAMESPACE, name)
         assert found is not None
         case = await Question(objects, Settings(), more, **asked).case(kind, NAMESPACE, found)

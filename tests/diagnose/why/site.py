@@ -14,7 +14,7 @@ from tests.diagnose.why.recorded import NAMESPACE, Recorded
 from tests.diagnose.why.remedies import helps
 from webhook.cluster.classes import runtime_class
 from webhook.cluster.nodes import parser
-from webhook.cluster.objects import NODE, RUNTIME_CLASS, ObjectsWithLogs
+from webhook.cluster.objects import NODE, RUNTIME_CLASS, Objects
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.saved import SavedObjects
 from webhook.diagnose.why.decide import why
@@ -149,7 +149,7 @@ def saved(*found: Object | list[Object], kind: str = "Pod") -> list[Finding]:
     return _causes(objects, objects, kind)
 
 
-def _causes(objects: ObjectsWithLogs, known: SavedObjects, kind: str, *, wants_log: bool = False) -> list[Finding]:
+def _causes(objects: Objects, known: SavedObjects, kind: str, *, wants_log: bool = False) -> list[Finding]:
     """The causes. The facts are those of `known`."""
     parse = parser(ALWAYS._replace(resources=frozenset({GPU})), others=True)
     nodes = [parse(Raw(json.encode(one)))[1] for one in known.of(NODE)]

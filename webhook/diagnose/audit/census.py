@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from webhook.cluster.objects import POD, Object, Objects, all_of
+from webhook.cluster.objects import POD, Kind, Object, Objects, all_of
 from webhook.cluster.reading import controlling, number, part
-from webhook.cluster.served import Served
 from webhook.diagnostics import dotted
 from webhook.patch import pointer
 from webhook.policy.context import RequestContext
@@ -106,7 +105,7 @@ class Census:
         self._known: dict[tuple[Subject, int], Audited] = {}
         self._rows: dict[object, Audited] = {}
 
-    def add(self, found: Object, kind: Served) -> None:
+    def add(self, found: Object, kind: Kind) -> None:
         """Add an object with a template."""
         own, owner = _named(found, kind.api_version, kind.kind)
         row = self._row_of.get(_key(owner))
@@ -192,7 +191,7 @@ def _digest(pod: Object) -> int:
 async def take(
     objects: Objects,
     worlds: Sequence[Evaluator],
-    kinds: Sequence[Served],
+    kinds: Sequence[Kind],
     namespace: str | None,
     query: Mapping[str, str],
     each_pod: Callable[[Object], object] = lambda _pod: None,
@@ -200,8 +199,8 @@ async def take(
     """Read and check what lives in a namespace, or in all of them for None. `each_pod` gets each pod as well."""
     census = Census(worlds)
     for kind in kinds:
-        if namespace is None or kind.listed.is_namespaced:
-            async for one in all_of(objects, kind.listed, namespace, **query):
+        if namespace is None or kind.is_namespaced:
+            async for one in all_of(objects, kind, namespace, **query):
                 census.add(one, kind)
     async for one in all_of(objects, POD, namespace, **query):
         census.add_pod(one)

@@ -25,7 +25,6 @@ from webhook.cluster.objects import (
     Kind,
     LeftOut,
     Objects,
-    ObjectsWithMetrics,
     all_of,
 )
 from webhook.cluster.reading import FINISHED, Owner, entries, part, word
@@ -107,7 +106,7 @@ class Seen(Stack):
 
 
 async def gather(
-    objects: ObjectsWithMetrics,
+    objects: Objects,
     settings: Settings,
     facts: Facts,
     namespace: str | None,
@@ -201,7 +200,7 @@ def _may_have_guard(one: Installation) -> bool:
 
 
 async def _pods(
-    objects: ObjectsWithMetrics, gpus: GpuResources, namespace: str | None, of_stack: Set[str]
+    objects: Objects, gpus: GpuResources, namespace: str | None, of_stack: Set[str]
 ) -> tuple[list[ProgramPod], list[SeenPod]]:
     """Read the pods of the GPU stack, also those in other namespaces `of_stack`, and the others that matter."""
     programs: list[ProgramPod] = []
@@ -238,7 +237,7 @@ _EVENTS: Final = (
 """What events say, their reasons, and their words with the name that is missing."""
 
 
-async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> list[SeenEvent]:
+async def _events(objects: Objects, namespace: str | None) -> list[SeenEvent]:
     """What events say, so much of each namespace: others keep theirs, whatever one writes."""
     found: dict[SeenEvent, None] = {}
     kept: Counter[str] = Counter()
@@ -256,7 +255,7 @@ async def _events(objects: ObjectsWithMetrics, namespace: str | None) -> list[Se
 
 
 async def _limits(
-    objects: ObjectsWithMetrics, gpus: GpuResources, offered: Set[str], namespace: str | None
+    objects: Objects, gpus: GpuResources, offered: Set[str], namespace: str | None
 ) -> AsyncIterator[Limits]:
     for kind, noun in ((QUOTA, "ResourceQuota"), (LIMIT_RANGE, "LimitRange")):
         async for one in all_of(objects, kind, namespace):

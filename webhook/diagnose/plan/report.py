@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
-from webhook.cluster.objects import Objects
+from webhook.cluster.objects import Kind, Objects
 from webhook.cluster.reading import FINISHED, Object
-from webhook.cluster.served import Served
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.audit.census import Audited, data, finding_data, take
 from webhook.diagnose.audit.report import described
@@ -198,7 +197,7 @@ def _seen(verdict: Verdict) -> dict[tuple[str, Severity, Path], Finding]:
 async def plan(
     objects: Objects,
     two: Worlds,
-    kinds: Sequence[Served],
+    kinds: Sequence[Kind],
     namespace: str | None,
     query: Mapping[str, str],
     manifests: Sequence[Manifest | Diagnostic] = (),

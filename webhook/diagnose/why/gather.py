@@ -21,7 +21,6 @@ from webhook.cluster.objects import (
     STATEFUL_SET,
     Kind,
     Objects,
-    ObjectsWithLogs,
     all_of,
 )
 from webhook.cluster.queues import GROUP, WORKLOADS
@@ -82,7 +81,7 @@ _FEW: Final = 8
 class Question:
     """A question about one object. `wants_log`: the log of the container that fails matters."""
 
-    objects: ObjectsWithLogs
+    objects: Objects
     settings: Settings
     more: More
     wants_log: bool = False

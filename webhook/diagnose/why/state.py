@@ -199,7 +199,7 @@ async def events_of(objects: Objects, about: Object, kind: str) -> list[Event]:
     """Read the newest events of an object."""
     namespace, name, uid = (word(about, "metadata", key) for key in ("namespace", "name", "uid"))
     found: list[Event] = []
-    async for page in objects.pages(EVENT, namespace, {"fieldSelector": f"involvedObject.name={name}"}):
+    async for page in objects.pages(EVENT, namespace, fieldSelector=f"involvedObject.name={name}"):
         for one in page:
             of = part(one, "involvedObject") or part(one, "regarding")
             # An earlier object of the same name has another uid.

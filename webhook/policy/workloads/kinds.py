@@ -372,6 +372,7 @@ BUILT_IN: Kinds = by_name(
         ),
     )
 )
+"""The kinds of Kubernetes, each before those of its owners."""
 
 
 def with_paths(kinds: Kinds, paths: Iterable[WorkloadPath]) -> Kinds:

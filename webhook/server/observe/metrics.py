@@ -27,7 +27,7 @@ from webhook.policy.verdict import UNTOUCHED, Decision
 from webhook.server import limits
 
 if TYPE_CHECKING:
-    from webhook.cluster.live_facts import LiveSource
+    from webhook.cluster.facts import LiveSource
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
@@ -257,7 +257,7 @@ class Metrics:
         return made
 
     def watch_facts(self, source: LiveSource) -> None:
-        name = source.name
+        name = source.part.name
         self._facts_age.labels(name).set_function(lambda: -1 if source.age is None else source.age)
         self._facts_objects.labels(name).set_function(lambda: source.count)
         self._facts_failing.labels(name).set_function(lambda: source.failing)
