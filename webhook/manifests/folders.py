@@ -390,7 +390,7 @@ class Patterns:
 def _rule(line: str) -> _Rule:
     pattern = re.sub(r"(?<!\\) +$", "", line.removeprefix("!"))
     pattern = re.sub(r"\*{3,}", "**", pattern)
-    names = pattern.strip("/").split("/")
+    names = pattern.removeprefix("/").removesuffix("/").split("/")
     if "/" not in pattern.removesuffix("/"):
         names.insert(0, "**")  # a pattern without a slash is about the name alone, at any depth
     if names[-1] == "**":
