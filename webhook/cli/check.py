@@ -15,18 +15,15 @@ from webhook.cli.options import (
     LISTED,
     ManifestCommand,
     Output,
-    RunSettings,
-    SettingsSource,
-    chosen,
     file_option,
     manifest_options,
     option_group,
     outputs_option,
     read_standard_input_once,
     single_option,
-    source_options,
 )
 from webhook.cli.output import STDOUT, Write, destinations, notify, paint, show, tell, width
+from webhook.cli.source import RunSettings, SettingsSource, chosen, source_options
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.check import FirstPass, results
 from webhook.dryrun.files import up_to_root

@@ -15,17 +15,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from webhook.cli.options import (
-    ManifestCommand,
-    Output,
-    SettingsSource,
-    chosen,
-    manifest_options,
-    outputs_option,
-    read_standard_input_once,
-    source_options,
-)
+from webhook.cli.options import ManifestCommand, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.output import LINKED, STDOUT, Write, beside, destinations, notify, paint, show, tell
+from webhook.cli.source import SettingsSource, chosen, source_options
 from webhook.diagnostics import Diagnostic, InputError, Listing, Unread, tallied
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, applied
