@@ -2,6 +2,7 @@
 {{- $server := (include "gpushare-webhook.settings" . | fromJson).server -}}
 image: {{ include "gpushare-webhook.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
+terminationMessagePolicy: FallbackToLogsOnError
 args:
   - serve
   - --config=/etc/gpushare-webhook/settings/settings.yaml
