@@ -48,7 +48,7 @@ class Server:
     """The webhook: reviews over HTTPS, health and metrics over HTTP. Raises InputError.
 
     `settings_file` and `facts_file` are what the settings and facts were read from, if they can be read again.
-    `supervisor` runs what keeps the server up to date. `requirements` are further conditions of readiness, by name, and
+    `supervisor` runs what keeps the server up to date. `requirements` are the conditions of readiness, by name, and
     `details` what `/readyz?verbose` reports besides, by name.
     """
 
@@ -71,18 +71,22 @@ class Server:
         log.on_drop = metrics.dropped.inc
         self.lifecycle = Lifecycle()
         self.supervisor = Supervisor(log.event)
-        self.requirements: dict[str, Callable[[], bool]] = {}
-        self.details: dict[str, Callable[[], str]] = {}
+        self.requirements: dict[str, Callable[[], bool]] = {
+            "listening": lambda: self.review_acceptor.port > 0,
+            "not stopping": lambda: self.lifecycle.phase < Phase.DRAINING,
+        }
         self.watchdog = LoopWatchdog(log, metrics)
         self.live = LiveConfig(configuration, facts, log, metrics)
-        self.details |= {what: partial(self.live.describe, what) for what in ("settings", "facts")}
+        self.details: dict[str, Callable[[], str]] = {
+            what: partial(self.live.describe, what) for what in ("settings", "facts")
+        }
         bounds = self._affordable(configuration.settings.facts)
         self.reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         http = partial(HttpServer, settings=self.settings, arrival=self.watchdog.arrival, log=log, metrics=metrics)
         slots, subjects = Slots(bounds.connections, keeps=True), frozenset(configuration.tls.client_subjects)
-        self.review_acceptor = Acceptor(http(self.reviews.handle, slots, subjects=subjects), log)
+        self.review_acceptor = Acceptor(http(self.reviews.handle, slots, subjects=subjects))
         health, slots = Health(self._conditions, self.details, metrics), Slots(_HEALTH_CONNECTIONS, keeps=False)
-        self.health_acceptor = Acceptor(http(health.handle, slots, subjects=frozenset()), log)
+        self.health_acceptor = Acceptor(http(health.handle, slots, subjects=frozenset()))
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
         self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(settings_file, facts_file), *self.credentials.sources()], log, metrics)
@@ -117,8 +121,8 @@ class Server:
             self._listen(self.review_acceptor, self.settings.port)
             self.lifecycle.enter(Phase.SERVING)
             event = "ready" if all(self._conditions().values()) else "listening"
-            ports = {"port": self.review_acceptor.port, "healthPort": self.health_acceptor.port}
-            self.log.event("info", event, host=self.settings.host, **ports)
+            port, health_port = self.review_acceptor.port, self.health_acceptor.port
+            self.log.event("info", event, host=self.settings.host, port=port, healthPort=health_port)
 
     async def shutdown(self) -> None:
         await self.supervisor.stop()
@@ -162,8 +166,7 @@ class Server:
         await within(seconds * _REFUSING, http.quiet(0))
 
     def _conditions(self) -> dict[str, bool]:
-        own = {"listening": self.review_acceptor.port > 0, "not stopping": self.lifecycle.phase < Phase.DRAINING}
-        return own | {name: holds() for name, holds in self.requirements.items()}
+        return {name: holds() for name, holds in self.requirements.items()}
 
     def _affordable(self, facts: FactsSettings) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -74,20 +73,19 @@ class LiveConfig:
         self._warnings = ClusterWarnings(log, metrics)
         self.installed_text: bytes | None = None
         self._enforce(Evaluator.of(self._settings, facts))
-        self._warnings.observe(self.evaluator.snapshot)
 
     def sources(self, settings: File | None, facts: File | None) -> Iterator[ReloadedSource]:
         """The files to read again, each with the function that applies its new content."""
         if settings is not None:
-
-            def read() -> bytes:
-                return self.installed_text or content(settings.path)
-
-            yield ReloadedSource("settings", read, settings.parse, self.apply_settings, settings.loaded)
-        if facts is not None:
             yield ReloadedSource(
-                "facts", partial(content, facts.path), facts.parse, self.apply_facts_file, facts.loaded
+                "settings",
+                lambda: self.installed_text or content(settings.path),
+                settings.parse,
+                self.apply_settings,
+                settings.loaded,
             )
+        if facts is not None:
+            yield ReloadedSource("facts", lambda: content(facts.path), facts.parse, self.apply_facts_file, facts.loaded)
 
     def describe(self, what: str) -> str:
         """The settings or the facts in force, in a form in which people compare replicas."""
@@ -121,8 +119,8 @@ class LiveConfig:
         settings = changeable(self._started_with, configuration)
         # `webhook.cluster.nodes` has not selected the nodes that it keeps by these.
         known = {resource.name for resource in self._started_with.settings.resources}
-        names = [resource.name for resource in settings.resources if resource.name not in known]
-        unread = [name for name in names if not name.startswith("nvidia.com/")]
+        new = (resource.name for resource in settings.resources if resource.name not in known)
+        unread = [name for name in new if not name.startswith("nvidia.com/")]
         if unread and settings.facts.nodes:
             self._log.event("warning", "nodes with new resources are read after a restart", resources=unread)
         if settings == self._settings and self._built == self._changes:
@@ -153,7 +151,6 @@ class LiveConfig:
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
             digest = await _in_steps(self._facts_digest.of(built.snapshot.facts))
             self._built = building
-            self._warnings.observe(built.snapshot)
             self._generations["settings"] += built.snapshot.settings != self.evaluator.snapshot.settings
             self._generations["facts"] += digest != self._digests["facts"]
             self._digests["facts"] = digest
@@ -162,6 +159,7 @@ class LiveConfig:
     def _enforce(self, evaluator: Evaluator) -> None:
         """Put an evaluator in force under the cap."""
         self.evaluator = evaluator.capped(self._cap)
+        self._warnings.observe(evaluator.snapshot)
         self._digests["settings"] = settings_digest(evaluator.snapshot.settings, self._cap)
         self._metrics.generation.set(self._generations["settings"])
         for what, digest in self._digests.items():
@@ -245,21 +243,21 @@ _NAMED: Final = 20
 """Names in a log line."""
 
 
+@dataclass(eq=False, slots=True)
 class ClusterWarnings:
     """Nodes of which it is unknown how they share their cards, and shared resources that a DeviceClass serves."""
 
-    def __init__(self, log: EventLog, metrics: Metrics) -> None:
-        self._log = log
-        self._metrics = metrics
-        self._unknown: Sequence[str] = []
-        self._served: Sequence[str] = []
-        self._only_warns = False
-        self._recently = Recently()
+    log: EventLog
+    metrics: Metrics
+    _unknown: Sequence[str] = ()
+    _served: Sequence[str] = ()
+    _only_warns: bool = False
+    _recently: Recently = field(default_factory=Recently)
 
     def observe(self, snapshot: Snapshot) -> None:
         index = snapshot.nodes.index
-        unknown = [node.name for node in index.nodes(index.unknown)]
-        self._metrics.unknown_nodes.set(len(unknown))
+        unknown = tuple(node.name for node in index.nodes(index.unknown))
+        self.metrics.unknown_nodes.set(len(unknown))
         is_new = unknown != self._unknown and self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()])
         self._unknown = unknown
         if is_new and unknown:
@@ -267,18 +265,18 @@ class ClusterWarnings:
             reason = (
                 "no label shows how they share their cards, or they have more labels, taints or resources than are kept"
             )
-            self._log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
+            self.log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
         elif is_new:
-            self._log.event("info", "no node of unknown class is left")
+            self.log.event("info", "no node of unknown class is left")
         shared = (resource.name for resource in snapshot.settings.resources if resource.kind == "shared")
-        served = [name for name in shared if name in snapshot.nodes.dynamic]
-        self._metrics.served_dynamically.set(len(served))
+        served = tuple(name for name in shared if name in snapshot.nodes.dynamic)
+        self.metrics.served_dynamically.set(len(served))
         only_warns = bool(served) and not snapshot.nodes.known
         if served == self._served and only_warns == self._only_warns:
             return
         self._served, self._only_warns = served, only_warns
         if not served:
-            self._log.event("info", "no DeviceClass serves a shared resource any more")
+            self.log.event("info", "no DeviceClass serves a shared resource any more")
             return
         limits = "warn, unless the pod requires nodes that share" if only_warns else "deny where a known node shares"
-        self._log.event("warning", "a DeviceClass serves shared resources", resources=served, limits=limits)
+        self.log.event("warning", "a DeviceClass serves shared resources", resources=served, limits=limits)

@@ -89,7 +89,7 @@ class Reload:
                 await self._reload(source, asked)
 
     async def _reload(self, source: ReloadedSource, asked: bool) -> None:
-        """Read the content, and activate it if it has changed. Log and count errors, whatever they are."""
+        """Read the content, and activate it if it has changed. Log and count errors, whatever they are, once and when asked."""
         content: Any = None
         async with source.reading:
             try:
@@ -103,19 +103,18 @@ class Reload:
                     return
                 await source.activate(content)
             except InputError as error:
-                self._reject(source, content or str(error), str(error), asked)
+                problems, fields = str(error), {}
             except Exception as error:
-                why = exceptions.reason(error)
-                self._reject(source, content or why, f"internal error: {why}", asked, stack=exceptions.stack(error))
+                problems = f"internal error: {exceptions.reason(error)}"
+                fields = {"stack": exceptions.stack(error)}
             else:
                 self._metrics.reloads.labels(source.what, "taken").inc()
                 self._log.event("info", "reloaded", what=source.what)
-
-    def _reject(self, source: ReloadedSource, content: Any, problems: str, asked: bool, **fields: str) -> None:
-        """Log and count the problems of a content once, and again when asked."""
-        if content == source.rejected and not asked:
-            return
-        source.rejected = content
-        self._metrics.reloads.labels(source.what, "refused").inc()
-        for problem in problems.splitlines():
-            self._log.event("error", "reload rejected", what=source.what, problem=problem, **fields)
+                return
+            rejected = content or problems
+            if rejected == source.rejected and not asked:
+                return
+            source.rejected = rejected
+            self._metrics.reloads.labels(source.what, "refused").inc()
+            for problem in problems.splitlines():
+                self._log.event("error", "reload rejected", what=source.what, problem=problem, **fields)

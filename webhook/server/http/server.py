@@ -62,8 +62,6 @@ _CLOSE = 3.0
 _BANNER = "gpushare-webhook"
 """The value of the header `Server` of every response. It does not name the version."""
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
-
 
 class HttpServer:
     """Makes the connections of one handler, and keeps those that are open.
@@ -74,7 +72,7 @@ class HttpServer:
 
     def __init__(
         self,
-        handler: Handler,
+        handler: Callable[[web.BaseRequest], Awaitable[web.Response]],
         slots: Slots,
         settings: ServerSettings,
         subjects: frozenset[str],
@@ -95,7 +93,7 @@ class HttpServer:
         }
         """How many seconds a client may leave a connection in a state, and why it is closed then."""
         self._handler = handler
-        self._log = log
+        self.log = log
         self._metrics = metrics
         self.protocol: Callable[[], asyncio.Protocol] = web.Server(
             self._handle,
@@ -192,7 +190,7 @@ class HttpServer:
         try:
             response = await self._handler(request)
         except Exception as error:  # a defect; its message may quote a tenant's object
-            self._log.event("error", "internal error", error=places(error), stack=stack(error))
+            self.log.event("error", "internal error", error=places(error), stack=stack(error))
             self._metrics.refused.labels(HTTPStatus.INTERNAL_SERVER_ERROR).inc()
             message = "internal error; see the webhook's log"
             response = answer(RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, message, closes=True))
