@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from prometheus_client.metrics import MetricWrapperBase
 
 from tests.chart import tools
 from tests.chart.render import CHART, FULLNAME, NAMESPACE, WEBHOOK_MODES, of_kind, only
-from webhook.server.observe.metrics import COUNTERS, SECONDS, Family, Metrics
+from webhook.server.observe.metrics import Metrics
 
 pytestmark = pytest.mark.slow
 
@@ -41,22 +40,15 @@ OTHERS = {
 SERIES = re.compile(r"\b((?:gpushare_webhook|apiserver|kube|process)_\w+|up)\b(?:\{([^}]*)\})?")
 
 
-HISTOGRAM = ["_bucket", "_count", "_sum"]
-
-
 def known() -> dict[str, set[str]]:
     """The labels of every series of the program, by name."""
-    collectors = set(Metrics().registry._names_to_collectors.values())  # noqa: SLF001 - nothing else has all labels
-    families = [*COUNTERS, *(Family(f"{SECONDS.name}{suffix}", "", SECONDS.labels) for suffix in HISTOGRAM)]
-    for one in collectors:
-        if isinstance(one, MetricWrapperBase):
-            suffixes = {"counter": ["_total"], "gauge": [""], "histogram": HISTOGRAM}[one._type]  # noqa: SLF001
-            families += [Family(f"{one._name}{suffix}", "", one._labelnames) for suffix in suffixes]  # noqa: SLF001
     found: dict[str, set[str]] = {}
-    for family in families:
-        found[family.name] = {*family.labels, *SCRAPED}
+    for family in Metrics().families:
+        suffixes = ("_bucket", "_count", "_sum") if family.kind == "histogram" else ("",)
+        labels = {*family.labels, *SCRAPED}
         if "namespace" in family.labels:
-            found[family.name].add("exported_namespace")  # Prometheus renames a label that the target has too
+            labels.add("exported_namespace")  # Prometheus renames a label that the target has too
+        found |= {f"{family.name}{suffix}": labels for suffix in suffixes}
     return found | OTHERS
 
 

@@ -152,7 +152,8 @@ def test_quoted_log_events_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", [name(page) for page in PAGES if page.name != "CHANGELOG.md"])
 def test_named_metrics_exist(page: str) -> None:
-    exported = re.findall(r"^(?:# TYPE )?(\w+)", Metrics().text().decode(), re.MULTILINE)
+    metrics = Metrics()
+    exported = {*re.findall(r"^\w+", metrics.text().decode(), re.MULTILINE), *(one.name for one in metrics.families)}
     known = {name.removeprefix("gpushare_webhook_") for name in exported}
     named = {metric.removeprefix("gpushare_webhook_") for metric in quoted(page, r"\w+_(total|seconds|bytes)")}
     assert named - known == set()

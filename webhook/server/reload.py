@@ -89,7 +89,7 @@ class Reload:
                 await self._reload(source, asked)
 
     async def _reload(self, source: ReloadedSource, asked: bool) -> None:
-        """Read the content, and activate it if it has changed. Log and count errors, whatever they are, once and when asked."""
+        """Read the content, and activate it if it has changed. Log and count errors once, and when asked."""
         content: Any = None
         async with source.reading:
             try:

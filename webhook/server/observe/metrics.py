@@ -37,32 +37,38 @@ _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 
 
 class Family(NamedTuple):
-    """One metric: its name, its help text, and its labels."""
+    """One metric: its type, its name, its help text, and its labels."""
 
+    kind: str
     name: str
     help: str
     labels: tuple[str, ...] = ()
 
+    @property
+    def head(self) -> list[str]:
+        return [f"# HELP {self.name} {self.help}", f"# TYPE {self.name} {self.kind}"]
 
-COUNTERS = (
+
+_COUNTERS = (
     Family(
+        "counter",
         f"{_PREFIX}_findings_total",
         "Findings of checks. The label names the 50 namespaces that have had them most often of late; others are "
         "`other`, and objects without a namespace have an empty label.",
         ("hook", "code", "severity", "namespace"),
     ),
-    Family(f"{_PREFIX}_reviews_total", "Reviews answered.", ("decision", "hook")),
-    Family(f"{_PREFIX}_unmutated_total", "Pods that reached /validate without the edits that /mutate makes."),
+    Family("counter", f"{_PREFIX}_reviews_total", "Reviews answered.", ("decision", "hook")),
     Family(
+        "counter", f"{_PREFIX}_unmutated_total", "Pods that reached /validate without the edits that /mutate makes."
+    ),
+    Family(
+        "counter",
         f"{_PREFIX}_injections_total",
         "Pods that an injection changed (on), or would have changed (report).",
         ("injection", "mode"),
     ),
 )
-SECONDS = Family(f"{_PREFIX}_review_seconds", "Seconds from a review's arrival to its answer.", ("hook",))
-
-_STATUSES = (400, 403, 404, 405, 408, 413, 415, 417, 500, 503)
-_SHED = ("in-flight", "late", "slow", "memory", "queue", "gone", "closing")
+_SECONDS = Family("histogram", f"{_PREFIX}_review_seconds", "Seconds from a review's arrival to its answer.", ("hook",))
 
 _NAMESPACES = 50
 """Namespaces that are named."""
@@ -148,24 +154,24 @@ class _Answered:
             tallies = [findings, *map(dict, self._tallies)]
             seconds = [(hook, total, list(accumulate(self._buckets[hook]))) for hook, total in self._seconds.items()]
         lines: list[str] = []
-        for (name, text, labels), tally in zip(COUNTERS, tallies, strict=True):
-            pairs = ",".join(f'{label}="%s"' for label in labels)
-            sample = f"{name}{{{pairs}}} %d.0" if labels else f"{name} %d.0"
-            lines += [f"# HELP {name} {text}", f"# TYPE {name} counter"]
-            lines += [sample % (*values, count) for values, count in tally.items()]
-        name = SECONDS.name
-        lines += [f"# HELP {name} {SECONDS.help}", f"# TYPE {name} histogram"]
+        for family, tally in zip(_COUNTERS, tallies, strict=True):
+            labels = ",".join(f'{label}="%s"' for label in family.labels)
+            sample = family.name + (f"{{{labels}}}" if labels else "") + " %d.0"
+            lines += [*family.head, *(sample % (*values, count) for values, count in tally.items())]
+        name = _SECONDS.name
+        lines += _SECONDS.head
         for hook, total, counts in seconds:
             buckets = zip((*_BUCKETS, "+Inf"), counts, strict=True)
             lines += [f'{name}_bucket{{hook="{hook}",le="{bound}"}} {count}.0' for bound, count in buckets]
-            lines += [f'{name}_count{{hook="{hook}"}} {counts[-1]}.0', f'{name}_sum{{hook="{hook}"}} {total}', ""]
-        return "\n".join(lines).encode()
+            lines += [f'{name}_count{{hook="{hook}"}} {counts[-1]}.0', f'{name}_sum{{hook="{hook}"}} {total}']
+        return "\n".join([*lines, ""]).encode()
 
 
 class Metrics:
-    """The metrics of one server, in a registry of their own."""
+    """The metrics of one server, in a registry of their own. `families` describes all of them."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self.families = [*_COUNTERS, _SECONDS]
         self.registry = CollectorRegistry()
         self._answered = _Answered(clock)
         self.observe = self._answered.add
@@ -173,9 +179,17 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         counter, gauge = partial(self._create, Counter), partial(self._create, Gauge)
         self.proof_failures = counter("patch_proof_failures", "Patches that failed their proof and were not sent.")
-        self.refused = counter("refused_requests", "Requests answered with an HTTP error.", "code", expected=_STATUSES)
+        self.refused = counter(
+            "refused_requests",
+            "Requests answered with an HTTP error.",
+            "code",
+            expected=(400, 403, 404, 405, 408, 413, 415, 417, 500, 503),
+        )
         self.shed = counter(
-            "shed", "Reviews answered with 503, which the API server retries.", "reason", expected=_SHED
+            "shed",
+            "Reviews answered with 503, which the API server retries.",
+            "reason",
+            expected=("in-flight", "late", "slow", "memory", "queue", "gone", "closing"),
         )
         self.in_flight = gauge("in_flight", "Reviews queued or being processed.")
         self.large_reviews = gauge("large_reviews", "Reviews over 64 KiB queued or being processed.")
@@ -234,7 +248,9 @@ class Metrics:
         self, kind: type[Made], name: str, text: str, *labels: str, expected: Iterable[object] = (), **options: Any
     ) -> Made:
         """Create a metric. `rate` and `increase` see the first event of the values that are expected of its label."""
-        made = kind(name, text, labels, namespace=_PREFIX, registry=self.registry, **options)
+        full_name = f"{_PREFIX}_{name}_total" if kind is Counter else f"{_PREFIX}_{name}"
+        self.families.append(Family(kind.__name__.lower(), full_name, text, labels))
+        made = kind(full_name, text, labels, registry=self.registry, **options)
         for value in expected:
             made.labels(value)
         return made
