@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs import checks, command_line, settings, workloads
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -13,7 +13,7 @@ import yaml
 
 from tests.chart import tools
 from tests.chart.render import CHART, FULLNAME, NAMESPACE, WEBHOOK_MODES, of_kind, only
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 pytestmark = pytest.mark.slow
 

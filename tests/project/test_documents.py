@@ -18,7 +18,7 @@ from tests.project.repository import ROOT, blocks, dry_run, is_logged, name, pro
 from webhook.cli import cli
 from webhook.cluster.api_server import Rule
 from webhook.policy.placement.taints import is_lifecycle
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 PAGES = pages()
 PROGRAM = "gpushare-webhook"

@@ -24,7 +24,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.server import limits
 from webhook.server.lifecycle import Phase
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 INJECTED = {"runtimeClass": 2, "pipeDirectory": 2, "pipeMount": 1, "tolerations": 2}
 """Pods by injection: two are changed, one of them in a namespace that does not allow the mount."""

@@ -16,7 +16,7 @@ from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import File, LiveConfig
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 from webhook.server.reload import Reload, ReloadedSource
 from webhook.settings.configuration import Configuration
 

@@ -95,7 +95,7 @@ def command(
 
     from webhook.policy.placement.node_bounds import Decisive
     from webhook.server import Server, limits
-    from webhook.server.observe.log import EventLog
+    from webhook.server.log import EventLog
     from webhook.settings.load import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)

@@ -26,7 +26,7 @@ from webhook.cluster.objects import (
 from webhook.cluster.reading import FINISHED, entries, is_true, number, part, word
 from webhook.cluster.stack import MOST_DETAIL, detail_of
 from webhook.diagnostics import InputError
-from webhook.guard.objects import SUFFIX
+from webhook.guard import SUFFIX
 from webhook.policy.messages import cut
 from webhook.policy.settings.settings import Settings
 

@@ -20,12 +20,12 @@ from webhook.server.http.slots import Slots
 from webhook.server.lifecycle import Health, Lifecycle, Phase, Supervisor, log_readiness
 from webhook.server.limits import Bounds
 from webhook.server.live_config import File, LiveConfig
-from webhook.server.observe.log import Bridge, EventLog
-from webhook.server.observe.metrics import Metrics
-from webhook.server.observe.watchdog import LoopWatchdog
+from webhook.server.log import Bridge, EventLog
+from webhook.server.metrics import Metrics
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
 from webhook.server.tls import Credentials
+from webhook.server.watchdog import LoopWatchdog
 from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from webhook.runtime import exceptions, retry
 from webhook.runtime.failure_log import LogEvent
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 
 class Phase(IntEnum):

@@ -23,8 +23,8 @@ from webhook.policy.snapshot import MODES, Cap, Snapshot
 from webhook.policy.steps import Steps, finished
 from webhook.runtime.failure_log import Recently
 from webhook.runtime.retry import next_turn
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 from webhook.server.reload import ReloadedSource, content
 from webhook.settings.configuration import Configuration, changeable, fixed
 from webhook.settings.members import write

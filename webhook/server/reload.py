@@ -11,8 +11,8 @@ from typing import Any
 from webhook.diagnostics import InputError
 from webhook.runtime import exceptions
 from webhook.runtime.retry import wait_for_event
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 
 _INTERVAL = 10.0
 """Seconds between two reads. File events do not help: the kubelet replaces a symbolic link two folders above."""

@@ -24,8 +24,8 @@ from webhook.server.http.server import CONNECTION, SMALL, GuardedConnection
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import SMALL_BODIES, Bounds
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog, ReviewLine
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog, ReviewLine
+from webhook.server.metrics import Metrics
 from webhook.settings.configuration import ServerSettings as Limits
 
 _JSON = "application/json"

@@ -19,7 +19,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from webhook.diagnostics import InputError
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 from webhook.server.reload import ReloadedSource, content
 from webhook.settings.configuration import Tls
 

@@ -27,7 +27,7 @@ from webhook.diagnose.doctor.finding import (
 from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.words import named, reference
-from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
+from webhook.guard import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.commands import Command
 from webhook.policy.placement.selector import Constraint
 from webhook.policy.settings.settings import Exempt

@@ -24,8 +24,8 @@ from webhook.runtime.retry import wait_for_event, within
 from webhook.server.errors import OverloadedError, RequestError, answer
 from webhook.server.http.framing import Framing
 from webhook.server.http.slots import Slots, State
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 from webhook.settings.configuration import ServerSettings
 
 _LINGER = 2.0

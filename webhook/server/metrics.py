@@ -146,12 +146,12 @@ class _Answered:
     def text(self) -> bytes:
         """The exposition. No label has a character that needs an escape."""
         with self._lock:
-            findings = {
+            findings: _Tally = {
                 (*labels, namespace): count
                 for namespace, counts in self._findings.items()
                 for labels, count in counts.items()
             }
-            tallies = [findings, *map(dict, self._tallies)]
+            tallies = [findings, *(tally.copy() for tally in self._tallies)]
             seconds = [(hook, total, list(accumulate(self._buckets[hook]))) for hook, total in self._seconds.items()]
         lines: list[str] = []
         for family, tally in zip(_COUNTERS, tallies, strict=True):
