@@ -59,9 +59,11 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
 
 async def watched(written: PipedLog, *sources: ReloadedSource, enough: asyncio.Event) -> list[dict[str, Any]]:
     """What is logged while sources are polled."""
-    watching = asyncio.create_task(Reload(sources, written.log, Metrics(), interval=0.001).watch())
-    await asyncio.wait_for(enough.wait(), PATIENCE)
-    await _cancelled(watching)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("webhook.server.reload.INTERVAL", 0.001)
+        watching = asyncio.create_task(Reload(sources, written.log, Metrics()).watch())
+        await asyncio.wait_for(enough.wait(), PATIENCE)
+        await _cancelled(watching)
     return await asyncio.to_thread(written.end)
 
 

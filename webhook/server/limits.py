@@ -10,14 +10,13 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from webhook.policy.settings.settings import FactsSettings
 
-_LIMIT_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+LIMIT_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """The files with a container's limit: of control groups version 2, and of version 1."""
 
 _UNLIMITED = 2**60
@@ -82,9 +81,9 @@ def fitting(wanted: Bounds, room: int) -> Bounds:
     return Bounds(body, min(wanted.connections, max(_FEWEST, left // _CONNECTION)))
 
 
-def memory_limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
-    """The container's memory limit in bytes, from the first of these files that exists; None if there is none."""
-    for file in files:
+def memory_limit() -> int | None:
+    """The container's memory limit in bytes, from the first of `LIMIT_FILES` that exists; None if there is none."""
+    for file in LIMIT_FILES:
         try:
             text = file.read_text().strip()
         except OSError:

@@ -16,7 +16,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.policy.snapshot import MODES, Cap, Snapshot
@@ -99,8 +98,8 @@ class LiveConfig:
         if wanted not in MODES:
             if wanted != self._unknown_cap:
                 self._unknown_cap = wanted
-                expected = {"allowed": ", ".join(MODES[:-1]), "cap": self._cap}
-                self._log.event("error", "unknown mode cap ignored", mode=printable(wanted), **expected)
+                allowed = ", ".join(MODES[:-1])
+                self._log.event("error", "unknown mode cap ignored", mode=wanted, allowed=allowed, cap=self._cap)
             return
         self._unknown_cap = None
         if wanted == self._cap:
@@ -250,33 +249,32 @@ class ClusterWarnings:
     log: EventLog
     metrics: Metrics
     _unknown: Sequence[str] = ()
-    _served: Sequence[str] = ()
-    _only_warns: bool = False
+    _served: tuple[Sequence[str], bool] = (), False
     _recently: Recently = field(default_factory=Recently)
 
     def observe(self, snapshot: Snapshot) -> None:
-        index = snapshot.nodes.index
-        unknown = tuple(node.name for node in index.nodes(index.unknown))
-        self.metrics.unknown_nodes.set(len(unknown))
-        is_new = unknown != self._unknown and self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()])
-        self._unknown = unknown
-        if is_new and unknown:
-            names = [printable(name) for name in unknown[:_NAMED]]
-            reason = (
-                "no label shows how they share their cards, or they have more labels, taints or resources than are kept"
-            )
-            self.log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
-        elif is_new:
-            self.log.event("info", "no node of unknown class is left")
+        nodes, log = snapshot.nodes, self.log.event
+        unknown = tuple(node.name for node in nodes.index.nodes(nodes.index.unknown))
         shared = (resource.name for resource in snapshot.settings.resources if resource.kind == "shared")
-        served = tuple(name for name in shared if name in snapshot.nodes.dynamic)
+        served = tuple(name for name in shared if name in nodes.dynamic)
+        only_warns = bool(served) and not nodes.known
+        self.metrics.unknown_nodes.set(len(unknown))
         self.metrics.served_dynamically.set(len(served))
-        only_warns = bool(served) and not snapshot.nodes.known
-        if served == self._served and only_warns == self._only_warns:
-            return
-        self._served, self._only_warns = served, only_warns
-        if not served:
-            self.log.event("info", "no DeviceClass serves a shared resource any more")
-            return
-        limits = "warn, unless the pod requires nodes that share" if only_warns else "deny where a known node shares"
-        self.log.event("warning", "a DeviceClass serves shared resources", resources=served, limits=limits)
+        if unknown != self._unknown and self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()]):
+            if unknown:
+                reason = (
+                    "no label shows how they share their cards, or they have more labels, taints or resources than are "
+                    "kept"
+                )
+                log("warning", "nodes of unknown class", names=unknown[:_NAMED], count=len(unknown), reason=reason)
+            else:
+                log("info", "no node of unknown class is left")
+        if (served, only_warns) != self._served:
+            if served:
+                limits = (
+                    "warn, unless the pod requires nodes that share" if only_warns else "deny where a known node shares"
+                )
+                log("warning", "a DeviceClass serves shared resources", resources=served, limits=limits)
+            else:
+                log("info", "no DeviceClass serves a shared resource any more")
+        self._unknown, self._served = unknown, (served, only_warns)

@@ -22,6 +22,7 @@ from webhook.policy.injections import ALL as INJECTIONS
 from webhook.policy.snapshot import NAMESPACE_NAME
 from webhook.policy.verdict import UNTOUCHED, Decision
 from webhook.server import limits
+from webhook.server.errors import REASONS
 
 if TYPE_CHECKING:
     from webhook.cluster.live_facts import LiveSource
@@ -31,7 +32,6 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the se
 Made = TypeVar("Made", Counter, Gauge, Histogram)
 
 _Tally: TypeAlias = dict[tuple[str, ...], int]
-_PREFIX = "gpushare_webhook"
 _LAG_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
@@ -52,23 +52,27 @@ class Family(NamedTuple):
 _COUNTERS = (
     Family(
         "counter",
-        f"{_PREFIX}_findings_total",
+        "gpushare_webhook_findings_total",
         "Findings of checks. The label names the 50 namespaces that have had them most often of late; others are "
         "`other`, and objects without a namespace have an empty label.",
         ("hook", "code", "severity", "namespace"),
     ),
-    Family("counter", f"{_PREFIX}_reviews_total", "Reviews answered.", ("decision", "hook")),
+    Family("counter", "gpushare_webhook_reviews_total", "Reviews answered.", ("decision", "hook")),
     Family(
-        "counter", f"{_PREFIX}_unmutated_total", "Pods that reached /validate without the edits that /mutate makes."
+        "counter",
+        "gpushare_webhook_unmutated_total",
+        "Pods that reached /validate without the edits that /mutate makes.",
     ),
     Family(
         "counter",
-        f"{_PREFIX}_injections_total",
+        "gpushare_webhook_injections_total",
         "Pods that an injection changed (on), or would have changed (report).",
         ("injection", "mode"),
     ),
 )
-_SECONDS = Family("histogram", f"{_PREFIX}_review_seconds", "Seconds from a review's arrival to its answer.", ("hook",))
+_SECONDS = Family(
+    "histogram", "gpushare_webhook_review_seconds", "Seconds from a review's arrival to its answer.", ("hook",)
+)
 
 _NAMESPACES = 50
 """Namespaces that are named."""
@@ -183,7 +187,7 @@ class Metrics:
             "refused_requests",
             "Requests answered with an HTTP error.",
             "code",
-            expected=(400, 403, 404, 405, 408, 413, 415, 417, 500, 503),
+            expected=REASONS,
         )
         self.shed = counter(
             "shed",
@@ -248,7 +252,7 @@ class Metrics:
         self, kind: type[Made], name: str, text: str, *labels: str, expected: Iterable[object] = (), **options: Any
     ) -> Made:
         """Create a metric. `rate` and `increase` see the first event of the values that are expected of its label."""
-        full_name = f"{_PREFIX}_{name}_total" if kind is Counter else f"{_PREFIX}_{name}"
+        full_name = f"gpushare_webhook_{name}{'_total' if kind is Counter else ''}"
         self.families.append(Family(kind.__name__.lower(), full_name, text, labels))
         made = kind(full_name, text, labels, registry=self.registry, **options)
         for value in expected:

@@ -14,7 +14,7 @@ from webhook.runtime.retry import wait_for_event
 from webhook.server.log import EventLog
 from webhook.server.metrics import Metrics
 
-_INTERVAL = 10.0
+INTERVAL = 10.0
 """Seconds between two reads. File events do not help: the kubelet replaces a symbolic link two folders above."""
 
 
@@ -52,13 +52,10 @@ class ReloadedSource:
 class Reload:
     """Watches sources. Unusable content is logged and counted once, and the active version stays."""
 
-    def __init__(
-        self, sources: Sequence[ReloadedSource], log: EventLog, metrics: Metrics, *, interval: float = _INTERVAL
-    ) -> None:
+    def __init__(self, sources: Sequence[ReloadedSource], log: EventLog, metrics: Metrics) -> None:
         self._sources = sources
         self._log = log
         self._metrics = metrics
-        self._interval = interval
         self._asked = asyncio.Event()
         for source in sources:
             for result in ("taken", "refused"):
@@ -83,7 +80,7 @@ class Reload:
     async def watch(self) -> None:
         """Read all sources at each interval, and when asked, until cancelled."""
         while True:
-            asked = await wait_for_event(self._asked, self._interval)
+            asked = await wait_for_event(self._asked, INTERVAL)
             self._asked.clear()
             for source in self._sources:
                 await self._reload(source, asked)
