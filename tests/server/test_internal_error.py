@@ -77,7 +77,7 @@ async def test_failing_readiness_condition_gets_500(certificates: Certificates) 
 async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Run a supervised task for the time of the context."""
     supervisor = Supervisor(server.server.log.event)
-    supervisor.add("certificates", run)
+    supervisor.tasks["certificates"] = run
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("webhook.server.lifecycle.RESTART_AFTER", 0.001)
         supervisor.start()

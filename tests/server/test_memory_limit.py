@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.settings.settings import FactsSettings
 from webhook.server import limits
 from webhook.server.limits import Bounds
 from webhook.settings.configuration import ServerSettings
@@ -38,8 +37,8 @@ def test_no_memory_limit_without_cgroups(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_nodes_that_are_read_after_the_start_reserve_memory() -> None:
-    with_nodes = limits.room(512 * MIB, FactsSettings(nodes=True))
-    without = limits.room(512 * MIB, FactsSettings(namespaces=True, runtime_classes=True))
+    with_nodes = limits.room(512 * MIB, reads_nodes=True)
+    without = limits.room(512 * MIB, reads_nodes=False)
     assert 80 * MIB < without - with_nodes < 100 * MIB
 
 

@@ -11,7 +11,6 @@ from functools import partial
 
 from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
-from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.retry import within
 from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
@@ -80,7 +79,7 @@ class Server:
         self.details: dict[str, Callable[[], str]] = {
             what: partial(self.live.describe, what) for what in ("settings", "facts")
         }
-        bounds = self._affordable(configuration.settings.facts)
+        bounds = self._affordable(reads_nodes=configuration.settings.facts.nodes)
         self.reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         http = partial(HttpServer, settings=self.settings, arrival=self.watchdog.arrival, log=log, metrics=metrics)
         slots, subjects = Slots(bounds.connections, keeps=True), frozenset(configuration.tls.client_subjects)
@@ -90,8 +89,8 @@ class Server:
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
         self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(settings_file, facts_file), *self.credentials.sources()], log, metrics)
-        self.supervisor.add("reload", self.reload.watch)
-        self.supervisor.add("readiness", partial(log_readiness, self._conditions, self.lifecycle, log.event))
+        readiness = partial(log_readiness, self._conditions, self.lifecycle, log.event)
+        self.supervisor.tasks |= {"reload": self.reload.watch, "readiness": readiness}
 
     async def run(self) -> None:
         try:
@@ -109,7 +108,7 @@ class Server:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
+        loop.add_signal_handler(signal.SIGHUP, self.reload.asked.set)
         self._listen(self.health_acceptor, self.settings.health_port)
         try:
             await self.reload.first()
@@ -168,7 +167,7 @@ class Server:
     def _conditions(self) -> dict[str, bool]:
         return {name: holds() for name, holds in self.requirements.items()}
 
-    def _affordable(self, facts: FactsSettings) -> Bounds:
+    def _affordable(self, *, reads_nodes: bool) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""
         settings, files = self.settings, limits.raised_open_files()
         bounds = Bounds(settings.body_limit, settings.max_connections)
@@ -177,7 +176,7 @@ class Server:
         if (allowed := limits.memory_limit()) is None:
             return bounds
         self.metrics.memory_limit.set(allowed)
-        room = limits.room(allowed, facts)
+        room = limits.room(allowed, reads_nodes=reads_nodes)
         fit = limits.fitting(bounds, room)
         if (missing := fit.bytes - room) > 0:
             event = "memory limit too small for the costliest reviews"

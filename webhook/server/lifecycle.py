@@ -132,25 +132,22 @@ RESTART_AFTER = 5.0
 
 
 class Supervisor:
-    """Runs each background task until the server stops. A task that fails is logged and restarted."""
+    """Runs each of `tasks`, by name, until the server stops. A task that fails is logged and restarted."""
 
     def __init__(self, log: LogEvent) -> None:
         self._log = log
-        self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self.tasks: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._running: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
 
-    def add(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        self._runs[name] = run
-
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._keep(name, run), name=name) for name, run in self._runs.items()]
+        self._running = [asyncio.create_task(self._keep(name, run), name=name) for name, run in self.tasks.items()]
 
     async def stop(self) -> None:
         self._stopping.set()
-        for task in self._tasks:
+        for task in self._running:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _keep(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         task: asyncio.Task[Any] = asyncio.current_task()  # type: ignore[assignment]  # it runs in one

@@ -14,8 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from webhook.policy.settings.settings import FactsSettings
-
 LIMIT_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """The files with a container's limit: of control groups version 2, and of version 1."""
 
@@ -92,9 +90,9 @@ def memory_limit() -> int | None:
     return None
 
 
-def room(allowed: int, facts: FactsSettings) -> int:
+def room(allowed: int, *, reads_nodes: bool) -> int:
     """Bytes of the container's memory limit that are left for requests once the process holds its facts."""
-    return allowed - resident() - (_NODES if facts.nodes else 0)
+    return allowed - resident() - (_NODES if reads_nodes else 0)
 
 
 def resident() -> int:

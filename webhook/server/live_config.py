@@ -188,7 +188,7 @@ _encoder: Final = msgspec.json.Encoder(order="deterministic", enc_hook=dict)  # 
 
 def settings_digest(settings: Settings, cap: Cap) -> int:
     """The digest of the policy's settings under a cap."""
-    return _digest(_encoder.encode([write(settings), cap]))
+    return _digest([write(settings), cap])
 
 
 def shown(digest: int) -> str:
@@ -210,8 +210,7 @@ class FactsDigest:
         total = 0
         for number, (part, value) in enumerate(_objects(facts)):
             key = part, id(value)
-            entry = self._known.get(key) or (value, _digest(_encoder.encode([part, value])))
-            known[key] = entry
+            known[key] = entry = self._known.get(key) or (value, _digest([part, value]))
             total += entry[1]
             if number % _BATCH == _BATCH - 1:
                 yield
@@ -234,8 +233,8 @@ def _objects(facts: Facts) -> Iterator[tuple[str, Any]]:
             yield part.name, value
 
 
-def _digest(content: bytes) -> int:
-    return int.from_bytes(sha256(content).digest()[:_BYTES])
+def _digest(content: list[Any]) -> int:
+    return int.from_bytes(sha256(_encoder.encode(content)).digest()[:_BYTES])
 
 
 _NAMED: Final = 20

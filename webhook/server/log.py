@@ -86,7 +86,7 @@ class EventLog:
 
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
         self.on_drop: Callable[[], None] = lambda: None
-        self._encode: Callable[[dict[str, Any] | ReviewLine], bytes] = _FORMS[form]
+        self._encode = _FORMS[form]
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import accumulate, product
 from math import inf
@@ -88,7 +88,7 @@ class _Answered:
     70 ms instead of 4 for the findings, which may have 8,000 labels.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self) -> None:
         self._lock = Lock()
         self._seconds = {hook.label: 0.0 for hook in Hook}
         self._buckets = {hook: [0] * (len(_BUCKETS) + 1) for hook in self._seconds}
@@ -96,8 +96,7 @@ class _Answered:
         made: _Tally = {(injection.name, mode): 0 for injection, mode in product(INJECTIONS, ("on", "report"))}
         self._tallies: tuple[_Tally, ...] = (none, {(): 0}, made)
         self._findings: defaultdict[str, defaultdict[tuple[str, str, str], int]] = defaultdict(lambda: defaultdict(int))
-        self._clock = clock
-        self._weighed = clock()
+        self._weighed = monotonic()
         self._weights: dict[str, int] = {}
 
     def add(self, hook: str, outcome: Outcome, seconds: float) -> None:
@@ -129,7 +128,7 @@ class _Answered:
         to `other`, `rate` would count them twice.
         """
         weights = self._weights
-        halvings = int((self._clock() - self._weighed) / _HALF_LIFE)
+        halvings = int((monotonic() - self._weighed) / _HALF_LIFE)
         if halvings:
             self._weighed += halvings * _HALF_LIFE
             self._weights = weights = {name: weight >> halvings for name, weight in weights.items()}
@@ -174,10 +173,10 @@ class _Answered:
 class Metrics:
     """The metrics of one server, in a registry of their own. `families` describes all of them."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self) -> None:
         self.families = [*_COUNTERS, _SECONDS]
         self.registry = CollectorRegistry()
-        self._answered = _Answered(clock)
+        self._answered = _Answered()
         self.observe = self._answered.add
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)

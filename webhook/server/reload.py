@@ -56,7 +56,8 @@ class Reload:
         self._sources = sources
         self._log = log
         self._metrics = metrics
-        self._asked = asyncio.Event()
+        self.asked = asyncio.Event()
+        """Set it to read all sources now, and to log the result even if nothing has changed."""
         for source in sources:
             for result in ("taken", "refused"):
                 metrics.reloads.labels(source.what, result)
@@ -67,10 +68,6 @@ class Reload:
             if source.active is None:
                 await source.activate(await asyncio.to_thread(source.read))
 
-    def ask(self) -> None:
-        """Read all sources now, and log the result even if nothing has changed."""
-        self._asked.set()
-
     async def refresh(self, what: str) -> None:
         """Read one source now, because it has changed."""
         for source in self._sources:
@@ -80,8 +77,8 @@ class Reload:
     async def watch(self) -> None:
         """Read all sources at each interval, and when asked, until cancelled."""
         while True:
-            asked = await wait_for_event(self._asked, INTERVAL)
-            self._asked.clear()
+            asked = await wait_for_event(self.asked, INTERVAL)
+            self.asked.clear()
             for source in self._sources:
                 await self._reload(source, asked)
 

@@ -8,7 +8,7 @@ import asyncio
 import gc
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from email.utils import formatdate
 from http import HTTPStatus
@@ -86,7 +86,7 @@ class HttpServer:
         self.ended = metrics.closed
         """The connections that are closed on their clients, by reason."""
         self.header_timeout = seconds = settings.header_timeout
-        self.deadlines: Mapping[State, tuple[float, str]] = {
+        self.deadlines = {
             State.HEADER: (seconds, "header"),
             State.UNREAD: (seconds, "unread answer"),
             State.CLOSING: (max(seconds, _CLOSE), "unread answer"),
@@ -95,7 +95,7 @@ class HttpServer:
         self._handler = handler
         self.log = log
         self._metrics = metrics
-        self.protocol: Callable[[], asyncio.Protocol] = web.Server(
+        self.protocol = web.Server(
             self._handle,
             request_factory=self._begin,
             access_log=_UNWRITTEN,
@@ -242,10 +242,10 @@ class GuardedConnection(asyncio.Protocol):
 
     # What the transport reports.
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # all of TCP are these
         """Begin; with TLS, after the handshake."""
         self.http = self._server.protocol()  # not before: nothing would free it where a handshake fails
-        self._transport = transport = cast(asyncio.Transport, transport)
+        self._transport = transport
         self.write, self.writelines, self.is_closing = transport.write, transport.writelines, transport.is_closing
         self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
         self.get_extra_info = transport.get_extra_info
