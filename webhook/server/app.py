@@ -179,8 +179,9 @@ class Server:
         room = limits.room(allowed, reads_nodes=reads_nodes)
         fit = limits.fitting(bounds, room)
         if (missing := fit.bytes - room) > 0:
-            event = "memory limit too small for the costliest reviews"
-            self.log.event("warning", event, limit=allowed, missing=missing)
+            self.log.event(
+                "warning", "memory limit too small for the costliest reviews", limit=allowed, missing=missing
+            )
         return self._lowered(bounds, fit, f"the memory limit of {allowed} bytes")
 
     def _lowered(self, bounds: Bounds, fit: Bounds, limit: str) -> Bounds:

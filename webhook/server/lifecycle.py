@@ -84,11 +84,12 @@ class Health:
             case "/readyz":
                 conditions = self.conditions()
                 ready = all(conditions.values())
-                lines = ["ok" if ready else "not ready"]
+                lines = []
                 if "verbose" in request.query:
-                    details = [f"[ ]{name}: {describe()}" for name, describe in self.details.items()]
-                    lines[:0] = [*(f"[{'+' if holds else '-'}]{name}" for name, holds in conditions.items()), *details]
-                return web.Response(status=200 if ready else 503, text="\n".join(lines) + "\n")
+                    lines += [f"[{'+' if holds else '-'}]{name}\n" for name, holds in conditions.items()]
+                    lines += [f"[ ]{name}: {describe()}\n" for name, describe in self.details.items()]
+                lines.append("ok\n" if ready else "not ready\n")
+                return web.Response(status=200 if ready else 503, text="".join(lines))
             case "/metrics":
                 now = monotonic()
                 if now - self._exposed >= _EXPOSED:

@@ -149,18 +149,20 @@ class _Answered:
     def text(self) -> bytes:
         """The exposition. No label has a character that needs an escape."""
         with self._lock:
-            findings: _Tally = {
-                (*labels, namespace): count
-                for namespace, counts in self._findings.items()
-                for labels, count in counts.items()
-            }
-            tallies = [findings, *(tally.copy() for tally in self._tallies)]
+            rows: list[list[tuple[str | int, ...]]] = [
+                [
+                    (*labels, namespace, count)
+                    for namespace, counts in self._findings.items()
+                    for labels, count in counts.items()
+                ]
+            ]
+            rows += ([(*labels, count) for labels, count in tally.items()] for tally in self._tallies)
             seconds = [(hook, total, list(accumulate(self._buckets[hook]))) for hook, total in self._seconds.items()]
         lines: list[str] = []
-        for family, tally in zip(_COUNTERS, tallies, strict=True):
+        for family, counted in zip(_COUNTERS, rows, strict=True):
             labels = ",".join(f'{label}="%s"' for label in family.labels)
             sample = family.name + (f"{{{labels}}}" if labels else "") + " %d.0"
-            lines += [*family.head, *(sample % (*values, count) for values, count in tally.items())]
+            lines += [*family.head, *[sample % row for row in counted]]
         name = _SECONDS.name
         lines += _SECONDS.head
         for hook, total, counts in seconds:

@@ -135,9 +135,12 @@ class HttpServer:
     async def quiet(self, seconds: float) -> None:
         """Wait until no request is open and none has been for this long."""
         while True:
-            connections = [one for one in self.connections if one.state < State.CLOSING]
-            last = max((math.inf if one.state >= State.BODY else one.active for one in connections), default=-math.inf)
-            if (left := last + seconds - monotonic()) <= 0:
+            times = (
+                math.inf if one.state >= State.BODY else one.active
+                for one in self.connections
+                if one.state < State.CLOSING
+            )
+            if (left := max(times, default=-math.inf) + seconds - monotonic()) <= 0:
                 return
             self.changed.clear()
             await wait_for_event(self.changed, None if left == math.inf else left)
