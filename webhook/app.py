@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from webhook.cluster.client import Client
     from webhook.cluster.live_facts import LiveSource
     from webhook.policy.settings.settings import Settings
-    from webhook.server import Server
+    from webhook.server.app import Server
 
 
 @asynccontextmanager

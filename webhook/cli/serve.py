@@ -16,7 +16,7 @@ from webhook.dryrun.files import Load, Loaded, content, parse
 from webhook.settings.options import Option
 
 if TYPE_CHECKING:
-    from webhook.server import File
+    from webhook.server.live_config import File
 
 _PORT = click.IntRange(0, 65535)
 
@@ -94,7 +94,8 @@ def command(
     import uvloop
 
     from webhook.policy.placement.node_bounds import Decisive
-    from webhook.server import Server, limits
+    from webhook.server import limits
+    from webhook.server.app import Server
     from webhook.server.log import EventLog
     from webhook.settings.load import load, load_facts
 
@@ -118,7 +119,7 @@ def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:
 
     Standard input cannot be read again. Raises InputError.
     """
-    from webhook.server import File
+    from webhook.server.live_config import File
 
     if name is None:
         return parse("", b"", load), None

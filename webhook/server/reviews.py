@@ -47,7 +47,7 @@ class Reviews:
         self._live = live
         self._lifecycle = lifecycle
         self._shedder = LoadShedder(settings.max_in_flight, lifecycle)
-        self.large = LargeReviews[bytes]()
+        self.large = LargeReviews()
         self._bodies = Bodies(bounds, settings.body_timeout)
         self._log = log
         self._metrics = metrics
