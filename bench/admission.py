@@ -22,7 +22,7 @@ from tests.cluster.harness.cluster import ControlPlaneOnly
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, LocalWebhook, local_webhook_process
 from tests.cluster.harness.interpreters import image
 from webhook.dryrun.files import configuration
-from webhook.guard.objects import exported
+from webhook.guard import exported
 from webhook.pki import Authority
 from webhook.settings.configuration import view
 

@@ -19,7 +19,7 @@ import yaml
 
 from webhook import __version__
 from webhook.diagnose.rights import READ, rules
-from webhook.guard.objects import ASKED_WITH, NEVER_WITH, SPEC, SUFFIX
+from webhook.guard import ASKED_WITH, NEVER_WITH, SPEC, SUFFIX
 from webhook.policy.pods.gpu_resources import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
 from webhook.policy.workloads.paths import Assembly, PodPath

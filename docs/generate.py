@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs import checks, command_line, settings, workloads
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -41,8 +41,8 @@ def metrics() -> str:
     ]
     for family in Metrics().families:
         labels = ", ".join(f"`{label}`" for label in family.labels)
-        kind = family.kind.__name__.lower() + (f": {labels}" if labels else "")
-        lines.append(f"- **`{family.full_name}`** ({kind}): {family.help}")
+        kind = family.kind + (f": {labels}" if labels else "")
+        lines.append(f"- **`{family.name}`** ({kind}): {family.help}")
     return "\n".join([*lines, ""])
 
 

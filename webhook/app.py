@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from webhook.diagnostics import InputError
 from webhook.policy.settings.formats import NAMESPACED_NAME
-from webhook.settings.configuration import Configuration
+from webhook.settings.configuration import Configuration, Tls
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client
     from webhook.cluster.facts import LiveSource
     from webhook.policy.settings.settings import Settings
-    from webhook.server import Server
-    from webhook.settings.configuration import Tls
+    from webhook.server.app import Server
 
 
 @asynccontextmanager
@@ -78,7 +77,7 @@ def _follow_installation(server: Server, namespace: str, name: str, api: Client)
     cap = Followed(api, CAP, namespace, name, take_cap, server.log.event)
     settings = Followed(api, SETTINGS, namespace, name, take_settings, server.log.event)
     for what, followed in (("mode", cap), ("settings", settings)):
-        server.supervisor.add(f"installed {what}", followed.run)
+        server.supervisor.tasks[f"installed {what}"] = followed.run
         server.requirements[f"not waiting for {what}"] = followed.settled
     server.details["settings are from"] = lambda: settings.state
 
@@ -97,7 +96,7 @@ def _keep_certificates(server: Server, tls: Tls, namespace: str, name: str, api:
         now=api.now,
     )
     keeper = Keeper(Installation(namespace, name, tls.extra_hosts), Lifetimes(*lifetimes), dependencies)
-    server.supervisor.add("certificates", keeper.run)
+    server.supervisor.tasks["certificates"] = keeper.run
     server.requirements["certificate trusted"] = lambda: keeper.trusted
 
 
@@ -109,8 +108,7 @@ def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
         reason = "a DeviceClass that serves a shared resource turns its limits into warnings where nodes are unknown"
         server.log.event("warning", "facts.deviceClasses without facts.nodes", reason=reason)
     facts = LiveFacts(api, settings.facts, Decisive.of(settings), server.live.apply_cluster_facts, server.log.event)
-    for name, run in facts.tasks():
-        server.supervisor.add(name, run)
+    server.supervisor.tasks |= facts.tasks()
     for source in facts.sources:
         _expose(source, server)
 

@@ -35,7 +35,7 @@ from tests.chart.render import (
 from tests.chart.test_settings import read, settings_file
 from tests.fixture import evaluator_of, load_all
 from webhook.admission import Hook, respond
-from webhook.guard.objects import exported, spec, why_absent
+from webhook.guard import exported, spec, why_absent
 from webhook.policy.evaluate import Evaluator
 from webhook.settings.configuration import Configuration, view
 from webhook.settings.load import load

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from prometheus_client import Histogram
 
 from tests.chart import tools
 from tests.chart.render import CHART, FULLNAME, NAMESPACE, WEBHOOK_MODES, of_kind, only
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 pytestmark = pytest.mark.slow
 
@@ -45,11 +44,11 @@ def known() -> dict[str, set[str]]:
     """The labels of every series of the program, by name."""
     found: dict[str, set[str]] = {}
     for family in Metrics().families:
-        suffixes = ("_bucket", "_count", "_sum") if family.kind is Histogram else ("",)
+        suffixes = ("_bucket", "_count", "_sum") if family.kind == "histogram" else ("",)
         labels = {*family.labels, *SCRAPED}
         if "namespace" in family.labels:
             labels.add("exported_namespace")  # Prometheus renames a label that the target has too
-        found |= {f"{family.full_name}{suffix}": labels for suffix in suffixes}
+        found |= {f"{family.name}{suffix}": labels for suffix in suffixes}
     return found | OTHERS
 
 

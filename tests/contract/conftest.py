@@ -15,7 +15,7 @@ from tests.fixture import Json
 from tests.server.certificates import Certificates, issue
 from tests.server.client import Client
 from tests.server.within import client_of, configuration, started
-from webhook.server.observe.log import EventLog
+from webhook.server.log import EventLog
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,9 @@ from webhook.app import installed
 from webhook.diagnostics import InputError
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node
 from webhook.policy.placement.facts import Facts
-from webhook.server import File, Server
-from webhook.server.observe.log import EventLog
+from webhook.server.app import Server
+from webhook.server.live_config import File
+from webhook.server.log import EventLog
 
 FACTS = "{nodes: true, namespaces: true, runtimeClasses: true, deviceClasses: true, devicePlugin: {version: v0.20.0}}"
 SOURCES = ("nodes", "namespaces", "runtime classes", "device classes", "device plugin")

@@ -19,7 +19,7 @@ from cryptography import x509
 
 from tests.pki.virtual import run
 from tests.pki.world import World
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 from webhook.server.tls import Credentials
 from webhook.settings.configuration import Tls
 

@@ -18,7 +18,7 @@ from tests.project.repository import ROOT, blocks, dry_run, is_logged, name, pro
 from webhook.cli import cli
 from webhook.cluster.objects import NODE, Rule
 from webhook.policy.placement.selector import is_lifecycle
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 PAGES = pages()
 PROGRAM = "gpushare-webhook"
@@ -153,8 +153,7 @@ def test_quoted_log_events_exist(page: str) -> None:
 @pytest.mark.parametrize("page", [name(page) for page in PAGES if page.name != "CHANGELOG.md"])
 def test_named_metrics_exist(page: str) -> None:
     metrics = Metrics()
-    exported = {sample.name for family in metrics.registry.collect() for sample in family.samples}
-    exported |= {family.full_name for family in metrics.families}
+    exported = {*re.findall(r"^\w+", metrics.text().decode(), re.MULTILINE), *(one.name for one in metrics.families)}
     known = {name.removeprefix("gpushare_webhook_") for name in exported}
     named = {metric.removeprefix("gpushare_webhook_") for metric in quoted(page, r"\w+_(total|seconds|bytes)")}
     assert named - known == set()

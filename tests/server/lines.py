@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import IO, Any
 
-from webhook.server.observe.log import EventLog
+from webhook.server.log import EventLog
 
 PATIENCE = 20.0
 """Seconds that anything may take before a test gives up on it."""

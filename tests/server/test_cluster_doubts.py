@@ -18,8 +18,8 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Resource, Settings
 from webhook.runtime.retry import delay, monotonic
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 from webhook.settings.configuration import Configuration
 
 GPU = "nvidia.com/gpu"

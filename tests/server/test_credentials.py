@@ -17,7 +17,7 @@ from tests.server.certificates import HOSTS, Certificates
 from tests.server.within import Running, configuration, running
 from webhook.diagnostics import InputError
 from webhook.pki import Authority, ServingCertificate
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 from webhook.server.tls import Credentials
 
 HOUR = timedelta(hours=1)

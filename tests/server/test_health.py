@@ -24,7 +24,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.server import limits
 from webhook.server.lifecycle import Phase
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 INJECTED = {"runtimeClass": 2, "pipeDirectory": 2, "pipeMount": 1, "tolerations": 2}
 """Pods by injection: two are changed, one of them in a namespace that does not allow the mount."""
@@ -153,9 +153,10 @@ def finding(code: str, hook: str, severity: str, namespace: str = "team-a") -> t
 class Findings:
     """Metrics of findings, under a clock that a test moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        self._metrics = Metrics(lambda: self.now)
+        monkeypatch.setattr("webhook.server.metrics.monotonic", lambda: self.now)
+        self._metrics = Metrics()
         self._outcome = respond(json.dumps(review(pod(2))).encode(), Hook.MUTATE, Evaluator.of(Settings()))
 
     def observe(self, *namespaces: str) -> None:
@@ -171,25 +172,27 @@ class Findings:
         return {dict(labels)["namespace"]: count for (name, labels), count in found.items() if name == "findings_total"}
 
 
+@pytest.fixture
+def findings(monkeypatch: pytest.MonkeyPatch) -> Findings:
+    return Findings(monkeypatch)
+
+
 MADE_UP = [f"made-up-{number}" for number in range(50)]
 
 
-def test_findings_name_fifty_namespaces() -> None:
+def test_findings_name_fifty_namespaces(findings: Findings) -> None:
     """Names that no namespace can have are counted together, as is a namespace that is called `other`."""
-    findings = Findings()
     findings.observe(*MADE_UP[:49], "x" * 64, "y" * 100_000, "a\nb", 'a"b', "Team", "other", "", MADE_UP[49])
     assert findings.counts == dict.fromkeys(MADE_UP, 1.0) | {"other": 6.0, "": 1.0}
 
 
-def test_namespace_that_fails_more_often_replaces_the_rarest() -> None:
-    findings = Findings()
+def test_namespace_that_fails_more_often_replaces_the_rarest(findings: Findings) -> None:
     findings.observe(*MADE_UP, *["real-team"] * 4)
     assert findings.counts == dict.fromkeys(MADE_UP[1:], 1.0) | {"other": 1.0, "real-team": 3.0}
 
 
-def test_ten_thousand_made_up_namespaces_leave_frequent_ones_named() -> None:
+def test_ten_thousand_made_up_namespaces_leave_frequent_ones_named(findings: Findings) -> None:
     teams = [f"team-{number}" for number in range(49)]
-    findings = Findings()
     findings.observe(*teams, *teams)
     before = 0.0
     for number in range(10_000):
@@ -202,8 +205,7 @@ def test_ten_thousand_made_up_namespaces_leave_frequent_ones_named() -> None:
     assert findings.counts.items() >= dict.fromkeys(teams, 2.0).items()
 
 
-def test_namespaces_that_failed_long_ago_make_room() -> None:
-    findings = Findings()
+def test_namespaces_that_failed_long_ago_make_room(findings: Findings) -> None:
     findings.observe(*MADE_UP * 1_000, "team-a")
     assert "team-a" not in findings.counts
     findings.now = 12 * 3600.0

@@ -76,13 +76,15 @@ async def test_failing_readiness_condition_gets_500(certificates: Certificates) 
 @asynccontextmanager
 async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Run a supervised task for the time of the context."""
-    supervisor = Supervisor(server.server.log.event, restart_after=0.001)
-    supervisor.add("certificates", run)
-    supervisor.start()
-    try:
-        yield
-    finally:
-        await supervisor.stop()
+    supervisor = Supervisor(server.server.log.event)
+    supervisor.tasks["certificates"] = run
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("webhook.server.lifecycle.RESTART_AFTER", 0.001)
+        supervisor.start()
+        try:
+            yield
+        finally:
+            await supervisor.stop()
 
 
 async def wrapped() -> None:

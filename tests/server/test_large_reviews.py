@@ -48,7 +48,7 @@ class Jobs:
         return number
 
 
-def begin(large: LargeReviews[int], jobs: Jobs, number: int, seconds: float = PATIENCE) -> asyncio.Task[int]:
+def begin(large: LargeReviews, jobs: Jobs, number: int, seconds: float = PATIENCE) -> asyncio.Task[int]:
     """Ask for a job, to begin within this many seconds."""
     return asyncio.ensure_future(large.run(jobs.job(number), monotonic() + seconds, lambda: True))
 
@@ -66,7 +66,7 @@ async def shed(asked: asyncio.Task[int]) -> str:
 
 
 async def test_jobs_run_one_at_a_time_in_order() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     asked = [begin(large, jobs, number) for number in range(10)]
     await until(lambda: jobs.begun == [0])
     assert large.in_flight == 10
@@ -78,7 +78,7 @@ async def test_jobs_run_one_at_a_time_in_order() -> None:
 
 
 async def test_full_queue_sheds_at_once() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     asked = [begin(large, jobs, number) for number in range(WAITING + 1)]
     await until(lambda: large.in_flight == WAITING + 1)
     assert await shed(begin(large, jobs, WAITING + 1)) == "queue"
@@ -87,7 +87,7 @@ async def test_full_queue_sheds_at_once() -> None:
 
 
 async def test_late_job_is_shed() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     asked = [begin(large, jobs, number, seconds) for number, seconds in enumerate((PATIENCE, 0.05, PATIENCE))]
     assert await shed(asked[1]) == "late"
     jobs.let_go(0, 2)
@@ -96,7 +96,7 @@ async def test_late_job_is_shed() -> None:
 
 
 async def test_job_without_client_is_not_started() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     there = [True]
     first = begin(large, jobs, 0)
     gone = asyncio.ensure_future(large.run(jobs.job(1), monotonic() + PATIENCE, lambda: there[0]))
@@ -110,7 +110,7 @@ async def test_job_without_client_is_not_started() -> None:
 
 
 async def test_cancelled_wait_passes_its_turn() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     asked = [begin(large, jobs, number) for number in range(3)]
     await until(lambda: jobs.begun == [0])
     asked[1].cancel()
@@ -120,7 +120,7 @@ async def test_cancelled_wait_passes_its_turn() -> None:
 
 
 async def test_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     first = begin(large, jobs, 0)
     await until(lambda: jobs.begun == [0])
     cancelled, last = begin(large, jobs, 1), begin(large, jobs, 2)
@@ -134,7 +134,7 @@ async def test_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
 
 
 async def test_cancelled_caller_does_not_let_two_run_at_once() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     first, second = begin(large, jobs, 0), begin(large, jobs, 1)
     await until(lambda: jobs.begun == [0])
     first.cancel()
@@ -146,7 +146,7 @@ async def test_cancelled_caller_does_not_let_two_run_at_once() -> None:
 
 
 async def test_close_sheds_what_runs_what_waits_and_what_comes() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
     asked = [begin(large, jobs, number) for number in range(3)]
     await until(lambda: jobs.begun == [0])
     large.close()
@@ -157,7 +157,7 @@ async def test_close_sheds_what_runs_what_waits_and_what_comes() -> None:
 
 
 async def test_close_sheds_next_job_before_it_begins() -> None:
-    large, jobs = LargeReviews[int](), Jobs()
+    large, jobs = LargeReviews(), Jobs()
 
     def closing() -> bool:
         large.close()
@@ -178,7 +178,7 @@ class DefectError(Exception):
 
 
 async def test_error_of_a_job_holds_nothing_of_it() -> None:
-    large = LargeReviews[None]()
+    large = LargeReviews()
     kept: list[weakref.ref[ExtractedPod]] = []
 
     def failing() -> None:
@@ -208,7 +208,7 @@ async def test_error_of_a_job_holds_nothing_of_it() -> None:
 
 
 async def test_result_and_job_are_released() -> None:
-    large = LargeReviews[ExtractedPod]()
+    large = LargeReviews()
     held = ExtractedPod()
     kept = weakref.ref(held)
     await large.run(partial(lambda same: same, held), monotonic() + PATIENCE, lambda: True)
@@ -220,7 +220,7 @@ async def test_exit_within_a_job_does_not_end_the_thread() -> None:
     def leave() -> int:
         raise SystemExit(7)
 
-    large = LargeReviews[int]()
+    large = LargeReviews()
     with pytest.raises(RuntimeError, match="SystemExit"):
         await asyncio.wait_for(large.run(leave, monotonic() + PATIENCE, lambda: True), PATIENCE)
     assert await asyncio.wait_for(large.run(lambda: 5, monotonic() + PATIENCE, lambda: True), PATIENCE) == 5
@@ -232,6 +232,6 @@ async def test_error_with_a_cyclic_context_ends() -> None:
         first.__context__, second.__context__ = second, first
         raise first
 
-    large = LargeReviews[int]()
+    large = LargeReviews()
     with pytest.raises(ValueError, match="first"):
         await asyncio.wait_for(large.run(fail, monotonic() + PATIENCE, lambda: True), PATIENCE)

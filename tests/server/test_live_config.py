@@ -18,8 +18,8 @@ from webhook.policy.settings.settings import FactsSettings, Resource, Settings
 from webhook.policy.steps import Steps
 from webhook.runtime.retry import next_turn
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 from webhook.settings.configuration import Configuration
 
 NODES = tuple(Node(f"n{number:04}", {"zone": f"z{number % 7}"}, (), {"nvidia.com/gpu": 4}) for number in range(2000))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.server.lines import Lines, until
-from webhook.server.observe.log import LINE, EventLog
+from webhook.server.log import LINE, EventLog
 
 MIB = 2**20
 

@@ -21,7 +21,7 @@ from webhook.admission import Hook, respond
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
-from webhook.server.observe.log import EventLog, ReviewLine
+from webhook.server.log import EventLog, ReviewLine
 from webhook.server.reviews import review_line
 
 pytestmark = pytest.mark.slow

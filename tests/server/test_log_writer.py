@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.server.lines import Lines, until
-from webhook.server.observe.log import EventLog
+from webhook.server.log import EventLog
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.settings.settings import FactsSettings
 from webhook.server import limits
 from webhook.server.limits import Bounds
 from webhook.settings.configuration import ServerSettings
@@ -23,19 +22,23 @@ DEFAULT = Bounds(ServerSettings().body_limit, ServerSettings().max_connections)
     [("134217728\n", 128 * MIB), ("max\n", None), ("9223372036854771712\n", None)],
     ids=["a limit", "none in version 2", "none in version 1"],
 )
-def test_cgroup_memory_limit_is_read(tmp_path: Path, text: str, limit: int | None) -> None:
+def test_cgroup_memory_limit_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, limit: int | None
+) -> None:
     file = tmp_path / "memory.max"
     file.write_text(text)
-    assert limits.memory_limit([tmp_path / "missing", file]) == limit
+    monkeypatch.setattr(limits, "LIMIT_FILES", [tmp_path / "missing", file])
+    assert limits.memory_limit() == limit
 
 
-def test_no_memory_limit_without_cgroups(tmp_path: Path) -> None:
-    assert limits.memory_limit([tmp_path / "missing"]) is None
+def test_no_memory_limit_without_cgroups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LIMIT_FILES", [tmp_path / "missing"])
+    assert limits.memory_limit() is None
 
 
 def test_nodes_that_are_read_after_the_start_reserve_memory() -> None:
-    with_nodes = limits.room(512 * MIB, FactsSettings(nodes=True))
-    without = limits.room(512 * MIB, FactsSettings(namespaces=True, runtime_classes=True))
+    with_nodes = limits.room(512 * MIB, reads_nodes=True)
+    without = limits.room(512 * MIB, reads_nodes=False)
     assert 80 * MIB < without - with_nodes < 100 * MIB
 
 

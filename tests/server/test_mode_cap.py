@@ -12,7 +12,7 @@ from webhook.policy.placement.cluster_objects import Namespace
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 from webhook.settings.configuration import Configuration
 
 

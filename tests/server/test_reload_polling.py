@@ -16,7 +16,7 @@ from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import File, LiveConfig
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 from webhook.server.reload import Reload, ReloadedSource
 from webhook.settings.configuration import Configuration
 
@@ -59,9 +59,11 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
 
 async def watched(written: PipedLog, *sources: ReloadedSource, enough: asyncio.Event) -> list[dict[str, Any]]:
     """What is logged while sources are polled."""
-    watching = asyncio.create_task(Reload(sources, written.log, Metrics(), interval=0.001).watch())
-    await asyncio.wait_for(enough.wait(), PATIENCE)
-    await _cancelled(watching)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("webhook.server.reload.INTERVAL", 0.001)
+        watching = asyncio.create_task(Reload(sources, written.log, Metrics()).watch())
+        await asyncio.wait_for(enough.wait(), PATIENCE)
+        await _cancelled(watching)
     return await asyncio.to_thread(written.end)
 
 

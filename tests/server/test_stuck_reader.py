@@ -19,7 +19,7 @@ from tests.server.lines import PATIENCE, Lines, PipedLog, until
 from tests.server.process import FREE_PORTS, SERVE, ended
 from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, started
-from webhook.server.observe.log import EventLog, ReviewLine
+from webhook.server.log import EventLog, ReviewLine
 
 pytestmark = pytest.mark.slow
 

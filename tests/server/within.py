@@ -16,8 +16,8 @@ from tests.server.certificates import Certificates
 from tests.server.client import Client
 from tests.server.lines import PATIENCE, Lines
 from webhook.policy.placement.facts import Facts
-from webhook.server import Server
-from webhook.server.observe.log import EventLog
+from webhook.server.app import Server
+from webhook.server.log import EventLog
 from webhook.settings.configuration import Configuration
 from webhook.settings.load import load, load_facts
 

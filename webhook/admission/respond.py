@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -272,17 +272,17 @@ def _with_keys(pod: Pod, keys: Set[str]) -> set[frozenset[tuple[str, object]]]:
     }
 
 
-CHARACTERS: Final = 32 * 1024
+CHARACTERS = 32 * 1024
 """Characters of the texts of one request that are read: fifty times a usual configuration. YAML takes 0.8 µs each."""
 
-MOST_VALUES: Final = 4096
+MOST_VALUES = 4096
 """Values that these texts may hold, with those of aliases at each place: a check takes up to 15 µs for one."""
 
-_OF_A_TEXT: Final = 64
+_OF_A_TEXT = 64
 """Characters that a text counts for besides its own, as the time to read a text does not depend on its length alone."""
 
-_DATA: Final = "data"
-_TOO_LARGE: Final = Violation(
+_DATA = "data"
+_TOO_LARGE = Violation(
     (),
     "this text and those after it are too large to check",
     "check the file with gpushare-webhook check",
@@ -327,8 +327,8 @@ def _count(value: Any, most: int) -> int:
     return min(count, most)
 
 
-_KEY: Final = 24
-_PLACE: Final = 40
+_KEY = 24
+_PLACE = 40
 """Characters of a key and of a place in its text that a message shows. A third of it is left for the problem."""
 
 

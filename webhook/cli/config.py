@@ -31,7 +31,7 @@ def view(config: str | None, output: DataFormat) -> None:
     Keys of the file override those of its profile, which override the defaults. A comment names the line of the file or
     the profile that sets a value; a value without a comment is the default. JSON has no comments.
     """
-    from webhook.guard.objects import why_absent
+    from webhook.guard import why_absent
     from webhook.settings.configuration import view as effective
     from webhook.settings.load import load_with_origins
 

@@ -9,7 +9,7 @@ from webhook.cli.options import config_option, profile_option, read_standard_inp
 from webhook.cli.output import show
 from webhook.diagnostics import LINE
 from webhook.dryrun.files import configuration, settings_file
-from webhook.guard.objects import exported, why_absent
+from webhook.guard import exported, why_absent
 from webhook.policy.messages import printable
 from webhook.policy.settings.formats import NAMESPACED_NAME
 from webhook.settings.options import Option

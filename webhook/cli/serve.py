@@ -16,7 +16,7 @@ from webhook.dryrun.files import Load, Loaded, content, parse
 from webhook.settings.options import Option
 
 if TYPE_CHECKING:
-    from webhook.server import File
+    from webhook.server.live_config import File
 
 _PORT = click.IntRange(0, 65535)
 
@@ -89,8 +89,9 @@ def command(
     import uvloop
 
     from webhook.policy.placement.node_bounds import Decisive
-    from webhook.server import Server, limits
-    from webhook.server.observe.log import EventLog
+    from webhook.server import limits
+    from webhook.server.app import Server
+    from webhook.server.log import EventLog
     from webhook.settings.load import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)
@@ -113,7 +114,7 @@ def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:
 
     Standard input cannot be read again. Raises InputError.
     """
-    from webhook.server import File
+    from webhook.server.live_config import File
 
     file, data = content(name)
     reloads = None if name in (None, "-") else File(Path(name), lambda new: parse(file, new, load), data)

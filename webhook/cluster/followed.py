@@ -14,7 +14,7 @@ from msgspec import Raw
 from webhook.cluster.api_server import CONFIG_MAPS, IDENTIFIED, ApiServer
 from webhook.cluster.objects import CONFIG_MAP, SERVICE_ACCOUNT, Kind
 from webhook.cluster.watch import Feed, Named
-from webhook.guard.objects import SUFFIX
+from webhook.guard import SUFFIX
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import monotonic
 

@@ -27,7 +27,7 @@ from webhook.cluster.objects import (
 from webhook.cluster.reading import FINISHED, entries, number, part, word
 from webhook.cluster.stack import readiness
 from webhook.diagnostics import InputError
-from webhook.guard.objects import SUFFIX
+from webhook.guard import SUFFIX
 from webhook.policy.settings.settings import Settings
 
 _NAME: Final = "gpushare-webhook"

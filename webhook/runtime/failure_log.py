@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from webhook.policy.messages import printable
@@ -19,18 +20,18 @@ class LogEvent(Protocol):
         """Log an event with its fields. `level` is debug, info, warning or error."""
 
 
+@dataclass(eq=False, slots=True)
 class FailureLog:
     """One kind of failure. `failed` is the event that reports it at `level`, `recovered` the one that reports its end.
 
     The end of a warning is reported at level info.
     """
 
-    def __init__(self, log: LogEvent, failed: str, recovered: str, level: str = "warning") -> None:
-        self._log = log
-        self._failed = failed
-        self._recovered = recovered
-        self._level = level
-        self._last: str | None = None
+    log: LogEvent
+    failed: str
+    recovered: str
+    level: str = "warning"
+    _last: str | None = None
 
     def __bool__(self) -> bool:
         return self._last is not None
@@ -40,12 +41,12 @@ class FailureLog:
         text = printable(error, _TEXT)
         if text != self._last:
             self._last = text
-            self._log(self._level, self._failed, error=text)
+            self.log(self.level, self.failed, error=text)
 
     def recover(self) -> None:
         if self._last is not None:
             self._last = None
-            self._log("info" if self._level == "warning" else self._level, self._recovered)
+            self.log("info" if self.level == "warning" else self.level, self.recovered)
 
 
 _AGAIN: Final = 600.0

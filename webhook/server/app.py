@@ -11,7 +11,6 @@ from functools import partial
 
 from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
-from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.retry import within
 from webhook.server import limits
 from webhook.server.http.acceptor import Acceptor
@@ -20,12 +19,12 @@ from webhook.server.http.slots import Slots
 from webhook.server.lifecycle import Health, Lifecycle, Phase, Supervisor, log_readiness
 from webhook.server.limits import Bounds
 from webhook.server.live_config import File, LiveConfig
-from webhook.server.observe.log import Bridge, EventLog
-from webhook.server.observe.metrics import Metrics
-from webhook.server.observe.watchdog import LoopWatchdog
+from webhook.server.log import Bridge, EventLog
+from webhook.server.metrics import Metrics
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
 from webhook.server.tls import Credentials
+from webhook.server.watchdog import LoopWatchdog
 from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128
@@ -48,7 +47,7 @@ class Server:
     """The webhook: reviews over HTTPS, health and metrics over HTTP. Raises InputError.
 
     `settings_file` and `facts_file` are what the settings and facts were read from, if they can be read again.
-    `supervisor` runs what keeps the server up to date. `requirements` are further conditions of readiness, by name, and
+    `supervisor` runs what keeps the server up to date. `requirements` are the conditions of readiness, by name, and
     `details` what `/readyz?verbose` reports besides, by name.
     """
 
@@ -71,23 +70,27 @@ class Server:
         log.on_drop = metrics.dropped.inc
         self.lifecycle = Lifecycle()
         self.supervisor = Supervisor(log.event)
-        self.requirements: dict[str, Callable[[], bool]] = {}
-        self.details: dict[str, Callable[[], str]] = {}
+        self.requirements: dict[str, Callable[[], bool]] = {
+            "listening": lambda: self.review_acceptor.port > 0,
+            "not stopping": lambda: self.lifecycle.phase < Phase.DRAINING,
+        }
         self.watchdog = LoopWatchdog(log, metrics)
         self.live = LiveConfig(configuration, facts, log, metrics)
-        self.details |= {what: partial(self.live.describe, what) for what in ("settings", "facts")}
-        bounds = self._affordable(configuration.settings.facts)
+        self.details: dict[str, Callable[[], str]] = {
+            what: partial(self.live.describe, what) for what in ("settings", "facts")
+        }
+        bounds = self._affordable(reads_nodes=configuration.settings.facts.nodes)
         self.reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         http = partial(HttpServer, settings=self.settings, arrival=self.watchdog.arrival, log=log, metrics=metrics)
         slots, subjects = Slots(bounds.connections, keeps=True), frozenset(configuration.tls.client_subjects)
-        self.review_acceptor = Acceptor(http(self.reviews.handle, slots, subjects=subjects), log)
+        self.review_acceptor = Acceptor(http(self.reviews.handle, slots, subjects=subjects))
         health, slots = Health(self._conditions, self.details, metrics), Slots(_HEALTH_CONNECTIONS, keeps=False)
-        self.health_acceptor = Acceptor(http(health.handle, slots, subjects=frozenset()), log)
+        self.health_acceptor = Acceptor(http(health.handle, slots, subjects=frozenset()))
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
         self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(settings_file, facts_file), *self.credentials.sources()], log, metrics)
-        self.supervisor.add("reload", self.reload.watch)
-        self.supervisor.add("readiness", partial(log_readiness, self._conditions, self.lifecycle, log.event))
+        readiness = partial(log_readiness, self._conditions, self.lifecycle, log.event)
+        self.supervisor.tasks |= {"reload": self.reload.watch, "readiness": readiness}
 
     async def run(self) -> None:
         try:
@@ -105,7 +108,7 @@ class Server:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
+        loop.add_signal_handler(signal.SIGHUP, self.reload.asked.set)
         self._listen(self.health_acceptor, self.settings.health_port)
         try:
             await self.reload.first()
@@ -117,8 +120,8 @@ class Server:
             self._listen(self.review_acceptor, self.settings.port)
             self.lifecycle.enter(Phase.SERVING)
             event = "ready" if all(self._conditions().values()) else "listening"
-            ports = {"port": self.review_acceptor.port, "healthPort": self.health_acceptor.port}
-            self.log.event("info", event, host=self.settings.host, **ports)
+            port, health_port = self.review_acceptor.port, self.health_acceptor.port
+            self.log.event("info", event, host=self.settings.host, port=port, healthPort=health_port)
 
     async def shutdown(self) -> None:
         await self.supervisor.stop()
@@ -162,10 +165,9 @@ class Server:
         await within(seconds * _REFUSING, http.quiet(0))
 
     def _conditions(self) -> dict[str, bool]:
-        own = {"listening": self.review_acceptor.port > 0, "not stopping": self.lifecycle.phase < Phase.DRAINING}
-        return own | {name: holds() for name, holds in self.requirements.items()}
+        return {name: holds() for name, holds in self.requirements.items()}
 
-    def _affordable(self, facts: FactsSettings) -> Bounds:
+    def _affordable(self, *, reads_nodes: bool) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""
         settings, files = self.settings, limits.raised_open_files()
         bounds = Bounds(settings.body_limit, settings.max_connections)
@@ -174,11 +176,12 @@ class Server:
         if (allowed := limits.memory_limit()) is None:
             return bounds
         self.metrics.memory_limit.set(allowed)
-        room = limits.room(allowed, facts)
+        room = limits.room(allowed, reads_nodes=reads_nodes)
         fit = limits.fitting(bounds, room)
         if (missing := fit.bytes - room) > 0:
-            event = "memory limit too small for the costliest reviews"
-            self.log.event("warning", event, limit=allowed, missing=missing)
+            self.log.event(
+                "warning", "memory limit too small for the costliest reviews", limit=allowed, missing=missing
+            )
         return self._lowered(bounds, fit, f"the memory limit of {allowed} bytes")
 
     def _lowered(self, bounds: Bounds, fit: Bounds, limit: str) -> Bounds:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 import msgspec
 from aiohttp import web
 
-_REASONS = {
+REASONS = {
     HTTPStatus.BAD_REQUEST: "BadRequest",
     HTTPStatus.FORBIDDEN: "Forbidden",
     HTTPStatus.NOT_FOUND: "NotFound",
@@ -15,10 +15,11 @@ _REASONS = {
     HTTPStatus.REQUEST_TIMEOUT: "Timeout",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "RequestEntityTooLarge",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "UnsupportedMediaType",
+    HTTPStatus.EXPECTATION_FAILED: "Unknown",
     HTTPStatus.INTERNAL_SERVER_ERROR: "InternalError",
     HTTPStatus.SERVICE_UNAVAILABLE: "ServiceUnavailable",
 }
-"""The values of metav1.StatusReason."""
+"""The statuses of all errors, and their values of metav1.StatusReason."""
 
 
 class RequestError(Exception):
@@ -50,7 +51,7 @@ def answer(refusal: RequestError) -> web.Response:
         "apiVersion": "v1",
         "status": "Failure",
         "message": str(refusal),
-        "reason": _REASONS.get(refusal.status, "Unknown"),
+        "reason": REASONS[refusal.status],
         "code": int(refusal.status),
     }
     response = web.Response(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from time import monotonic
 from typing import Any
@@ -13,7 +14,7 @@ from aiohttp import web
 
 from webhook.runtime import exceptions, retry
 from webhook.runtime.failure_log import LogEvent
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 
 
 class Phase(IntEnum):
@@ -63,16 +64,16 @@ _EXPOSED = 1.0
 """Seconds for which an exposition of the metrics is served: to make it takes a millisecond of the event loop."""
 
 
+@dataclass(eq=False, slots=True)
 class Health:
     """Answers probes and scrapes. Readiness depends on `conditions`, by name; `details` are for people, by name."""
 
-    def __init__(
-        self, conditions: Callable[[], dict[str, bool]], details: Mapping[str, Callable[[], str]], metrics: Metrics
-    ) -> None:
-        self._conditions = conditions
-        self._details = details
-        self._metrics = metrics
-        self._exposition, self._exposed, self._expositions = b"", -math.inf, 0
+    conditions: Callable[[], dict[str, bool]]
+    details: Mapping[str, Callable[[], str]]
+    metrics: Metrics
+    _exposition: bytes = b""
+    _exposed: float = -math.inf
+    _expositions: int = 0
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         if request.method not in ("GET", "HEAD"):
@@ -81,17 +82,18 @@ class Health:
             case "/livez":
                 return web.Response(text="ok\n")
             case "/readyz":
-                conditions = self._conditions()
+                conditions = self.conditions()
                 ready = all(conditions.values())
-                lines = ["ok" if ready else "not ready"]
+                lines = []
                 if "verbose" in request.query:
-                    details = [f"[ ]{name}: {describe()}" for name, describe in self._details.items()]
-                    lines[:0] = [*(f"[{'+' if holds else '-'}]{name}" for name, holds in conditions.items()), *details]
-                return web.Response(status=200 if ready else 503, text="\n".join(lines) + "\n")
+                    lines += [f"[{'+' if holds else '-'}]{name}\n" for name, holds in conditions.items()]
+                    lines += [f"[ ]{name}: {describe()}\n" for name, describe in self.details.items()]
+                lines.append("ok\n" if ready else "not ready\n")
+                return web.Response(status=200 if ready else 503, text="".join(lines))
             case "/metrics":
                 now = monotonic()
                 if now - self._exposed >= _EXPOSED:
-                    self._exposition, self._exposed = self._metrics.text(), now
+                    self._exposition, self._exposed = self.metrics.text(), now
                     self._expositions += 1
                 headers = {"Content-Type": _METRICS_TYPE, "ETag": f'"{self._expositions}"'}
                 return web.Response(body=self._exposition, headers=headers)
@@ -126,31 +128,27 @@ async def log_readiness(conditions: Callable[[], dict[str, bool]], lifecycle: Li
         await retry.delay(_LOOK)
 
 
-_RESTART_AFTER = 5.0
+RESTART_AFTER = 5.0
 """Seconds until a task that failed is restarted."""
 
 
 class Supervisor:
-    """Runs each background task until the server stops. A task that fails is logged and restarted."""
+    """Runs each of `tasks`, by name, until the server stops. A task that fails is logged and restarted."""
 
-    def __init__(self, log: LogEvent, *, restart_after: float = _RESTART_AFTER) -> None:
+    def __init__(self, log: LogEvent) -> None:
         self._log = log
-        self._restart_after = restart_after
-        self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self.tasks: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._running: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
 
-    def add(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        self._runs[name] = run
-
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._keep(name, run), name=name) for name, run in self._runs.items()]
+        self._running = [asyncio.create_task(self._keep(name, run), name=name) for name, run in self.tasks.items()]
 
     async def stop(self) -> None:
         self._stopping.set()
-        for task in self._tasks:
+        for task in self._running:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _keep(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         task: asyncio.Task[Any] = asyncio.current_task()  # type: ignore[assignment]  # it runs in one
@@ -163,4 +161,4 @@ class Supervisor:
                 if isinstance(error, asyncio.CancelledError) and task.cancelling() > cancellations:
                     raise
                 self._log("error", "internal error", task=name, **exceptions.fields(error))
-            await retry.wait_for_event(self._stopping, self._restart_after)
+            await retry.wait_for_event(self._stopping, RESTART_AFTER)

@@ -10,14 +10,11 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from webhook.policy.settings.settings import FactsSettings
-
-_LIMIT_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+LIMIT_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """The files with a container's limit: of control groups version 2, and of version 1."""
 
 _UNLIMITED = 2**60
@@ -82,9 +79,9 @@ def fitting(wanted: Bounds, room: int) -> Bounds:
     return Bounds(body, min(wanted.connections, max(_FEWEST, left // _CONNECTION)))
 
 
-def memory_limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
-    """The container's memory limit in bytes, from the first of these files that exists; None if there is none."""
-    for file in files:
+def memory_limit() -> int | None:
+    """The container's memory limit in bytes, from the first of `LIMIT_FILES` that exists; None if there is none."""
+    for file in LIMIT_FILES:
         try:
             text = file.read_text().strip()
         except OSError:
@@ -93,9 +90,9 @@ def memory_limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
     return None
 
 
-def room(allowed: int, facts: FactsSettings) -> int:
+def room(allowed: int, *, reads_nodes: bool) -> int:
     """Bytes of the container's memory limit that are left for requests once the process holds its facts."""
-    return allowed - resident() - (_NODES if facts.nodes else 0)
+    return allowed - resident() - (_NODES if reads_nodes else 0)
 
 
 def resident() -> int:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,15 +16,14 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.policy.snapshot import MODES, Cap, Snapshot
 from webhook.policy.steps import Steps, finished
 from webhook.runtime.failure_log import Recently
 from webhook.runtime.retry import next_turn
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 from webhook.server.reload import ReloadedSource, content
 from webhook.settings.configuration import Configuration, changeable, fixed
 from webhook.settings.members import write
@@ -74,20 +72,19 @@ class LiveConfig:
         self._warnings = ClusterWarnings(log, metrics)
         self.installed_text: bytes | None = None
         self._enforce(Evaluator.of(self._settings, facts))
-        self._warnings.observe(self.evaluator.snapshot)
 
     def sources(self, settings: File | None, facts: File | None) -> Iterator[ReloadedSource]:
         """The files to read again, each with the function that applies its new content."""
         if settings is not None:
-
-            def read() -> bytes:
-                return self.installed_text or content(settings.path)
-
-            yield ReloadedSource("settings", read, settings.parse, self.apply_settings, settings.loaded)
-        if facts is not None:
             yield ReloadedSource(
-                "facts", partial(content, facts.path), facts.parse, self.apply_facts_file, facts.loaded
+                "settings",
+                lambda: self.installed_text or content(settings.path),
+                settings.parse,
+                self.apply_settings,
+                settings.loaded,
             )
+        if facts is not None:
+            yield ReloadedSource("facts", lambda: content(facts.path), facts.parse, self.apply_facts_file, facts.loaded)
 
     def describe(self, what: str) -> str:
         """The settings or the facts in force, in a form in which people compare replicas."""
@@ -101,8 +98,8 @@ class LiveConfig:
         if wanted not in MODES:
             if wanted != self._unknown_cap:
                 self._unknown_cap = wanted
-                expected = {"allowed": ", ".join(MODES[:-1]), "cap": self._cap}
-                self._log.event("error", "unknown mode cap ignored", mode=printable(wanted), **expected)
+                allowed = ", ".join(MODES[:-1])
+                self._log.event("error", "unknown mode cap ignored", mode=wanted, allowed=allowed, cap=self._cap)
             return
         self._unknown_cap = None
         if wanted == self._cap:
@@ -121,8 +118,8 @@ class LiveConfig:
         settings = changeable(self._started_with, configuration)
         # `webhook.cluster.nodes` has not selected the nodes that it keeps by these.
         known = {resource.name for resource in self._started_with.settings.resources}
-        names = [resource.name for resource in settings.resources if resource.name not in known]
-        unread = [name for name in names if not name.startswith("nvidia.com/")]
+        new = (resource.name for resource in settings.resources if resource.name not in known)
+        unread = [name for name in new if not name.startswith("nvidia.com/")]
         if unread and settings.facts.nodes:
             self._log.event("warning", "nodes with new resources are read after a restart", resources=unread)
         if settings == self._settings and self._built == self._changes:
@@ -153,7 +150,6 @@ class LiveConfig:
             built = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
             digest = await _in_steps(self._facts_digest.of(built.snapshot.facts))
             self._built = building
-            self._warnings.observe(built.snapshot)
             self._generations["settings"] += built.snapshot.settings != self.evaluator.snapshot.settings
             self._generations["facts"] += digest != self._digests["facts"]
             self._digests["facts"] = digest
@@ -162,6 +158,7 @@ class LiveConfig:
     def _enforce(self, evaluator: Evaluator) -> None:
         """Put an evaluator in force under the cap."""
         self.evaluator = evaluator.capped(self._cap)
+        self._warnings.observe(evaluator.snapshot)
         self._digests["settings"] = settings_digest(evaluator.snapshot.settings, self._cap)
         self._metrics.generation.set(self._generations["settings"])
         for what, digest in self._digests.items():
@@ -191,7 +188,7 @@ _encoder: Final = msgspec.json.Encoder(order="deterministic", enc_hook=dict)  # 
 
 def settings_digest(settings: Settings, cap: Cap) -> int:
     """The digest of the policy's settings under a cap."""
-    return _digest(_encoder.encode([write(settings), cap]))
+    return _digest([write(settings), cap])
 
 
 def shown(digest: int) -> str:
@@ -213,8 +210,7 @@ class FactsDigest:
         total = 0
         for number, (part, value) in enumerate(_objects(facts)):
             key = part, id(value)
-            entry = self._known.get(key) or (value, _digest(_encoder.encode([part, value])))
-            known[key] = entry
+            known[key] = entry = self._known.get(key) or (value, _digest([part, value]))
             total += entry[1]
             if number % _BATCH == _BATCH - 1:
                 yield
@@ -237,48 +233,47 @@ def _objects(facts: Facts) -> Iterator[tuple[str, Any]]:
             yield part.name, value
 
 
-def _digest(content: bytes) -> int:
-    return int.from_bytes(sha256(content).digest()[:_BYTES])
+def _digest(content: list[Any]) -> int:
+    return int.from_bytes(sha256(_encoder.encode(content)).digest()[:_BYTES])
 
 
 _NAMED: Final = 20
 """Names in a log line."""
 
 
+@dataclass(eq=False, slots=True)
 class ClusterWarnings:
     """Nodes of which it is unknown how they share their cards, and shared resources that a DeviceClass serves."""
 
-    def __init__(self, log: EventLog, metrics: Metrics) -> None:
-        self._log = log
-        self._metrics = metrics
-        self._unknown: Sequence[str] = []
-        self._served: Sequence[str] = []
-        self._only_warns = False
-        self._recently = Recently()
+    log: EventLog
+    metrics: Metrics
+    _unknown: Sequence[str] = ()
+    _served: tuple[Sequence[str], bool] = (), False
+    _recently: Recently = field(default_factory=Recently)
 
     def observe(self, snapshot: Snapshot) -> None:
-        index = snapshot.nodes.index
-        unknown = [node.name for node in index.nodes(index.unknown)]
-        self._metrics.unknown_nodes.set(len(unknown))
-        is_new = unknown != self._unknown and self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()])
-        self._unknown = unknown
-        if is_new and unknown:
-            names = [printable(name) for name in unknown[:_NAMED]]
-            reason = (
-                "no label shows how they share their cards, or they have more labels, taints or resources than are kept"
-            )
-            self._log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
-        elif is_new:
-            self._log.event("info", "no node of unknown class is left")
+        nodes, log = snapshot.nodes, self.log.event
+        unknown = tuple(node.name for node in nodes.index.nodes(nodes.index.unknown))
         shared = (resource.name for resource in snapshot.settings.resources if resource.kind == "shared")
-        served = [name for name in shared if name in snapshot.nodes.dynamic]
-        self._metrics.served_dynamically.set(len(served))
-        only_warns = bool(served) and not snapshot.nodes.known
-        if served == self._served and only_warns == self._only_warns:
-            return
-        self._served, self._only_warns = served, only_warns
-        if not served:
-            self._log.event("info", "no DeviceClass serves a shared resource any more")
-            return
-        limits = "warn, unless the pod requires nodes that share" if only_warns else "deny where a known node shares"
-        self._log.event("warning", "a DeviceClass serves shared resources", resources=served, limits=limits)
+        served = tuple(name for name in shared if name in nodes.dynamic)
+        only_warns = bool(served) and not nodes.known
+        self.metrics.unknown_nodes.set(len(unknown))
+        self.metrics.served_dynamically.set(len(served))
+        if unknown != self._unknown and self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()]):
+            if unknown:
+                reason = (
+                    "no label shows how they share their cards, or they have more labels, taints or resources than are "
+                    "kept"
+                )
+                log("warning", "nodes of unknown class", names=unknown[:_NAMED], count=len(unknown), reason=reason)
+            else:
+                log("info", "no node of unknown class is left")
+        if (served, only_warns) != self._served:
+            if served:
+                limits = (
+                    "warn, unless the pod requires nodes that share" if only_warns else "deny where a known node shares"
+                )
+                log("warning", "a DeviceClass serves shared resources", resources=served, limits=limits)
+            else:
+                log("info", "no DeviceClass serves a shared resource any more")
+        self._unknown, self._served = unknown, (served, only_warns)

@@ -11,10 +11,10 @@ from typing import Any
 from webhook.diagnostics import InputError
 from webhook.runtime import exceptions
 from webhook.runtime.retry import wait_for_event
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 
-_INTERVAL = 10.0
+INTERVAL = 10.0
 """Seconds between two reads. File events do not help: the kubelet replaces a symbolic link two folders above."""
 
 
@@ -52,14 +52,12 @@ class ReloadedSource:
 class Reload:
     """Watches sources. Unusable content is logged and counted once, and the active version stays."""
 
-    def __init__(
-        self, sources: Sequence[ReloadedSource], log: EventLog, metrics: Metrics, *, interval: float = _INTERVAL
-    ) -> None:
+    def __init__(self, sources: Sequence[ReloadedSource], log: EventLog, metrics: Metrics) -> None:
         self._sources = sources
         self._log = log
         self._metrics = metrics
-        self._interval = interval
-        self._asked = asyncio.Event()
+        self.asked = asyncio.Event()
+        """Set it to read all sources now, and to log the result even if nothing has changed."""
         for source in sources:
             for result in ("taken", "refused"):
                 metrics.reloads.labels(source.what, result)
@@ -70,10 +68,6 @@ class Reload:
             if source.active is None:
                 await source.activate(await asyncio.to_thread(source.read))
 
-    def ask(self) -> None:
-        """Read all sources now, and log the result even if nothing has changed."""
-        self._asked.set()
-
     async def refresh(self, what: str) -> None:
         """Read one source now, because it has changed."""
         for source in self._sources:
@@ -83,13 +77,13 @@ class Reload:
     async def watch(self) -> None:
         """Read all sources at each interval, and when asked, until cancelled."""
         while True:
-            asked = await wait_for_event(self._asked, self._interval)
-            self._asked.clear()
+            asked = await wait_for_event(self.asked, INTERVAL)
+            self.asked.clear()
             for source in self._sources:
                 await self._reload(source, asked)
 
     async def _reload(self, source: ReloadedSource, asked: bool) -> None:
-        """Read the content, and activate it if it has changed. Log and count errors, whatever they are."""
+        """Read the content, and activate it if it has changed. Log and count errors once, and when asked."""
         content: Any = None
         async with source.reading:
             try:
@@ -103,19 +97,18 @@ class Reload:
                     return
                 await source.activate(content)
             except InputError as error:
-                self._reject(source, content or str(error), str(error), asked)
+                problems, fields = str(error), {}
             except Exception as error:
-                why = exceptions.reason(error)
-                self._reject(source, content or why, f"internal error: {why}", asked, stack=exceptions.stack(error))
+                problems = f"internal error: {exceptions.reason(error)}"
+                fields = {"stack": exceptions.stack(error)}
             else:
                 self._metrics.reloads.labels(source.what, "taken").inc()
                 self._log.event("info", "reloaded", what=source.what)
-
-    def _reject(self, source: ReloadedSource, content: Any, problems: str, asked: bool, **fields: str) -> None:
-        """Log and count the problems of a content once, and again when asked."""
-        if content == source.rejected and not asked:
-            return
-        source.rejected = content
-        self._metrics.reloads.labels(source.what, "refused").inc()
-        for problem in problems.splitlines():
-            self._log.event("error", "reload rejected", what=source.what, problem=problem, **fields)
+                return
+            rejected = content or problems
+            if rejected == source.rejected and not asked:
+                return
+            source.rejected = rejected
+            self._metrics.reloads.labels(source.what, "refused").inc()
+            for problem in problems.splitlines():
+                self._log.event("error", "reload rejected", what=source.what, problem=problem, **fields)

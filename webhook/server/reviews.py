@@ -24,9 +24,9 @@ from webhook.server.http.server import CONNECTION, SMALL, GuardedConnection
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import SMALL_BODIES, Bounds
 from webhook.server.live_config import LiveConfig
-from webhook.server.observe.log import EventLog, ReviewLine
-from webhook.server.observe.metrics import Metrics
-from webhook.settings.configuration import ServerSettings as Limits
+from webhook.server.log import EventLog, ReviewLine
+from webhook.server.metrics import Metrics
+from webhook.settings.configuration import ServerSettings
 
 _JSON = "application/json"
 _CONTINUE = "100-continue"
@@ -36,13 +36,19 @@ class Reviews:
     """Answers each review with one snapshot of settings and facts."""
 
     def __init__(
-        self, live: LiveConfig, limits: Limits, bounds: Bounds, lifecycle: Lifecycle, log: EventLog, metrics: Metrics
+        self,
+        live: LiveConfig,
+        settings: ServerSettings,
+        bounds: Bounds,
+        lifecycle: Lifecycle,
+        log: EventLog,
+        metrics: Metrics,
     ) -> None:
         self._live = live
         self._lifecycle = lifecycle
-        self._shedder = LoadShedder(limits.max_in_flight, lifecycle)
-        self.large = LargeReviews[bytes]()
-        self._bodies = Bodies(bounds, limits.body_timeout)
+        self._shedder = LoadShedder(settings.max_in_flight, lifecycle)
+        self.large = LargeReviews()
+        self._bodies = Bodies(bounds, settings.body_timeout)
         self._log = log
         self._metrics = metrics
         metrics.in_flight.set_function(lambda: self._shedder.in_flight + self.large.in_flight)

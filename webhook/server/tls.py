@@ -10,7 +10,7 @@ import os
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
@@ -19,7 +19,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from webhook.diagnostics import InputError
-from webhook.server.observe.metrics import Metrics
+from webhook.server.metrics import Metrics
 from webhook.server.reload import ReloadedSource, content
 from webhook.settings.configuration import Tls
 
@@ -126,27 +126,27 @@ def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
         raise InputError.of(source, "holds no certificate in PEM") from None
 
 
+@dataclass(eq=False, repr=False, slots=True)  # a representation would hold the key
 class Credentials:
     """The key pair and the client CA of an endpoint. Each change makes a new TLS context of both, for `use_tls`.
 
     `presented` is set when the endpoint has its first certificate.
     """
 
-    def __init__(self, tls: Tls, use_tls: Callable[[ssl.SSLContext], None], metrics: Metrics) -> None:
-        self._tls = tls
-        self._use_tls = use_tls
-        self._metrics = metrics
-        self._pair: KeyPair | None = None
-        self._authorities: Sequence[x509.Certificate] | None = None
-        self.presented = asyncio.Event()
+    tls: Tls
+    use_tls: Callable[[ssl.SSLContext], None]
+    metrics: Metrics
+    presented: asyncio.Event = field(default_factory=asyncio.Event)
+    _pair: KeyPair | None = None
+    _authorities: Sequence[x509.Certificate] | None = None
 
     def sources(self) -> Iterator[ReloadedSource]:
-        if self._tls.client_ca is not None:
-            file = self._tls.client_ca
+        if self.tls.client_ca is not None:
+            file = self.tls.client_ca
             parse = partial(_certificates, source=file)
             yield ReloadedSource("client CA", partial(content, file), parse, self._take_authorities)
-        if self._tls.mode == "files":
-            yield ReloadedSource("certificate", partial(read_pair, self._tls), self._checked_pair, self._take_pair)
+        if self.tls.mode == "files":
+            yield ReloadedSource("certificate", partial(read_pair, self.tls), self._checked_pair, self._take_pair)
 
     def install(self, certificate: bytes, key: bytes) -> None:
         """Present another certificate, PEM, in each new handshake. Raises InputError.
@@ -165,7 +165,7 @@ class Credentials:
             begins, ends = leaf.not_valid_before_utc, leaf.not_valid_after_utc
             fault, time = ("expired at", ends) if ends <= now else ("is not valid before", begins)
             raise InputError.of(pair.source, f"the certificate {fault} {time:%Y-%m-%d %H:%M} UTC")
-        server_context(self._tls, pair, self._authorities)
+        server_context(self.tls, pair, self._authorities)
         return pair
 
     async def _take_pair(self, pair: KeyPair) -> None:
@@ -180,12 +180,12 @@ class Credentials:
         The context is made here because one that was made earlier, to check a file, may hold what has been replaced.
         """
         if pair is not None:
-            self._use_tls(server_context(self._tls, pair, authorities))
-            self._metrics.expiry.labels("leaf").set(pair.leaf().not_valid_after_utc.timestamp())
+            self.use_tls(server_context(self.tls, pair, authorities))
+            self.metrics.expiry.labels("leaf").set(pair.leaf().not_valid_after_utc.timestamp())
             self.presented.set()
         if authorities is not None:
             end = min(authority.not_valid_after_utc for authority in authorities)
-            self._metrics.expiry.labels("client-ca").set(end.timestamp())
+            self.metrics.expiry.labels("client-ca").set(end.timestamp())
         self._pair, self._authorities = pair, authorities
 
 

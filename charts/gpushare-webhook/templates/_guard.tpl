@@ -1,4 +1,4 @@
-{{/* Why there is no guard; empty if there is one. As webhook/guard/objects.py decides. */}}
+{{/* Why there is no guard; empty if there is one. As webhook/guard/__init__.py decides. */}}
 {{- define "gpushare-webhook.guardAbsence" -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- $table := include "gpushare-webhook.guardTable" . | fromJson -}}

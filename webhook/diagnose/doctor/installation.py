@@ -17,7 +17,7 @@ from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.words import reference
-from webhook.guard.objects import ALWAYS_EXCLUDED, SUFFIX
+from webhook.guard import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.placement.selector import Expression
 from webhook.policy.settings.settings import Exempt
 from webhook.policy.snapshot import MODES

@@ -35,7 +35,7 @@ from webhook.diagnose.pods import LivePod, live_pod
 from webhook.diagnose.sharing import CLOSED
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
-from webhook.guard.objects import why_absent
+from webhook.guard import why_absent
 from webhook.policy.checks import gps032_quota
 from webhook.policy.messages import cut
 from webhook.policy.placement.facts import Facts

@@ -19,7 +19,6 @@ from typing import Any
 from webhook.runtime import exceptions
 from webhook.server.http.server import GuardedConnection, HttpServer
 from webhook.server.http.slots import Shares, source
-from webhook.server.observe.log import EventLog
 
 _ACCEPTED = 32
 """Connections accepted in one turn of the loop, which takes two milliseconds."""
@@ -87,12 +86,11 @@ class Acceptor:
     a TLS context the connections are plain HTTP.
     """
 
-    def __init__(self, http: HttpServer, log: EventLog) -> None:
+    def __init__(self, http: HttpServer) -> None:
         self.http = http
         self.port = 0
         """The port, once the acceptor has listened; it stays when the acceptor stops."""
         self._tls: ssl.SSLContext | None = None
-        self._log = log
         self._logged = -math.inf
         self._loop = asyncio.get_running_loop()
         self._socket: socket.socket | None = None
@@ -159,7 +157,7 @@ class Acceptor:
             except OSError as error:  # usually too many open files
                 if (now := self._loop.time()) - self._logged >= _LOG_INTERVAL:
                     self._logged = now
-                    self._log.event("error", "no connection accepted", error=error.strerror)
+                    self.http.log.event("error", "no connection accepted", error=error.strerror)
                 self._loop.remove_reader(self._socket)
                 self._loop.call_soon(self._make_room)  # once the bytes that have arrived are read
                 return
@@ -280,4 +278,4 @@ class Acceptor:
         if isinstance(error, OSError):  # the client's
             self.http.ended.labels("handshake").inc()
         elif isinstance(error, Exception):
-            self._log.event("error", "handshake failed", **exceptions.fields(error))
+            self.http.log.event("error", "handshake failed", **exceptions.fields(error))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any
 
 from webhook.server.errors import OverloadedError
 from webhook.server.lifecycle import Lifecycle, Phase
@@ -121,18 +121,15 @@ _WAITING = 64
 """Reviews that may wait. The memory of bodies bounds their bytes."""
 
 
-Result = TypeVar("Result")
-
-
-class LargeReviews(Generic[Result]):
+class LargeReviews:
     """Runs jobs on one thread. Create it on the event loop that waits for them."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._jobs: SimpleQueue[tuple[Callable[[], Result], asyncio.Future[Result]]] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]]] = SimpleQueue()
         self._turn = asyncio.Lock()
         self._waiting = 0
-        self._running: asyncio.Future[Result] | None = None
+        self._running: asyncio.Future[Any] | None = None
         self._closed = False
         # A daemon thread: a server that stops at once does not wait for the end of a job.
         threading.Thread(target=self._work, name="large reviews", daemon=True).start()
@@ -142,7 +139,7 @@ class LargeReviews(Generic[Result]):
         """The reviews that wait, and the one in progress."""
         return self._waiting + (self._running is not None)
 
-    async def run(self, job: Callable[[], Result], latest: float, is_wanted: Callable[[], bool]) -> Result:
+    async def run(self, job: Callable[[], Any], latest: float, is_wanted: Callable[[], bool]) -> Any:
         """Run a job and return its result. Raises what the job raises, or OverloadedError if it does not start.
 
         It starts by `latest`, a time of the monotonic clock, and only if it `is_wanted` still, or not at all.
@@ -187,7 +184,7 @@ class LargeReviews(Generic[Result]):
             del job, running, result
 
 
-def _finish(running: asyncio.Future[Result], result: Result | Exception) -> None:
+def _finish(running: asyncio.Future[Any], result: Any) -> None:
     if running.done():
         return
     if isinstance(result, Exception):
@@ -196,7 +193,7 @@ def _finish(running: asyncio.Future[Result], result: Result | Exception) -> None
         running.set_result(result)
 
 
-def _done(job: Callable[[], Result]) -> Result | Exception:
+def _done(job: Callable[[], Any]) -> Any:
     """Run a job; return its result or its error."""
     try:
         return job()

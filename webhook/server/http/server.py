@@ -8,7 +8,7 @@ import asyncio
 import gc
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from email.utils import formatdate
 from http import HTTPStatus
@@ -24,8 +24,8 @@ from webhook.runtime.retry import wait_for_event, within
 from webhook.server.errors import OverloadedError, RequestError, answer
 from webhook.server.http.framing import Framing
 from webhook.server.http.slots import Slots, State
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 from webhook.settings.configuration import ServerSettings
 
 _LINGER = 2.0
@@ -62,8 +62,6 @@ _CLOSE = 3.0
 _BANNER = "gpushare-webhook"
 """The value of the header `Server` of every response. It does not name the version."""
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
-
 
 class HttpServer:
     """Makes the connections of one handler, and keeps those that are open.
@@ -74,7 +72,7 @@ class HttpServer:
 
     def __init__(
         self,
-        handler: Handler,
+        handler: Callable[[web.BaseRequest], Awaitable[web.Response]],
         slots: Slots,
         settings: ServerSettings,
         subjects: frozenset[str],
@@ -88,16 +86,16 @@ class HttpServer:
         self.ended = metrics.closed
         """The connections that are closed on their clients, by reason."""
         self.header_timeout = seconds = settings.header_timeout
-        self.deadlines: Mapping[State, tuple[float, str]] = {
+        self.deadlines = {
             State.HEADER: (seconds, "header"),
             State.UNREAD: (seconds, "unread answer"),
             State.CLOSING: (max(seconds, _CLOSE), "unread answer"),
         }
         """How many seconds a client may leave a connection in a state, and why it is closed then."""
         self._handler = handler
-        self._log = log
+        self.log = log
         self._metrics = metrics
-        self.protocol: Callable[[], asyncio.Protocol] = web.Server(
+        self.protocol = web.Server(
             self._handle,
             request_factory=self._begin,
             access_log=_UNWRITTEN,
@@ -137,9 +135,12 @@ class HttpServer:
     async def quiet(self, seconds: float) -> None:
         """Wait until no request is open and none has been for this long."""
         while True:
-            connections = [one for one in self.connections if one.state < State.CLOSING]
-            last = max((math.inf if one.state >= State.BODY else one.active for one in connections), default=-math.inf)
-            if (left := last + seconds - monotonic()) <= 0:
+            times = (
+                math.inf if one.state >= State.BODY else one.active
+                for one in self.connections
+                if one.state < State.CLOSING
+            )
+            if (left := max(times, default=-math.inf) + seconds - monotonic()) <= 0:
                 return
             self.changed.clear()
             await wait_for_event(self.changed, None if left == math.inf else left)
@@ -192,7 +193,7 @@ class HttpServer:
         try:
             response = await self._handler(request)
         except Exception as error:  # a defect; its message may quote a tenant's object
-            self._log.event("error", "internal error", error=places(error), stack=stack(error))
+            self.log.event("error", "internal error", error=places(error), stack=stack(error))
             self._metrics.refused.labels(HTTPStatus.INTERNAL_SERVER_ERROR).inc()
             message = "internal error; see the webhook's log"
             response = answer(RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, message, closes=True))
@@ -244,10 +245,10 @@ class GuardedConnection(asyncio.Protocol):
 
     # What the transport reports.
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # all of TCP are these
         """Begin; with TLS, after the handshake."""
         self.http = self._server.protocol()  # not before: nothing would free it where a handshake fails
-        self._transport = transport = cast(asyncio.Transport, transport)
+        self._transport = transport
         self.write, self.writelines, self.is_closing = transport.write, transport.writelines, transport.is_closing
         self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
         self.get_extra_info = transport.get_extra_info

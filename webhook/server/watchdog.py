@@ -9,8 +9,8 @@ import traceback
 from pathlib import PurePath
 from time import monotonic
 
-from webhook.server.observe.log import EventLog
-from webhook.server.observe.metrics import Metrics
+from webhook.server.log import EventLog
+from webhook.server.metrics import Metrics
 
 _INTERVAL = 0.1
 """Seconds between two ticks."""

@@ -13,15 +13,15 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from webhook.policy.messages import is_plain, printable
 from webhook.runtime import exceptions
 
-LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-LINE: Final = 8 * 1024
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+LINE = 8 * 1024
 """Bytes of the longest line. containerd splits lines at 16 KiB."""
 
 _LINES = 10_000
@@ -33,7 +33,7 @@ _BYTES = 4 * 2**20
 _TEXT = 256
 """Characters of a text field; a Kubernetes name has at most 253."""
 
-_TEXTS: Final = {"error": 2048, "message": 1024, "problem": 1024, "reason": 1024, "stack": 2048, "where": 1024}
+_TEXTS = {"error": 2048, "message": 1024, "problem": 1024, "reason": 1024, "stack": 2048, "where": 1024}
 """Characters of longer text fields."""
 
 _ELEMENTS = 32
@@ -86,7 +86,7 @@ class EventLog:
 
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
         self.on_drop: Callable[[], None] = lambda: None
-        self._encode: Callable[[dict[str, Any] | ReviewLine], bytes] = _FORMS[form]
+        self._encode = _FORMS[form]
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()
