@@ -64,7 +64,7 @@ def _named(installed_as: str | None, tls: Tls) -> tuple[str, str]:
 
 def _follow_installation(server: Server, namespace: str, name: str, api: Client) -> None:
     """Follow the settings that the chart installs, and the cap on the mode."""
-    from webhook.cluster.followed import CAP, SETTINGS, Followed
+    from webhook.cluster.followed import CAP, SETTINGS, Followed, record_refusal
 
     async def take_settings(text: str | None) -> None:
         if text:
@@ -74,6 +74,11 @@ def _follow_installation(server: Server, namespace: str, name: str, api: Client)
     async def take_cap(mode: str | None) -> None:
         server.live.cap_mode(mode or None)
 
+    async def record(what: str, problem: str) -> None:
+        if what == "settings":
+            await record_refusal(api, namespace, name, problem, server.log.event)
+
+    server.reload.on_reject = record
     cap = Followed(api, CAP, namespace, name, take_cap, server.log.event)
     settings = Followed(api, SETTINGS, namespace, name, take_settings, server.log.event)
     for what, followed in (("mode", cap), ("settings", settings)):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from tests.cluster.harness.command import command
 from tests.cluster.harness.manifests import GPU, container, pod
 from tests.cluster.harness.release import CORE, NAME, NAMESPACE, RELEASE, SELECTOR, prepared
 from tests.cluster.harness.servers import ServerPod
@@ -133,6 +134,18 @@ def test_helm_overwrites_settings_that_kubectl_wrote_only_when_forced(release: R
         release.upgrade(other, flags=("--force-conflicts",))
         assert yaml.safe_load(_text(release))["mode"] == "audit"
         _in_force(release, _capped("off"))
+
+
+def test_refused_settings_are_an_event_that_doctor_repeats(release: Release) -> None:
+    events = f"{CORE}/events?fieldSelector=reason=SettingsRefused"
+    with _settings(release, f"{_text(release)}\nmode: strict\n"):
+        _in_force(release, lambda said: "[ ]settings refused: none" not in said)
+        (first, *_) = wait_for("the event", lambda: release.cluster.api.items(events))
+        assert first["involvedObject"]["name"] == NAME
+        assert "the last valid settings stay in force: " in first["message"]
+        said = command(release.cluster, "doctor", "--installed-as", f"{NAMESPACE}/{NAME}")
+        assert "settings-invalid" in said.stdout
+    _in_force(release, lambda said: "[ ]settings refused: none" in said)
 
 
 def _text(release: Release) -> str:

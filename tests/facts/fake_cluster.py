@@ -47,6 +47,7 @@ class FakeCluster:
         self.garbage: dict[str, bytes] = {}
         self.largest = 16 * 2**20
         self.reads: list[str] = []
+        self.created: list[tuple[str, str, Any]] = []
         self.watched: list[tuple[str, Mapping[str, str]]] = []
         self._watches: dict[str, list[asyncio.Queue[WatchEvent | Exception | None]]] = {}
 
@@ -87,7 +88,11 @@ class FakeCluster:
         self.send(path, "ERROR", {"kind": "Status", "code": 410, "message": "too old resource version"})
 
     async def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        raise NotImplementedError
+        """Record what is created, unless the API server is down or forbids it."""
+        if path in self.down:
+            raise ConnectionError("no answer")
+        self.created.append((method, path, body))
+        return (403, {"message": "events is forbidden"}) if ("create", path) in self.forbidden else (201, body)
 
     async def read(self, path: str, accept: str = JSON) -> tuple[int, bytes]:
         self.reads.append(path)

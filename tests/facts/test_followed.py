@@ -18,7 +18,7 @@ from tests.facts.fake_cluster import ACCOUNTS, CONFIG_MAPS, FakeCluster
 from tests.pki.fake_api import wait
 from tests.pki.virtual import run, virtual
 from webhook.cluster.api_server import JSON, UNDECODABLE
-from webhook.cluster.followed import CAP, SETTINGS, Followed, Subject, parse_mode, parse_settings
+from webhook.cluster.followed import CAP, SETTINGS, Followed, Subject, parse_mode, parse_settings, record_refusal
 
 pytestmark = virtual
 
@@ -244,3 +244,31 @@ def test_what_no_api_server_stores_is_rejected(parse: Callable[[msgspec.Raw], ob
 @pytest.mark.parametrize("parse", [parse_settings, parse_mode])
 def test_empty_object_says_nothing(parse: Callable[[msgspec.Raw], object], others: Any) -> None:
     assert parse(raw({"metadata": {"name": "a"}, **others})) == ("a", "")
+
+
+EVENTS = "/api/v1/namespaces/gpu/events"
+
+
+async def test_refused_settings_become_an_event_of_their_config_map() -> None:
+    cluster, logged = FakeCluster(), []
+    await record_refusal(
+        cluster, "gpu", "webhook", "mode: must be " + "x" * 2000, lambda *said, **_: logged.append(said)
+    )
+    ((method, path, event),) = cluster.created
+    assert (method, path, logged) == ("POST", EVENTS, [])
+    assert event["involvedObject"] == {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "gpu", "name": "webhook"}
+    assert event["message"].startswith("the last valid settings stay in force: mode: must be ")
+    assert (event["type"], event["reason"], len(event["message"])) == ("Warning", "SettingsRefused", 1024)
+
+
+@pytest.mark.parametrize(("how", "reason"), [("down", "no answer"), ("forbidden", "403 events is forbidden")])
+async def test_event_that_cannot_be_recorded_is_logged(how: str, reason: str) -> None:
+    cluster, logged = FakeCluster(), []
+    if how == "down":
+        cluster.down.add(EVENTS)
+    else:
+        cluster.forbidden.add(("create", EVENTS))
+    await record_refusal(cluster, "gpu", "webhook", "no", lambda *said, **fields: logged.append((*said, fields)))
+    ((level, event, fields),) = logged
+    assert (level, event) == ("warning", "event not recorded")
+    assert reason in fields["reason"]

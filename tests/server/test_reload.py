@@ -116,6 +116,10 @@ def test_invalid_settings_are_rejected(reloading: Reloading) -> None:
     assert reloading.allows_two() is False
     assert measured(reloading.server.client, "settings_generation") == 1
     assert measured(reloading.server.client, 'reloads_total{result="refused",what="settings"}') == 1
+    assert f"[ ]settings refused: {problem}\n" in reloading.server.client.health("/readyz?verbose").body.decode()
+    put(reloading.settings, HEAD + "mode: warn\n")
+    reloading.applied("settings")
+    assert "[ ]settings refused: none\n" in reloading.server.client.health("/readyz?verbose").body.decode()
 
 
 def test_restored_settings_are_logged_without_new_generation(reloading: Reloading) -> None:

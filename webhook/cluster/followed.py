@@ -7,14 +7,17 @@ watches ServiceAccounts for as long as it runs, but not ConfigMaps (kubernetes/k
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from msgspec import Raw
 
 from webhook.cluster.api_server import CONFIG_MAPS, IDENTIFIED, ApiServer
-from webhook.cluster.objects import CONFIG_MAP, SERVICE_ACCOUNT, Kind
+from webhook.cluster.objects import CONFIG_MAP, EVENT, SERVICE_ACCOUNT, Kind
 from webhook.cluster.watch import Feed, Named
 from webhook.guard import SUFFIX
+from webhook.policy.messages import cut, printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import monotonic
 
@@ -132,3 +135,28 @@ class Followed:
             self._lacking.recover()
         await self._take(found)
         self.taken = self.taken or not problem
+
+
+_MESSAGE: Final = 1024
+"""Characters of the message of an event (kubernetes pkg/apis/core/validation `NoteLengthLimit`)."""
+
+
+async def record_refusal(api: ApiServer, namespace: str, name: str, problem: str, log: LogEvent) -> None:
+    """Record an event of the ConfigMap whose settings are refused, as `kubectl describe` and `kubectl events` show."""
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    event = {
+        "metadata": {"generateName": f"{name}."},
+        "involvedObject": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": name},
+        "type": "Warning",
+        "reason": "SettingsRefused",
+        "message": cut(f"the last valid settings stay in force: {problem}", _MESSAGE),
+        "source": {"component": "gpushare-webhook"},
+        **dict.fromkeys(("firstTimestamp", "lastTimestamp"), now),
+        "count": 1,
+    }
+    try:
+        status, answer = await api.request("POST", EVENT.path(namespace), event)
+    except OSError as error:
+        status, answer = 0, {"message": str(error)}
+    if status != HTTPStatus.CREATED:
+        log("warning", "event not recorded", reason=f"{status} {printable(str(answer.get('message', '')))}")

@@ -89,6 +89,7 @@ class Server:
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
         self.credentials = Credentials(configuration.tls, self.review_acceptor.use_tls, metrics)
         self.reload = Reload([*self.live.sources(settings_file, facts_file), *self.credentials.sources()], log, metrics)
+        self.details["settings refused"] = lambda: self.reload.problem("settings") or "none"
         readiness = partial(log_readiness, self._conditions, self.lifecycle, log.event)
         self.supervisor.tasks |= {"reload": self.reload.watch, "readiness": readiness}
 

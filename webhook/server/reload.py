@@ -32,7 +32,8 @@ class ReloadedSource:
 
     `read` returns the content. `prepare` makes of it what `take` activates. `read` and `prepare` may block, and all
     three raise InputError. `active` is the content in force; None means that the first read activates what it finds.
-    `rejected` is the content that was rejected last. `reading` keeps two reads from overtaking each other.
+    `rejected` is the content that was rejected last, and `problem` why, while it is what is there. `reading` keeps two
+    reads from overtaking each other.
     """
 
     what: str
@@ -41,12 +42,13 @@ class ReloadedSource:
     take: Callable[[Any], Awaitable[None]]
     active: Any = None
     rejected: Any = None
+    problem: str = ""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def activate(self, content: Any) -> None:
         """Put new content in force. Raises InputError."""
         await self.take(await asyncio.to_thread(self.prepare, content))
-        self.active, self.rejected = content, None
+        self.active, self.rejected, self.problem = content, None, ""
 
 
 class Reload:
@@ -58,9 +60,15 @@ class Reload:
         self._metrics = metrics
         self.asked = asyncio.Event()
         """Set it to read all sources now, and to log the result even if nothing has changed."""
+        self.on_reject: Callable[[str, str], Awaitable[None]] = _keep_silent
+        """Called with the name of a source and its first problem, once for each content that is rejected."""
         for source in sources:
             for result in ("taken", "refused"):
                 metrics.reloads.labels(source.what, result)
+
+    def problem(self, what: str) -> str:
+        """Why the present content of a source is rejected; empty if it is not."""
+        return next((source.problem for source in self._sources if source.what == what), "")
 
     async def first(self) -> None:
         """Load every source that is not active yet. Raises InputError."""
@@ -90,7 +98,7 @@ class Reload:
                 content = await asyncio.to_thread(source.read)
                 if content == source.active:
                     if source.rejected is not None:
-                        source.rejected = None
+                        source.rejected, source.problem = None, ""
                         self._log.event("info", "restored to the active version", what=source.what)
                     elif asked:
                         self._log.event("info", "unchanged", what=source.what)
@@ -108,7 +116,12 @@ class Reload:
             rejected = content or problems
             if rejected == source.rejected and not asked:
                 return
-            source.rejected = rejected
+            source.rejected, source.problem = rejected, problems.partition("\n")[0]
             self._metrics.reloads.labels(source.what, "refused").inc()
             for problem in problems.splitlines():
                 self._log.event("error", "reload rejected", what=source.what, problem=problem, **fields)
+        await self.on_reject(source.what, source.problem)
+
+
+async def _keep_silent(what: str, problem: str) -> None:
+    """Tell no one but the log and the metrics."""
