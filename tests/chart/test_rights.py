@@ -37,7 +37,8 @@ SOURCES = {
 }
 CAP = ("", "serviceaccounts", f"{FULLNAME}-mode")
 SETTINGS = {(*one, verb) for one in (("", "configmaps", FULLNAME), CAP) for verb in ("get", "watch")}
-"""The right to follow the webhook's own ConfigMap, wherever the pods call the API server."""
+SETTINGS |= {("", "events", "", "create")}
+"""The rights to follow the webhook's own ConfigMap, and to say that it is refused, where pods call the API server."""
 AUTHORITY = {
     *(("", "secrets", f"{FULLNAME}-ca", verb) for verb in ("get", "watch", "update")),
     ("", "secrets", "", "create"),

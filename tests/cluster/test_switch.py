@@ -143,7 +143,7 @@ def test_refused_settings_are_an_event_that_doctor_repeats(release: Release) -> 
         (first, *_) = wait_for("the event", lambda: release.cluster.api.items(events))
         assert first["involvedObject"]["name"] == NAME
         assert "the last valid settings stay in force: " in first["message"]
-        said = command(release.cluster, "doctor", "--installed-as", f"{NAMESPACE}/{NAME}")
+        said = command(release.cluster, "doctor")
         assert "settings-invalid" in said.stdout
     _in_force(release, lambda said: "[ ]settings refused: none" in said)
 
