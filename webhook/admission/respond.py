@@ -22,7 +22,7 @@ from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import Evaluator, exemption
 from webhook.policy.messages import cut, printable, shorten
 from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.reading import MalformedError, Members, members
+from webhook.policy.pods.reading import NOTHING, MalformedError, Members, members
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import (
     MESSAGE_LIMIT,
@@ -156,7 +156,11 @@ def respond(body: bytes | bytearray, hook: Hook, evaluator: Evaluator) -> Outcom
 
 def _mutate(outcome: Outcome, hook: Hook, evaluator: Evaluator) -> None:
     request = outcome.request
-    if not _is_pod(request) or request.subResource or request.operation not in ("CREATE", "UPDATE"):
+    if (
+        not is_pod(request.kind.group, request.kind.kind)
+        or request.subResource
+        or request.operation not in ("CREATE", "UPDATE")
+    ):
         return
     if request.operation == "CREATE" and evaluator.snapshot.cap == "off":
         return
@@ -189,7 +193,7 @@ def _validated(request: Request, evaluator: Evaluator) -> Verdict:
     if kind == ("", "ConfigMap"):
         if request.subResource or request.operation not in ("CREATE", "UPDATE"):
             return UNTOUCHED
-        known = _object(request, "oldObject") if request.operation == "UPDATE" else None
+        known = _object(request, "oldObject") if request.operation == "UPDATE" else NOTHING
         return _by_key(evaluator.configurations(_configurations(_object(request, "object"), known)))
     if kind not in evaluator.kinds:
         return UNTOUCHED
@@ -200,23 +204,19 @@ def _validated(request: Request, evaluator: Evaluator) -> Verdict:
             checked = pods = _pods(request, "object", evaluator)
         case "UPDATE", "":
             pods, before = _pods(request, "object", evaluator), _pods(request, "oldObject", evaluator)
-            if _is_pod(request):  # those whose last gate goes: from now on the scheduler may place them
+            if is_pod(*kind):  # those whose last gate goes: from now on the scheduler may place them
                 gated = {extracted.path for extracted in before if extracted.pod.elements("schedulingGates")}
                 checked = [one for one in pods if one.path in gated and not one.pod.elements("schedulingGates")]
             else:  # those that change: a workload that was wrong before can still be scaled and deleted
                 old = {extracted.path: extracted.content for extracted in before}
                 checked = [extracted for extracted in pods if old.get(extracted.path) != extracted.content]
-        case "UPDATE", "ephemeralcontainers" if _is_pod(request):
+        case "UPDATE", "ephemeralcontainers" if is_pod(*kind):
             checked = pods = _pods(request, "object", evaluator)
             # Existing ephemeral containers can never change.
             added = _ephemeral_containers(pods) - _ephemeral_containers(_pods(request, "oldObject", evaluator))
         case _:
             return UNTOUCHED
     return evaluator.verdict(checked, _origin(request, Hook.VALIDATE, added))
-
-
-def _is_pod(request: Request) -> bool:
-    return is_pod(request.kind.group, request.kind.kind)
 
 
 def _pods(request: Request, field: Literal["object", "oldObject"], evaluator: Evaluator) -> list[ExtractedPod]:
@@ -290,14 +290,14 @@ _TOO_LARGE = Violation(
 )
 
 
-def _configurations(written: Members, before: Members | None) -> Iterator[SharingConfig]:
+def _configurations(written: Members, before: Members) -> Iterator[SharingConfig]:
     """Yield the texts of a ConfigMap that differ from those before it. Raises MalformedError.
 
     Each is a configuration, whatever it looks like: the administrator named the ConfigMap, and nodes choose any key.
     What this reader cannot read is no ground for a denial, as the plugin's reader accepts more, such as a key that is
     given twice.
     """
-    texts, known = members(written, _DATA, ()), {} if before is None else members(before, _DATA, ())
+    texts, known = members(written, _DATA, ()), members(before, _DATA, ())
     characters, values = CHARACTERS, MOST_VALUES
     for key, text in texts.items():
         if not isinstance(text, str) or known.get(key) == text:
