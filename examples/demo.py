@@ -26,7 +26,8 @@ import jsonpatch
 from webhook.manifests import Manifest, Source, objects
 from webhook.report.data import yaml_text
 from webhook.report.model import Subject
-from webhook.report.mutate import Destination, MutateFormat
+from webhook.report.mutate import MutateFormat
+from webhook.report.mutation import Destination
 from webhook.report.rewrite import EditedFile, Mutation
 
 ROOT = Path(__file__).parent.parent

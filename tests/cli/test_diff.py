@@ -20,7 +20,8 @@ from tests.fixture import Fixture, evaluator_of, load_all
 from tests.remedies import CLASS_MUST_EXIST
 from tests.report.rewriting import FILE, expected, mutations, splices, values
 from tests.report.test_rewrite import POD, files
-from webhook.report.mutate import Destination, MutateFormat
+from webhook.report.mutate import MutateFormat
+from webhook.report.mutation import Destination
 from webhook.report.rewrite import EditedFile, Mutation, applied
 
 pytestmark = pytest.mark.slow

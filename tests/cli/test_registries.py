@@ -17,7 +17,8 @@ import webhook.report.mutate
 from tests.report.rewriting import mutations
 from webhook.cli import COMMANDS, cli
 from webhook.report.check import CheckFormat
-from webhook.report.mutate import Destination, MutateFormat
+from webhook.report.mutate import MutateFormat
+from webhook.report.mutation import Destination
 from webhook.report.rewrite import EditedFile
 
 

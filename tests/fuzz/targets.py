@@ -23,8 +23,9 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Reason, Source
 from webhook.manifests.folders import Patterns, used_files
 from webhook.policy.settings.settings import Settings
-from webhook.report.check import CheckFormat, Page
+from webhook.report.check import CheckFormat
 from webhook.report.model import Entry
+from webhook.report.writer import Page
 
 Steps: TypeAlias = tuple[str | int, ...]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Severity
-from webhook.report.check import Page, Writer
 from webhook.report.check.json import JsonWriter
 from webhook.report.check.text import TextWriter
 from webhook.report.model import Entry, LocatedFinding, Result, Subject
 from webhook.report.tally import Tally
+from webhook.report.writer import Page, Writer
 
 POD = Subject("v1", "Pod", "team-a", "train")
 DENIAL = LocatedFinding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1", line=7, column=3)

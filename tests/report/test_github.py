@@ -8,10 +8,10 @@ import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, written
 from webhook.diagnostics import Unread
-from webhook.report.check import Page, SourceTree
 from webhook.report.check.github import GithubWriter
 from webhook.report.model import Entry, Evidence, Place, Read, Refused
 from webhook.report.tally import FailOn, Tally
+from webhook.report.writer import Page, SourceTree
 
 TREE = SourceTree("/repo", "/repo/sub")
 

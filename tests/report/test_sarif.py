@@ -15,10 +15,10 @@ from tests.cli.run import run
 from tests.report.golden import INPUTS, folder
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, written
 from webhook.policy.checks import CHECKS
-from webhook.report.check import SourceTree
 from webhook.report.check.sarif import SarifWriter
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry
+from webhook.report.writer import SourceTree
 
 # The schema of OASIS, unchanged: oasis-tcs/sarif-spec, sarif-2.1/schema/sarif-schema-2.1.0.json at e058381.
 SCHEMA = Path(__file__).parent / "sarif" / "schema.json"

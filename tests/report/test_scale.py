@@ -8,10 +8,11 @@ import pytest
 
 from tests.linear import Work, assert_linear
 from tests.report.reports import DENIAL, UNREADABLE, WARNING, result, written
-from webhook.report.check import CheckFormat, Page
+from webhook.report.check import CheckFormat
 from webhook.report.data import json_text, yaml_text
 from webhook.report.model import Entry
-from webhook.report.mutate import is_command
+from webhook.report.mutation import is_command
+from webhook.report.writer import Page
 
 pytestmark = pytest.mark.slow
 

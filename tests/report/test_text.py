@@ -12,11 +12,11 @@ from tests.cases import every_case
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, text_of, written
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.text import Excerpt
-from webhook.report.check import Page
 from webhook.report.check.text import QuietWriter
 from webhook.report.lines import columns, wrapped
 from webhook.report.model import Entry, LocatedFinding, Result
 from webhook.report.tally import FailOn
+from webhook.report.writer import Page
 
 
 def marked(text: str, colour: str) -> str:

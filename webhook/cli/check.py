@@ -33,9 +33,10 @@ from webhook.manifests import in_sections
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
 from webhook.policy.placement.facts import NOTHING_SHOWN
-from webhook.report.check import CheckFormat, Page, SourceTree, Writer
+from webhook.report.check import CheckFormat
 from webhook.report.model import EVERYTHING, NO_EVIDENCE, Evidence, Selection
 from webhook.report.tally import FailOn, Tally
+from webhook.report.writer import Page, SourceTree, Writer
 
 _CODES = [check.code for check in CHECKS]
 

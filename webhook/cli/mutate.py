@@ -28,7 +28,8 @@ from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
-from webhook.report.mutate import Destination, Medium, MutateFormat, MutationWriter
+from webhook.report.mutate import MutateFormat
+from webhook.report.mutation import Destination, Medium, MutationWriter
 from webhook.report.rewrite import EditedFile, Mutation, rewrite
 from webhook.report.rewrite import applied as with_splices
 from webhook.report.tally import LeftUnread

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.manifests.files import STDIN, Reading, Source, is_pipe, source, sources, whole
+from webhook.manifests.files import Source, whole
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.recognition import Reason
+from webhook.manifests.sources import STDIN, Reading, is_pipe, source, sources
 from webhook.manifests.stream import documents, in_sections
 from webhook.manifests.text import Position
 

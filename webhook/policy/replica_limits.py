@@ -255,7 +255,7 @@ def unknown_namespace(context: PodContext) -> str:
     """To have the selector of the namespace read, which PodNodeSelector adds to pods alone; empty where it is known."""
     is_template = not (context.extracted.is_pod or context.origin.is_offline)
     is_unknown = is_template and context.policy.namespace_labels is None
-    return "; if the namespace selects nodes, ask the administrator to set facts.namespaces" if is_unknown else ""
+    return ", or ask the administrator to set facts.namespaces if the namespace selects nodes" if is_unknown else ""
 
 
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"

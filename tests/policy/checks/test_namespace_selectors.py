@@ -11,7 +11,7 @@ from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.settings.settings import Settings
 
 HOOK = RequestContext("team-a", is_final_hook=True, groups=())
-SAID = "; if the namespace selects nodes, ask the administrator to set facts.namespaces"
+SAID = ", or ask the administrator to set facts.namespaces if the namespace selects nodes"
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Severity
-from webhook.report.check import Page
 from webhook.report.model import Entry, Result
 from webhook.report.tally import Tally, summary
+from webhook.report.writer import Page
 
 _COMMANDS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.AUDIT: "notice"}
 _SHOWN = 10

@@ -15,12 +15,12 @@ from webhook.diagnostics import Diagnostic
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.verdict import Severity
-from webhook.report.check import SourceTree
 from webhook.report.data import JsonItems, json_text
 from webhook.report.explanation import portable
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, LocatedFinding, Result, filled
 from webhook.report.tally import Tally, assumption
+from webhook.report.writer import SourceTree
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS = 25_000

@@ -10,10 +10,10 @@ from itertools import accumulate
 from webhook.diagnostics import LINE, Unread
 from webhook.policy.messages import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Finding, Severity
-from webhook.report.check import Page
 from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, LocatedFinding, Result, Suppressor
 from webhook.report.tally import Tally, assumption, further, is_of_another_kind, summary
+from webhook.report.writer import Page
 
 _INDENT = "    "
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
-from webhook.report.mutate import Destination, Medium, MutationWriter, is_command, is_printable
+from webhook.report.mutation import Destination, Medium, MutationWriter, is_command, is_printable
 from webhook.report.rewrite import EditedFile, Splice, applied, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}

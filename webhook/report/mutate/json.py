@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.report.data import JsonItems, json_text
-from webhook.report.mutate import MutationWriter
+from webhook.report.mutation import MutationWriter
 from webhook.report.rewrite import EditedFile, Mutation
 
 

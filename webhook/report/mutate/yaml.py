@@ -12,7 +12,7 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests.stream import BOM, is_json
 from webhook.report.data import yaml_text
 from webhook.report.lines import counted
-from webhook.report.mutate import Destination, Medium, MutationWriter, is_command, is_printable
+from webhook.report.mutation import Destination, Medium, MutationWriter, is_command, is_printable
 from webhook.report.rewrite import EditedFile, Mutation, Rewritten, applied, rewrite
 
 _SEPARATOR = "---\n"
