@@ -157,7 +157,7 @@ def test_rejected_pods_are_counted_by_topmost_owner(cluster: FakeCluster) -> Non
     )
     assert second.cause == "1 pod ended in UnexpectedAdmissionError"
     assert str(second.remedy).startswith("the kubelet had no device to give")
-    assert "; kubectl -n team get job/job shows whether other pods run; then kubectl -n team delete" in str(
+    assert "look whether other pods of the owner run, kubectl -n team get job/job, then kubectl -n team delete" in str(
         second.remedy
     )
     assert [one.evidence[1] for one in (first, second)] == ["pods: web-1-0, web-1-1, web-1-2 and 3 more", "pods: job-1"]

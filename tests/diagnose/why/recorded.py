@@ -52,7 +52,14 @@ class Recorded(SavedObjects):
         return False
 
 
-def ask(objects: Recorded, kind: str = "Pod", name: str = "main", nodes: Collection[Node] = (), **asked: Any) -> Why:
+def ask(
+    objects: Recorded,
+    kind: str = "Pod",
+    name: str = "main",
+    nodes: Collection[Node] = (),
+    settings: Settings | None = None,
+    **asked: Any,
+) -> Why:
     """The answer about an object, which is the same of a live cluster."""
 
     async def more(_parts: Collection[str]) -> Facts:
@@ -61,7 +68,7 @@ def ask(objects: Recorded, kind: str = "Pod", name: str = "main", nodes: Collect
     async def answered(objects: Objects) -> Why:
         found = await objects.one(KINDS[kind], NAMESPACE, name)
         assert found is not None
-        case = await Question(objects, Settings(), more, **asked).case(kind, NAMESPACE, found)
+        case = await Question(objects, settings or Settings(), more, **asked).case(kind, NAMESPACE, found)
         return helps(case, why(case))
 
     answer = asyncio.run(answered(objects))

@@ -8,6 +8,7 @@ import pytest
 
 from tests.diagnose.cluster_objects import Object, mps_node, pod
 from tests.diagnose.why.recorded import Recorded, ask, causes, event, node
+from webhook.policy.settings.settings import Exempt, Settings
 
 _GROUPS = {"Job": "batch/v1", "CronJob": "batch/v1"}
 _OURS = "pods.gpushare-webhook.example"
@@ -69,21 +70,39 @@ def test_refusal_of_api_server(message: str, expected: str) -> None:
 KYVERNO = 'admission webhook "validate.kyverno.svc-fail" denied the request: '
 
 
+GPUS = {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+PLAIN = {"containers": [{"name": "main"}]}
+OTHER_PATH = {**GPUS, "volumes": [{"name": "own", "hostPath": {"path": "/data"}}]}
+TOLERATION = f"{KYVERNO}the pod has a toleration for nvidia.com/gpu"
+
+
 @pytest.mark.parametrize(
-    ("message", "spec", "setting"),
+    ("message", "spec", "settings", "setting"),
     [
-        (f"{KYVERNO}HostPath volumes are forbidden, at /spec/volumes/1/hostPath/", {}, "pipeMount"),
-        (f"{KYVERNO}the pod has a toleration for nvidia.com/gpu", {}, "tolerations"),
-        (f"{KYVERNO}runtimeClassName must be empty", {}, "runtimeClass"),
-        (f"{KYVERNO}CUDA_MPS_PIPE_DIRECTORY is reserved", {}, "pipeDirectory"),
-        ('pods "x" is forbidden: pod rejected: RuntimeClass "nvidia" not found', {}, "runtimeClass"),
-        (f"{KYVERNO}the pod has a toleration for nvidia.com/gpu", {"tolerations": [{"key": "a"}]}, ""),
-        (f"{KYVERNO}no cost centre", {}, ""),
+        (f"{KYVERNO}HostPath volumes are forbidden, at /spec/volumes/1/hostPath/", GPUS, None, "pipeMount"),
+        (f"{KYVERNO}volume gpushare-mps-nvidia-com-gpu is forbidden", OTHER_PATH, None, "pipeMount"),
+        (TOLERATION, GPUS, None, "tolerations"),
+        (TOLERATION, {**GPUS, "tolerations": [{"key": "dedicated", "operator": "Exists"}]}, None, "tolerations"),
+        (f"{KYVERNO}runtimeClassName nvidia is not allowed", GPUS, None, "runtimeClass"),
+        (f"{KYVERNO}CUDA_MPS_PIPE_DIRECTORY is reserved", GPUS, None, "pipeDirectory"),
+        ('pods "x" is forbidden: pod rejected: RuntimeClass "nvidia" not found', GPUS, None, "runtimeClass"),
+        (f"{KYVERNO}HostPath volumes are forbidden", OTHER_PATH, None, ""),
+        (TOLERATION, PLAIN, None, ""),
+        (TOLERATION, GPUS, Settings(mode="audit"), ""),
+        (TOLERATION, GPUS, Settings(exempt=Exempt(namespaces=("team-a",))), ""),
+        (TOLERATION, {**GPUS, "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}, None, ""),
+        (f"{KYVERNO}pods must have a toleration for dedicated=web", GPUS, None, ""),
+        (f"{KYVERNO}pods must set runtimeClassName gvisor", GPUS, None, ""),
+        (f"{KYVERNO}no cost centre", GPUS, None, ""),
+        (TOLERATION, {"containers": "x"}, None, ""),
     ],
 )
-def test_refusal_of_injection_names_setting(message: str, spec: Object, setting: str) -> None:
-    found = workload("Deployment", spec={"template": {"spec": spec}})
-    (cause,) = ask(Recorded(found, replica_set(), failed(message)), "Deployment").causes
+def test_refusal_of_injection_names_setting(
+    message: str, spec: Object, settings: Settings | None, setting: str
+) -> None:
+    made = replica_set(spec={"template": {"spec": spec}})
+    found = ask(Recorded(workload("Deployment"), made, failed(message)), "Deployment", settings=settings)
+    (cause,) = found.causes
     if setting:
         assert f"which the template lacks: set injections.{setting}.enabled: false" in str(cause.remedy)
     else:

@@ -219,6 +219,9 @@ async def _pods(
     return programs, found
 
 
+_LONGEST: Final = 1024
+"""Characters of the message of an event that are searched; client-go's writers cut longer ones (tools/record)."""
+
 _MOST_EVENTS: Final = 100
 """Events of one namespace that are kept."""
 
@@ -232,7 +235,7 @@ _NO_CLASS: Final = re.compile(rf"RuntimeClass {_NAME} not found|runtimeclass(?:e
 _EVENTS: Final = (
     ("no handler", "FailedCreatePodSandBox", _NO_HANDLER),
     ("no class", "FailedCreate", _NO_CLASS),
-    ("no mount", "FailedCreate", re.compile(r"violates PodSecurity(?s:.*?)gpushare-mps-()()")),
+    ("no mount", "FailedCreate", re.compile(r"violates PodSecurity(?s:.{0,512}?)gpushare-mps-()()")),
 )
 """What events say, their reasons, and their words with the name that is missing."""
 
@@ -246,7 +249,7 @@ async def _events(objects: Objects, namespace: str | None) -> list[SeenEvent]:
             space = word(one, "metadata", "namespace")  # that of the object may be another's
             about = Owner(word(one, "involvedObject", "kind"), word(one, "involvedObject", "name"))
             for said, of, words in _EVENTS:
-                match = words.search(word(one, "message")) if of == reason == word(one, "reason") else None
+                match = words.search(word(one, "message")[:_LONGEST]) if of == reason == word(one, "reason") else None
                 event = match and SeenEvent(said, space, about, match[1] or match[2])
                 if event and event not in found and kept[space] < _MOST_EVENTS:
                     kept[space] += 1

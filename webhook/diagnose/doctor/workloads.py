@@ -115,7 +115,7 @@ def _rejected(seen: Seen) -> Iterator[Finding]:
         before = "the kubelet had no device to give, as after a restart of the node or the plugin"
         if owner.kind != "Pod":
             evidence.append(f"pods: {first([one.pod.name for one in pods], _FEW)}")
-            before += "; `kubectl -n {namespace} get {owner}` shows whether other pods run; then"
+            before += ": look whether other pods of the owner run, `kubectl -n {namespace} get {owner}`, then"
         else:
             before += ":"
         if "maximum request size" in message or "too large" in message:

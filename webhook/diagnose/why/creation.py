@@ -14,6 +14,9 @@ from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.state import name_of, wanted
 from webhook.policy.checks import CHECKS
+from webhook.policy.context import RequestContext
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.pods.reading import MalformedError
 
 # Suspended, queued, gated, paused, or scaled to zero.
 
@@ -33,7 +36,7 @@ def waiting(case: Case) -> Iterator[Finding]:
         yield case.cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
 
 
-_HELD: Final = (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False"))
+_HELD: Final = (("QuotaReserved", "False"), ("Evicted", "True"), ("Admitted", "False"))
 """The conditions of a Workload that say why Kueue does not start it, and their status then."""
 
 
@@ -44,6 +47,7 @@ def _queued(case: Case, held: Object, summary: str) -> Finding:
     summary = ": ".join([summary, *filter(None, (word(one, "message") for one in found[:1]))])
     which = f"Workload {name_of(case.queued)}"
     evidence = [f"{which}: {one['type']} is {one['status']}, reason {word(one, 'reason')}" for one in found]
+    evidence += [f"{which}: {said}" for one in found[1:] if (said := word(one, "message"))]
     evidence += [f"label {_QUEUE} is {queue}"] if word(held, "metadata", "labels", _QUEUE) else []
     evidence += [str(one) for one in (*case.events, *case.events_of_makers) if "kueue" in one.source][:2]
     show = "`kubectl describe localqueue {localqueue} {ns}`" if queue else "`kubectl describe localqueue {ns}`"
@@ -97,18 +101,32 @@ def refused(case: Case) -> Iterator[Finding]:
 
 def _injected(case: Case, said: str) -> str:
     """What helps against the refusal of a part that the template lacks and gpushare-webhook adds; empty for others."""
-    template, injections = repr(part(case.top[1], "spec")), case.settings.injections
-    for is_enabled, noun, setting, field, words in (
-        (injections.pipe_mount.enabled, "the hostPath volume", "pipeMount", "hostPath", "host-?path|gpushare-mps-"),
-        (injections.tolerations.enabled, "the toleration", "tolerations", "tolerations", "toleration"),
-        (injections.runtime_class.enabled, "the runtime class", "runtimeClass", "runtimeClassName", "runtime-?class"),
-        (injections.pipe_directory.enabled, f"the variable {_PIPE}", "pipeDirectory", _PIPE, _PIPE),
+    maker = case.makers[-1][1] if case.makers else case.found
+    spec = part(maker, "spec", "template", "spec")
+    pod = {"metadata": part(maker, "spec", "template", "metadata"), "spec": spec}
+    evaluator, injections = Evaluator.of(case.settings, case.facts), case.settings.injections
+    try:
+        verdict = evaluator.verdict(
+            evaluator.pods(pod, "", "Pod"), RequestContext(case.of.namespace, hostpath=True, groups=())
+        )
+    except MalformedError:
+        return ""
+    has_own_path = any("hostPath" in one for one in entries(spec, "volumes"))
+    keys = [one.key for one in injections.tolerations.add if one.key]
+    for name, noun, words in (
+        ("pipeMount", "the hostPath volume", "gpushare-mps-" if has_own_path else "host-?path|gpushare-mps-"),
+        ("tolerations", "the toleration", f"toleration.*({'|'.join(map(re.escape, keys))})" if keys else "$^"),
+        ("runtimeClass", "the runtime class", rf"runtime-?class.*\b{re.escape(injections.runtime_class.name)}\b"),
+        ("pipeDirectory", f"the variable {_PIPE}", _PIPE),
     ):
-        if is_enabled and field not in template and re.search(words, said, re.IGNORECASE):
-            off = f"set injections.{setting}.enabled: false in its settings"
+        if name in verdict.injected and re.search(words, said[:_MOST_SAID], re.IGNORECASE | re.DOTALL):
+            off = f"set injections.{name}.enabled: false in its settings"
             return f"gpushare-webhook adds {noun}, which the template lacks: {off}"
     return ""
 
+
+_MOST_SAID: Final = 1024
+"""Characters of a refusal that are searched: the message of an event has as many at most."""
 
 _ACCEPTED: Final = {"denied-by-other": "allow it in the policy", "runtime-class-missing": "create the class"}
 """How the cluster takes a part that it refuses, by the cause."""
