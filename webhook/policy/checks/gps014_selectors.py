@@ -19,7 +19,7 @@ def run(context: PodContext) -> Violations:
     requirement, cluster = context.placement.requirement, context.placement.cluster
     if requirement is None and not cluster.known:
         return ()
-    selector = context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
+    selector = context.pod.place_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
     if requirement is not None:
         if not requirement.satisfiable({}):
             said = "no node can satisfy both the node selector and the required node affinity"

@@ -17,8 +17,9 @@ from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_classes import RENAMED, shows_gpus
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex
 from webhook.policy.placement.reachability import ClusterNodes, Placement
-from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives, is_lifecycle
+from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives, is_lifecycle, node_selector
 from webhook.policy.pods.gpu_resources import CARD, names_gpu
+from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Path, Severity, Violation, Violations, message
@@ -151,7 +152,7 @@ def described(placement: Placement, failure: Failure, selector: Path) -> Violati
             template = f"no node can take the pod: the nearest, {{}}, has the taint {{}}{_more(alone)}"
             return Violation(placement.pod.place_of("tolerations"), message(template, node.name, str(taint)), remedy)
         case Unmet(node, expression, alone):
-            return _unmet(node, expression, alone)
+            return _unmet(placement.pod, node, expression, alone)
         case WrongNodeName(resource):
             name = placement.pod.text("nodeName")
             problem = message("nodeName is {}, which is not a node that offers {}", name, resource)
@@ -181,9 +182,11 @@ _WAIT = "none needed if the state passes; else ask an administrator about the no
 _PLUGIN = "if it has GPUs, its device plugin does not run, or not yet; else correct the selectors"
 
 
-def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
+def _unmet(pod: Pod, node: Node, expression: Expression, alone: bool) -> Violation:
     value, key = node.labels.get(expression.key), printable(expression.name)
-    names = [str(expression), node.name]
+    names, who, path = [str(expression), node.name], "pod", expression.path
+    if expression.is_selector and expression.key not in node_selector(pod):
+        who, path = "namespace", pod.place_of("nodeSelector")
     if expression.key == NAME_FIELD:
         is_so = "the nearest node is {}"
     elif value is None:
@@ -191,13 +194,15 @@ def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
     else:
         is_so = "the nearest node, {}, has {}"
         names.append(value)
-    if not expression.is_selector:
+    if who == "namespace":
+        remedy = "use another namespace, or ask the administrator to change the node selector of this one"
+    elif not expression.is_selector:
         remedy = f"change or remove the expression on {key} in the node affinity"
     elif value is None:
         remedy = f"remove {key} from the node selector"
     else:
         remedy = f'set {key} to "{printable(value)}" in the node selector, or remove it'
-    return Violation(expression.path, message(f"the pod requires {{}}, but {is_so}{_more(alone)}", *names), remedy)
+    return Violation(path, message(f"the {who} requires {{}}, but {is_so}{_more(alone)}", *names), remedy)
 
 
 def _more(alone: bool) -> str:
@@ -241,7 +246,7 @@ def nearest_failure(placement: Placement) -> Failure | None:
     enough = offering & offering_now
     if one_taint := enough & selected & tainted_once:
         return Untolerated(*_tainted(placement, one_taint, passing=False))
-    listed = alternatives(pod) or ()
+    listed = alternatives(pod, placement.namespace_selector) or ()
     if unmet := _one_unmet(index, enough & ~tainted, listed):
         return unmet
     # The node fails for several reasons, of which the first is reported: an expression, else a taint.

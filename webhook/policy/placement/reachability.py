@@ -167,6 +167,7 @@ class Placement:
         self.cluster = cluster
         self.configured = configured
         self.class_selector = class_selector
+        self.namespace_selector = namespace_selector
         self.requirement = requirement(pod, namespace_selector)
         self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
 

@@ -284,13 +284,14 @@ MOST_LISTED = 64
 """Terms, and expressions of one term with those of the node selector, that are listed. No author reads more."""
 
 
-def alternatives(pod: Pod) -> list[Alternative] | None:
+def alternatives(pod: Pod, added: Mapping[str, str] | None = None) -> list[Alternative] | None:
     """The expressions of the node selector with those of each term that is not empty: a node must meet one list.
 
-    None if there are more than are listed. Raises MalformedError.
+    `added` is a node selector that the pod gets beside its own. None if there are more than are listed. Raises
+    MalformedError.
     """
     path = pod.path_of(_SELECTOR)
-    selector = node_selector(pod)
+    selector = {**(added or {}), **node_selector(pod)}
     if len(selector) > MOST_LISTED:
         return None
     common = [Expression(key, "In", (value,), (*path, key)) for key, value in selector.items()]
@@ -360,8 +361,9 @@ class Tolerations:
 
     def tolerate(self, taint: Taint) -> bool:
         """Whether one of them admits a pod to a node with this taint."""
-        key, effect = taint.key, taint.effect
-        return self.tolerate_every(key, effect) or taint.value in self.values(key, effect)
+        return self.tolerate_every(taint.key, taint.effect) or any(
+            taint.value in self._values.get((taint.key, effect), _NONE) for effect in ("", taint.effect)
+        )
 
     def tolerate_every(self, key: str, effect: str) -> bool:
         """Whether one of them tolerates all values of a taint with this key and effect."""
