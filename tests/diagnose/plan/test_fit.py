@@ -349,7 +349,7 @@ def test_defaults_replace_no_amounts_of_containers() -> None:
     assert fits(asking({"requests": {"cpu": "1"}}), [node("a", 16, cpu="8")], others=ranges)[0]["fitting"] == 8
 
 
-def quota(hard: dict[str, str], used: dict[str, str], namespace: str = "team-a", **spec: Any) -> Any:
+def quota(hard: dict[Any, Any], used: dict[str, str], namespace: str = "team-a", **spec: Any) -> Any:
     metadata = {"name": "team", "namespace": namespace}
     found = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata}
     return {**found, "spec": {"hard": hard, **spec}, "status": {"used": used}}

@@ -276,13 +276,13 @@ class Fitter:
     def _place(self, asking: Asking, bounds: Bounds, placed: Counter[str]) -> Iterator[str]:
         """Place the pods of a template. Yield why not all of them fit, and what may place them in another way."""
         pod, placement, gpus = asking.context.pod, asking.context.placement, asking.context.requests.peaks
-        cluster, requests = placement.cluster, +Counter(asking.amounts["requests"])  # without zeros
+        cluster, asked = placement.cluster, +Counter(asking.amounts["requests"])  # without zeros
         left, why = bounds.admit(asking)
         yield from why
         if (scheduler := pod.text("schedulerName")) not in ("", "default-scheduler"):
             yield f"scheduler {printable(scheduler)} may place them in another way"
-        served = requests.keys() & cluster.dynamic
-        requests = {name: one for name, one in requests.items() if name in gpus or name not in served}
+        served = asked.keys() & cluster.dynamic
+        requests = {name: one for name, one in asked.items() if name in gpus or name not in served}
         admitting = placement.selected & cluster.selected_by(placement.class_selector)
         admitting &= ~placement.kept_off[0] & ~placement.kept_off[2]
         chosen = [one.name for one in cluster.index.nodes(admitting & placement.candidates or admitting)]
