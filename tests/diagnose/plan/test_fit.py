@@ -435,7 +435,7 @@ def test_many_quotas_are_counted() -> None:
     of_scopes, more, *tightest = found["notes"]
     names = ", ".join(["team"] * 10)
     assert of_scopes == f"ResourceQuotas {names} and 4990 more are for pods of a scope, and not counted"
-    assert more == "19 more amounts of ResourceQuotas admit fewer"
+    assert more == "19 more amounts of ResourceQuotas admit fewer than 30"
     assert tightest == [f"ResourceQuota team admits {n} of 30: 0 of {n} pods used" for n in range(10, 0, -1)]
 
 
