@@ -172,7 +172,8 @@ class Bounds:
                     notes.append(f"{owner} admits {admitted} of {asking.wanted}: {of}")
         self._taken.update({key: cost * admitted for key, cost in costs.items()})
         if more := len(notes[:-_MOST]):
-            notes = [f"{counted(more, 'more amount')} of ResourceQuotas admit fewer than {asking.wanted}", *notes[-_MOST:]]
+            further = f"{counted(more, 'more amount')} of ResourceQuotas admit fewer than {asking.wanted}"
+            notes = [further, *notes[-_MOST:]]
         return admitted, [*self._notes, *notes]
 
     def _refusals(self, asking: Asking) -> Iterator[str]:
