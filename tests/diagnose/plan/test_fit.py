@@ -19,8 +19,8 @@ from webhook.manifests import Manifest, Source, objects
 from webhook.policy.placement.cluster_objects import DeviceClass, RuntimeClass
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS
-from webhook.policy.settings.elements import AnnotationRequest
-from webhook.policy.settings.settings import Requests, Settings
+from webhook.policy.settings.elements import AnnotationRequest, NodeGroup
+from webhook.policy.settings.settings import PlacementSettings, Requests, Settings
 
 CARD = "nvidia.com/gpu"
 DEFAULTS = Settings()
@@ -122,6 +122,23 @@ def test_selector_that_no_node_has_is_named() -> None:
     assert found["notes"] == ["no room for 3: node selectors, affinity or taints keep them off all nodes"]
 
 
+@pytest.mark.parametrize(
+    ("known", "selector", "said"),
+    [
+        (NODES, "{pool: c}", "no known node can take them, but declared node groups admit them: new"),
+        ((node("a", 0),), "{}", "no known node can take them, but declared node groups admit them: new"),
+        ((), "{}", "no known node can take them, but declared node groups admit them: new"),
+        (NODES, "{pool: d}", "node selectors, affinity or taints keep them off all nodes"),
+        (NODES[:1], "{pool: a}", f"too little {CARD} on 1 of 1 node"),
+    ],
+)
+def test_declared_node_group_that_admits_pods_is_named(known: Any, selector: str, said: str) -> None:
+    groups = (NodeGroup("new", {**MPS, "pool": "c"}, resources={CARD: 4}),)
+    settings = Settings(placement=PlacementSettings(node_groups=groups))
+    (found,) = fits(deployment(replicas=5, selector=selector), known, settings=settings)
+    assert found["notes"] == [f"no room for {5 - found['fitting']}: {said}"]
+
+
 def test_selector_of_a_runtime_class_limits_nodes() -> None:
     classes = (RuntimeClass("nvidia", "nvidia", {"pool": "b"}), RuntimeClass("none", "none", {"pool": "c"}))
     (found,) = fits(asking({}, runtimeClassName="nvidia"), runtime_classes=classes)
@@ -186,8 +203,7 @@ def test_sidecars_and_init_containers_count_as_for_the_kubelet() -> None:
 
 
 def test_overhead_counts() -> None:
-    overhead = {"overhead": {"podFixed": {"cpu": "1", "memory": "128Mi"}}}
-    kata = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, **overhead}
+    kata = runtime_class(cpu="1", memory="128Mi")
     text = asking({"requests": {"cpu": "1"}}, runtimeClassName="kata")
     (found,) = fits(text, [node("a", 8, cpu="5")], [holding({"cpu": "1"}, overhead={"cpu": "500m"})], [kata])
     assert found["fitting"] == 1
@@ -272,6 +288,46 @@ def test_limit_range_of_the_namespace_refuses_pods(found: Any, said: str) -> Non
     assert (fit["fitting"], fit["notes"]) == (0 if said else 3, notes)
 
 
+def runtime_class(**overhead: str) -> Any:
+    """The RuntimeClass `kata`, whose pods have an overhead."""
+    kata = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}}
+    return {**kata, "overhead": {"podFixed": overhead}}
+
+
+SIDE = [{"name": "side"}]
+
+
+@pytest.mark.parametrize(
+    ("found", "amounts", "spec", "said"),
+    [
+        ({"max": {"memory": "8Gi"}}, {"limits": {"memory": "1Gi"}}, {"containers": SIDE}, ""),
+        ({"max": {"memory": "8Gi"}}, {}, {"containers": SIDE}, "a limit of at most 8Gi memory"),
+        ({"min": {"memory": "512Mi"}}, {"requests": {"memory": "1Gi"}}, {"containers": SIDE}, ""),
+        ({"min": {"memory": "512Mi"}}, {}, {"containers": SIDE}, "at least 512Mi memory"),
+        ({"min": {"memory": "0"}}, {}, {}, "at least 0 memory"),
+        ({"max": {"memory": "1Gi"}}, {"limits": {"memory": "1Gi"}}, {"runtimeClassName": "kata"}, ""),
+        ({"max": {"memory": "1Gi"}}, {}, {"runtimeClassName": "kata"}, "a limit of at most 1Gi memory"),
+        ({"min": {"memory": "100Mi"}}, {}, {"runtimeClassName": "kata"}, "at least 100Mi memory"),
+        ({"max": {"rdma/hca": 0}}, {"limits": {"rdma/hca": 0}}, {}, ""),
+        ({"max": {"rdma/hca": 0}}, {}, {}, "a limit of at most 0 rdma/hca"),
+    ],
+)
+def test_limit_range_of_pods_sums_stated_amounts_of_containers(found: Any, amounts: Any, spec: Any, said: str) -> None:
+    """As kubernetes plugin/pkg/admission/limitranger/admission.go `podLimits` does, from 1.28 on, without overhead."""
+    others = [limit_range("Pod", **found), runtime_class(memory="160Mi")]
+    (fit,) = fits(asking(amounts, 3, **spec), others=others)
+    notes = [f"LimitRange cap refuses them: each pod needs {said}"] if said else []
+    assert (fit["fitting"], fit["notes"]) == (0 if said else 3, notes)
+
+
+def test_request_above_the_default_limit_is_refused() -> None:
+    text = asking({"requests": {"cpu": "8"}}, 3)
+    assert fits(text)[0]["fitting"] == 3
+    (found,) = fits(text, others=[limit_range(default={"cpu": "2"})])
+    of = "a container requests more cpu than its limit, or than the default limit of a LimitRange"
+    assert (found["fitting"], found["notes"]) == (0, [f"the API server refuses them: {of}"])
+
+
 @pytest.mark.parametrize(
     ("amounts", "fitting"),
     [
@@ -293,7 +349,7 @@ def test_defaults_replace_no_amounts_of_containers() -> None:
     assert fits(asking({"requests": {"cpu": "1"}}), [node("a", 16, cpu="8")], others=ranges)[0]["fitting"] == 8
 
 
-def quota(hard: dict[str, str], used: dict[str, str], namespace: str = "team-a", **spec: Any) -> Any:
+def quota(hard: dict[Any, Any], used: dict[str, str], namespace: str = "team-a", **spec: Any) -> Any:
     metadata = {"name": "team", "namespace": namespace}
     found = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata}
     return {**found, "spec": {"hard": hard, **spec}, "status": {"used": used}}
@@ -323,7 +379,8 @@ def test_objects_take_from_a_quota_wherever_they_run() -> None:
     both = "---\n".join([deployment("one", 2, selector="{pool: c}"), deployment("two", 2)])
     one, two = fits(both, others=[quota({f"requests.{CARD}": "3"}, {})])
     assert (one["fitting"], two["fitting"]) == (0, 1)
-    assert two["notes"] == [f"ResourceQuota team admits 1 of 2: 0 of 3 requests.{CARD} used"]
+    used = f"0 of 3 requests.{CARD} used, and 2 by the pods before these"
+    assert two["notes"] == [f"ResourceQuota team admits 1 of 2: {used}"]
 
 
 @pytest.mark.parametrize("key", ["cpu", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"])
@@ -343,6 +400,43 @@ def test_quotas_of_other_namespaces_and_of_other_things_admit_all() -> None:
     others = [quota({"pods": "0"}, {}, "team-b"), quota({"count/jobs.batch": "0", "ephemeral-storage": "0"}, {})]
     (found,) = fits(deployment(), others=others)
     assert (found["fitting"], found["notes"]) == (3, [])
+
+
+@pytest.mark.parametrize("key", [f"limits.{CARD}", CARD, "limits.hugepages-2Mi", "requests.pods.example.com/x"])
+def test_quota_under_a_key_that_counts_nothing_admits_all(key: str) -> None:
+    (found,) = fits(asking({"limits": {"memory": "1Gi"}}, 3), others=[quota({key: "0"}, {})])
+    assert (found["fitting"], found["notes"]) == (3, [])
+
+
+def test_quota_counts_an_overhead_beside_limits_alone() -> None:
+    kata = runtime_class(memory="1Gi", cpu="1")
+    text = asking({"limits": {"memory": "1Gi", "cpu": "0"}}, 3, runtimeClassName="kata")
+    (found,) = fits(text, others=[kata, quota({"limits.memory": "5Gi", "limits.cpu": "0"}, {})])
+    said = "ResourceQuota team admits 2 of 3: 0 of 5Gi limits.memory used"
+    assert (found["fitting"], found["notes"]) == (2, [said])
+
+
+def test_quota_needs_no_amounts_of_containers_beside_those_of_the_whole_pod() -> None:
+    text = asking({}, 3, resources={"limits": {"memory": "1Gi"}})
+    assert fits(text, others=[quota({"requests.cpu": "1", "limits.cpu": "1"}, {})])[0]["fitting"] == 3
+
+
+def test_long_and_foreign_parts_of_limits_are_cut() -> None:
+    long = quota({"pods": ["x" * 9999], 1: "0", "cpu": "1" * 9999}, {"pods": "x" * 9999})
+    long["metadata"]["name"] = "\x1b[31m" + "n" * 9999
+    (found,) = fits(asking({"limits": {"cpu": "1"}}, 3, schedulerName="s" * 9999), others=[long])
+    assert found["notes"][0].startswith("ResourceQuota ?[31mnnn")
+    assert max(map(len, found["notes"])) < 1024
+
+
+def test_many_quotas_are_counted() -> None:
+    scoped = [quota({}, {}, scopes=["BestEffort"]) for _ in range(5000)]
+    (found,) = fits(deployment(replicas=30), others=[*scoped, *(quota({"pods": str(29 - n)}, {}) for n in range(29))])
+    of_scopes, more, *tightest = found["notes"]
+    names = ", ".join(["team"] * 10)
+    assert of_scopes == f"ResourceQuotas {names} and 4990 more are for pods of a scope, and not counted"
+    assert more == "19 more amounts of ResourceQuotas admit fewer than 30"
+    assert tightest == [f"ResourceQuota team admits {n} of 30: 0 of {n} pods used" for n in range(10, 0, -1)]
 
 
 @pytest.mark.parametrize("spec", [{"scopes": ["BestEffort"]}, {"scopeSelector": {"matchExpressions": []}}])

@@ -17,8 +17,9 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.evaluate import exemption
+from webhook.policy.messages import printable
 from webhook.policy.pods.pod import Container, Pod
-from webhook.policy.pods.quantity import NANO, parse_or_zero
+from webhook.policy.pods.quantity import NANO, amount, parse_or_zero
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import peak
 from webhook.policy.workloads.kinds import group_of
@@ -33,30 +34,34 @@ _FIELDS: Final = ("limits", "requests")
 class Asking(NamedTuple):
     """The pods of a template that ask for GPUs, as the API server stores them: with the defaults of their namespace.
 
-    `amounts` are those of a pod, `containers` those of each of its containers. `wanted`: how many pods there are to be.
+    `containers` are the amounts of each container, `stated` those of a pod as LimitRanges count it, and `amounts` those
+    of a pod as the scheduler and quotas count it. `wanted`: how many pods there are to be.
     """
 
     context: PodContext
     wanted: int
-    amounts: Amounts
     containers: Sequence[Amounts]
+    stated: Amounts
+    amounts: Amounts
 
     @classmethod
     def of(cls, context: PodContext, ranges: Sequence[Object], overheads: Mapping[str, object]) -> Asking:
         pod, count = context.pod, context.extracted.count
         if overhead := overheads.get(pod.text("runtimeClassName")):
             pod = pod.having("overhead", overhead)
-        amounts, containers = _amounts(pod, ranges)
-        amounts["requests"] |= Counter(context.requests.peaks)  # annotations ask for GPUs as well
+        containers, stated = _amounts(pod, ranges)
+        for name, peaking in context.requests.peaks.items():  # annotations ask for GPUs as well
+            stated["requests"][name] = max(peaking, stated["requests"].get(name, 0))
+        amounts = _with_overhead(stated, pod)
         amounts["requests"]["pods"] = NANO
-        return cls(context, 1 if count is None else count, amounts, containers)
+        return cls(context, 1 if count is None else count, containers, stated, amounts)
 
 
-def _amounts(pod: Pod, ranges: Sequence[Object] = ()) -> tuple[dict[str, Counter[str]], list[Amounts]]:
-    """What a pod asks for as the scheduler and quotas count it, and what each of its containers asks for.
+def _amounts(pod: Pod, ranges: Sequence[Object] = ()) -> tuple[list[Amounts], dict[str, dict[str, int]]]:
+    """What each container of a pod asks for, and what the pod asks for as LimitRanges count it: without its overhead.
 
-    An amount of the pod as a whole stands for those of its containers, and the overhead comes on top
-    (k8s.io/component-helpers resource/helpers.go, KEP-2837). Raises MalformedError.
+    An amount of the pod as a whole stands for those of its containers (KEP-2837). A container without an amount adds
+    none (kubernetes plugin/pkg/admission/limitranger/admission.go `podRequests`, `podLimits`). Raises MalformedError.
     """
     every = list(pod.every_container())
     containers = [_completed(one, ranges) for one in every]
@@ -67,9 +72,18 @@ def _amounts(pod: Pod, ranges: Sequence[Object] = ()) -> tuple[dict[str, Counter
             for name, billionths in asked[field].items():
                 amounts[name].append((one.kind, billionths))
         peaks = {name: peak(own) for name, own in amounts.items()}
-        stated = {**_parsed(part(whole, "limits")), **peaks, **_parsed(part(whole, field))}
-        found[field] = Counter(stated) + Counter(_parsed(part(pod.spec, "overhead")))
-    return found, containers
+        found[field] = {**_parsed(part(whole, "limits")), **peaks, **_parsed(part(whole, field))}
+    return containers, found
+
+
+def _with_overhead(stated: Amounts, pod: Pod) -> dict[str, dict[str, int]]:
+    """The amounts with the overhead on top, of limits where there is one (component-helpers resource/helpers.go)."""
+    overhead = _parsed(part(pod.spec, "overhead"))
+    requests = stated["requests"]
+    return {
+        "limits": {name: one and one + overhead.get(name, 0) for name, one in stated["limits"].items()},
+        "requests": {name: requests.get(name, 0) + overhead.get(name, 0) for name in {**requests, **overhead}},
+    }
 
 
 def _completed(container: Container, ranges: Sequence[Object]) -> Amounts:
@@ -86,11 +100,40 @@ def _completed(container: Container, ranges: Sequence[Object]) -> Amounts:
 
 
 def _parsed(amounts: Mapping[str, object]) -> dict[str, int]:
-    return {name: parse_or_zero(value) for name, value in amounts.items()}
+    return {name: max(0, parse_or_zero(value)) for name, value in amounts.items() if isinstance(name, str)}
 
 
-_STATED: Final = ("cpu", "memory")
+def _usage(amounts: Amounts) -> Mapping[str, int]:
+    """What quotas count of these amounts, by the keys under which they count it.
+
+    Of huge pages and extended resources they count requests alone, and of the latter only under `requests.`
+    (kubernetes pkg/quota/v1/evaluator/core/pods.go `podComputeUsageHelper`; see GPS032).
+    """
+    requests, limits = amounts["requests"], amounts["limits"]
+    usage = {f"requests.{name}": one for name, one in requests.items()} | {"count/pods": NANO}
+    usage |= {f"limits.{name}": limits[name] for name in ("cpu", "memory", "ephemeral-storage") if name in limits}
+    return usage | {name: one for name, one in requests.items() if "/" not in name}
+
+
+_NEEDED: Final = "cpu memory requests.cpu requests.memory limits.cpu limits.memory".split()
 """What each container states where a quota counts it (kubernetes pkg/quota/v1/evaluator/core/pods.go `Constraints`)."""
+
+
+def _lacking(item: Object, asking: Asking) -> Iterator[str]:
+    """Yield what an entry of a LimitRange finds lacking (`minConstraint` and `maxConstraint` of the LimitRanger)."""
+    scope = word(item, "type")
+    for each in {"Container": asking.containers, "Pod": [asking.stated]}.get(scope, ()):
+        limits, requests, of = each["limits"], each["requests"], f"each {scope.lower()} needs"
+        for name, most in part(item, "max").items():
+            if max(limits.get(name, inf), requests.get(name, 0)) > parse_or_zero(most):
+                yield f"{of} a limit of at most {printable(most)} {printable(name)}"
+        for name, least in part(item, "min").items():
+            if requests.get(name, -inf) < parse_or_zero(least):
+                yield f"{of} at least {printable(least)} {printable(name)}"
+
+
+_MOST: Final = 10
+"""Amounts of quotas that are named: the tightest ones."""
 
 
 class Bounds:
@@ -98,58 +141,58 @@ class Bounds:
 
     def __init__(self, ranges: Sequence[Object], quotas: Iterable[Object]) -> None:
         self.ranges = ranges
-        self._quotas: dict[str, Object] = {}
+        self._quotas: list[tuple[str, Object]] = []
         self._notes: list[str] = []
-        self._taken: Counter[tuple[str, str]] = Counter()
+        self._taken: Counter[str] = Counter()
+        scoped = []
         for one in quotas:
-            owner, spec = f"ResourceQuota {word(one, 'metadata', 'name')}", part(one, "spec")
+            name, spec = word(one, "metadata", "name"), part(one, "spec")
             if spec.get("scopes") or spec.get("scopeSelector"):
-                self._notes.append(f"{owner} is for pods of a scope, and not counted")
+                scoped.append(name)
             else:
-                self._quotas[owner] = one
+                self._quotas.append((f"ResourceQuota {printable(name)}", one))
+        if scoped:
+            owners, verb = ("ResourceQuota", "is") if len(scoped) == 1 else ("ResourceQuotas", "are")
+            self._notes = [f"{owners} {first(scoped)} {verb} for pods of a scope, and not counted"]
 
     def admit(self, asking: Asking) -> tuple[int, Sequence[str]]:
         """How many of these pods can be made, and why not all. They count in the quotas, wherever they run."""
         if refusal := next(self._refusals(asking), ""):
             return 0, [refusal]
-        admitted, notes = asking.wanted, [*self._notes]
-        costs: dict[tuple[str, str], int] = {}
-        for owner, quota in self._quotas.items():
+        admitted, notes, costs = asking.wanted, [], _usage(asking.amounts)
+        for owner, quota in self._quotas:
             for key, most in part(quota, "spec", "hard").items():
-                what = field, name = _counted(key)
-                costs[what] = cost = asking.amounts[field].get(name, 0)
+                cost, taken = costs.get(key, 0), self._taken[key]
                 used = part(quota, "status", "used").get(key, "0")
-                room = parse_or_zero(most) - parse_or_zero(used) - self._taken[what]
+                room = parse_or_zero(most) - parse_or_zero(used) - taken
                 if cost and room < cost * admitted:
                     admitted = max(0, room // cost)
-                    notes.append(f"{owner} admits {admitted} of {asking.wanted}: {used} of {most} {key} used")
-        self._taken.update({what: cost * admitted for what, cost in costs.items()})
-        return admitted, notes
+                    of = f"{printable(used)} of {printable(most)} {printable(key)} used"
+                    of += f", and {amount(taken)} by the pods before these" if taken else ""
+                    notes.append(f"{owner} admits {admitted} of {asking.wanted}: {of}")
+        self._taken.update({key: cost * admitted for key, cost in costs.items()})
+        if more := len(notes[:-_MOST]):
+            further = f"{counted(more, 'more amount')} of ResourceQuotas admit fewer than {asking.wanted}"
+            notes = [further, *notes[-_MOST:]]
+        return admitted, [*self._notes, *notes]
 
     def _refusals(self, asking: Asking) -> Iterator[str]:
         """Yield why the API server refuses each of these pods."""
+        for one in asking.containers:
+            for name, limit in one["limits"].items():
+                if one["requests"][name] > limit:
+                    of = f"a container requests more {printable(name)} than its limit"
+                    yield f"the API server refuses them: {of}, or than the default limit of a LimitRange"
         for one in self.ranges:
-            owner = f"LimitRange {word(one, 'metadata', 'name')}"
-            for item in entries(one, "spec", "limits"):
-                scope = word(item, "type")
-                for each in {"Container": asking.containers, "Pod": [asking.amounts]}.get(scope, ()):
-                    for name, most in part(item, "max").items():
-                        if max(each["limits"].get(name, inf), each["requests"].get(name, 0)) > parse_or_zero(most):
-                            yield f"{owner} refuses them: each {scope.lower()} needs a limit of at most {most} {name}"
-                    for name, least in part(item, "min").items():
-                        if each["requests"].get(name, 0) < parse_or_zero(least):
-                            yield f"{owner} refuses them: each {scope.lower()} needs at least {least} {name}"
-        for owner, quota in self._quotas.items():
-            for field, name in map(_counted, part(quota, "spec", "hard")):
-                is_stated = name in part(asking.context.pod.spec, "resources", field)
-                if name in _STATED and not is_stated and any(name not in one[field] for one in asking.containers):
-                    yield f"{owner} refuses them: each container needs {field}.{name}"
-
-
-def _counted(key: str) -> tuple[str, str]:
-    """The field and the resource that an entry of a quota counts; the number of pods is a request for `pods`."""
-    field = "limits" if key.startswith("limits.") else "requests"
-    return field, key.removeprefix(f"{field}.").removeprefix("count/")
+            for need in (need for item in entries(one, "spec", "limits") for need in _lacking(item, asking)):
+                yield f"LimitRange {printable(word(one, 'metadata', 'name'))} refuses them: {need}"
+        if any(part(asking.context.pod.spec, "resources", field) for field in _FIELDS):
+            return  # then no container needs amounts of its own
+        stated = [_usage(one) for one in asking.containers]
+        for owner, quota in self._quotas:
+            for key in part(quota, "spec", "hard"):
+                if key in _NEEDED and any(key not in one for one in stated):
+                    yield f"{owner} refuses them: each container needs {key if '.' in key else f'requests.{key}'}"
 
 
 class Fitter:
@@ -210,7 +253,8 @@ class Fitter:
             return
         free["pods"] -= NANO
         with suppress(MalformedError):
-            for name, billionths in _amounts(Pod.of_template(pod))[0]["requests"].items():
+            read = Pod.of_template(pod)
+            for name, billionths in _with_overhead(_amounts(read)[1], read)["requests"].items():
                 if name in free:
                     free[name] -= billionths
 
@@ -233,17 +277,17 @@ class Fitter:
     def _place(self, asking: Asking, bounds: Bounds, placed: Counter[str]) -> Iterator[str]:
         """Place the pods of a template. Yield why not all of them fit, and what may place them in another way."""
         pod, placement, gpus = asking.context.pod, asking.context.placement, asking.context.requests.peaks
-        cluster, requests = placement.cluster, asking.amounts["requests"]
+        cluster, asked = placement.cluster, +Counter(asking.amounts["requests"])  # without zeros
         left, why = bounds.admit(asking)
         yield from why
         if (scheduler := pod.text("schedulerName")) not in ("", "default-scheduler"):
-            yield f"scheduler {scheduler} may place them in another way"
-        served = requests.keys() & cluster.dynamic
-        requests = {name: one for name, one in requests.items() if name in gpus or name not in served}
+            yield f"scheduler {printable(scheduler)} may place them in another way"
+        served = asked.keys() & cluster.dynamic
+        requests = {name: one for name, one in asked.items() if name in gpus or name not in served}
         admitting = placement.selected & cluster.selected_by(placement.class_selector)
         admitting &= ~placement.kept_off[0] & ~placement.kept_off[2]
-        chosen = cluster.index.nodes(admitting & placement.candidates or admitting)
-        nodes = [one.name for one in chosen if one.name in self._free]
+        chosen = [one.name for one in cluster.index.nodes(admitting & placement.candidates or admitting)]
+        nodes = [name for name in chosen if name in self._free]
         short: Counter[str] = Counter()
         for node in nodes:
             if not left:
@@ -258,12 +302,16 @@ class Fitter:
         if uncounted := sorted(served if left else served - gpus.keys()):
             yield f"devices of DeviceClasses are not counted: {first(uncounted)}"
         if left:
-            of = counted(len(nodes), "node")
-            lacking = [f"too little {name} on {count} of {of}" for name, count in short.most_common()]
-            if not lacking:
-                lacking = [
-                    "node selectors, affinity or taints keep them off all nodes" if self._free else "no node is known"
-                ]
-            yield f"no room for {left}: {first(lacking)}"
+            yield f"no room for {left}: {self._lack(chosen, len(nodes), short)}"
             if priority := pod.text("priorityClassName"):
-                yield f"priority {priority} is not counted: the scheduler may evict pods of lower priority"
+                yield f"priority {printable(priority)} is not counted: the scheduler may evict pods of lower priority"
+
+    def _lack(self, chosen: Sequence[str], known: int, short: Counter[str]) -> str:
+        """Why nodes do not take pods that these nodes and groups admit, of which some are known nodes."""
+        if short:
+            of = counted(known, "node")
+            return first([f"too little {name} on {count} of {of}" for name, count in short.most_common()])
+        groups = self._evaluator.snapshot.settings.placement.node_groups
+        if admitting := [one.name for one in groups if one.name in chosen]:
+            return f"no known node can take them, but declared node groups admit them: {first(admitting)}"
+        return "node selectors, affinity or taints keep them off all nodes" if self._free else "no node is known"
