@@ -6,10 +6,12 @@ And what is left of a chain where files, or rights, lack a part of the GPU stack
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from tests.diagnose.both import StandIn, cluster_of
 from tests.diagnose.cluster_objects import GPU, Object, mps_node, pod
 from tests.diagnose.why.recorded import Recorded
 from tests.diagnose.why.site import (
@@ -26,7 +28,7 @@ from tests.diagnose.why.site import (
     sharing,
     waiting,
 )
-from webhook.cluster.objects import DAEMON_SET, Kind
+from webhook.cluster.objects import DAEMON_SET, Kind, LiveObjects
 from webhook.cluster.reading import Owner
 from webhook.diagnose.chain import Chain, Held, Link, chains
 from webhook.diagnose.pods import LivePod, held_by_node
@@ -138,6 +140,27 @@ def test_node_feature_discovery_that_runs_nowhere_is_why_no_node_shows_a_gpu() -
     assert str(cause.remedy) == "kubectl -n nvidia-device-plugin describe daemonset/nfd"
     for others in ([], workers(both)):
         assert "no label of a node that its selectors admit shows a GPU" in answers(*found, others)[0].cause
+
+
+def test_worker_of_a_tenant_does_not_show_that_node_feature_discovery_is_down() -> None:
+    both = ("cpu-1", "gpu-1")
+    found: list[Any] = [waiting(), *map(a_node, both), plugin(on=(), affinity=OF_CHART)]
+    forged, real = workers(both, ready=False), workers(both)
+    for one in forged:
+        one["metadata"]["namespace"] = "team-b"
+    assert "no label of a node that its selectors admit shows a GPU" in answers(*found, forged, real)[0].cause
+    down = answers(*found, forged, workers(both, ready=False))[0]
+    assert "kubectl -n nvidia-device-plugin describe daemonset/nfd" in str(down.remedy)
+    labelled: list[Any] = [waiting(), a_node(labels=GROUP), plugin(on=(), affinity=OF_CHART)]
+    assert "1 of 1 worker" in answers(*labelled, workers(ready=False, namespace="team-b"), workers())[0].cause
+
+
+def test_node_without_a_sign_of_gpus_costs_one_list() -> None:
+    cluster = cluster_of([a_node(), *plugin(on=(), affinity=OF_CHART)])
+    bare = Node("gpu-1", {})
+    asyncio.run(chains(LiveObjects(StandIn(cluster)), Settings(), Facts(nodes=(bare,)), [], "", [bare]))
+    assert Counter(cluster.asked)[DAEMON_SET.path()] == 1
+    assert not any(path.startswith(("/api/v1/nodes", "/api/v1/pods")) for path in cluster.asked)
 
 
 def test_no_label_by_hand_where_the_plugin_does_not_select_by_it() -> None:
