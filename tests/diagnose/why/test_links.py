@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.diagnose.both import StandIn, cluster_of
-from tests.diagnose.cluster_objects import GPU, Object, mps_node, pod
+from tests.diagnose.cluster_objects import GPU, Object, container, mps_node, pod
 from tests.diagnose.why.recorded import Recorded
 from tests.diagnose.why.site import (
     CONFIGS,
@@ -32,6 +32,7 @@ from webhook.cluster.objects import DAEMON_SET, Kind, LiveObjects
 from webhook.cluster.reading import Owner
 from webhook.diagnose.chain import Chain, Held, Link, chains
 from webhook.diagnose.pods import LivePod, held_by_node
+from webhook.diagnose.why.gather import Question
 from webhook.policy.placement.cluster_objects import Node, RuntimeClass
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -338,3 +339,16 @@ def test_shares_without_feature_discovery() -> None:
 def test_pods_of_the_stack_without_an_owner_show_no_daemon_set() -> None:
     bare = pod("plugin", {"name": "nvidia-device-plugin-ctr"}, namespace="kube-system", node="gpu-1")
     assert "is not ready" not in saved(waiting(), a_node(labels=PRESENT), bare)[0].cause
+
+
+@pytest.mark.parametrize(("amount", "read"), [(1, False), (2, True)])
+def test_node_is_read_for_its_unhealthy_cards_only_where_it_has_no_room(amount: int, *, read: bool) -> None:
+    node, holder = a_node(labels=PRESENT, gpus=2), pod("a", container("main", amount), node="gpu-1")
+    asked = waiting()
+    cluster = cluster_of([asked, node, holder])
+
+    async def more(_parts: object) -> Facts:
+        return Facts(nodes=(Node("gpu-1", PRESENT, (), {GPU: 2}),), device_classes=())
+
+    asyncio.run(Question(LiveObjects(StandIn(cluster)), Settings(), more).case("Pod", "team-a", asked))
+    assert ("/api/v1/nodes/gpu-1" in cluster.asked) is read
