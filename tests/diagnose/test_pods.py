@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from tests.cli.cluster import FakeCluster
 from tests.diagnose.both import both_ways, put
 from tests.diagnose.cluster_objects import GPU, container, pod
 from tests.diagnose.objects import metadata
-from webhook.cluster.objects import JOB, REPLICA_SET, Objects
+from webhook.cluster.objects import JOB, POD, REPLICA_SET, Kind, LeftOut, Object, Objects
 from webhook.cluster.reading import Owner, controller
+from webhook.diagnose import pods as module
 from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import held_by_node, live_pod, requests_of
+from webhook.diagnose.pods import held_by_node, live_pod, reachable, requests_of
+from webhook.diagnose.saved import SavedObjects
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 
@@ -51,6 +54,34 @@ def test_only_bound_and_unfinished_pods_hold_replicas(status: dict[str, str], no
     found = live_pod(pod("p", node=node, status=status), LOOKUP)
     assert found.holds is holds
     assert found.was_rejected is ("reason" in status)
+
+
+class BreakingOff(SavedObjects):
+    """A cluster whose list of all pods breaks off after the first page."""
+
+    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
+        async for page in super().pages(kind, namespace, **query):
+            yield page[:2] if namespace is None else page
+        if namespace is None:
+            self.left_out.append(LeftOut("pods in all namespaces", "500"))
+
+    def lacks(self, kind: Kind, namespace: str | None = None) -> bool:  # noqa: ARG002
+        return bool(self.left_out)
+
+
+async def test_pod_comes_once_where_the_list_of_all_breaks_off() -> None:
+    cluster = BreakingOff([pod("a"), pod("a", namespace="team-b"), pod("b"), pod("c", namespace="team-b")])
+    found = [str(live_pod(one, LOOKUP)) async for one in reachable(cluster, "team-a")]
+    assert found == ["team-a/a", "team-b/a", "team-a/b"]
+    assert cluster.lacks(POD)
+
+
+def test_requests_of_a_pod_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+    monkeypatch.setattr(module, "GpuRequests", lambda *given: read.append(given))
+    states: list[Object] = [{"name": name, "state": {"running": {}}} for name in ("main", "proxy")]
+    live_pod(pod("p", node="n", spec={"restartPolicy": "Never"}, status={"containerStatuses": states}), LOOKUP)
+    assert len(read) == 1
 
 
 def test_holders_are_sorted_by_amount_and_name() -> None:

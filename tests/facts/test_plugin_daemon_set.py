@@ -35,6 +35,13 @@ def test_version_of_image(image: str, version: str | None) -> None:
     assert found([{"name": "nvidia-device-plugin", "image": image}]).version == version
 
 
+@pytest.mark.parametrize("name", [[], {}, ["configs"], 5, None])
+def test_malformed_names_and_arguments_of_a_saved_daemon_set_count_as_absent(name: Any) -> None:
+    container = {"name": "nvidia-device-plugin", "volumeMounts": [{"name": name, "mountPath": "/config"}], "args": 5}
+    volumes = [{"name": name, "configMap": {"name": name}}]
+    assert program({"spec": {"template": {"spec": {"containers": [container], "volumes": volumes}}}}) is not None
+
+
 def variables(**values: str | None) -> list[dict[str, Any]]:
     """The environment of a container. The API server leaves out an empty value."""
     return [{"name": name, **({"value": value} if value else {})} for name, value in values.items()]

@@ -125,7 +125,7 @@ class Program:
 
 
 class ProgramPod(NamedTuple):
-    """A pod of the GPU stack. `owner` is the name of its DaemonSet; `detail` says why the pod is not ready.
+    """A pod of the GPU stack. `owner` is the name of what made it; `detail` says why the pod is not ready.
 
     `mounts_kubelet`: it mounts the folder of the node in which device plugins register with the kubelet.
     """
@@ -138,6 +138,7 @@ class ProgramPod(NamedTuple):
     is_ready: bool
     detail: str = ""
     mounts_kubelet: bool = False
+    is_of_daemon_set: bool = False
 
 
 # Nodes.
@@ -297,6 +298,7 @@ def program_pod(found: Object, role: Role) -> ProgramPod:
         word(found, "spec", "nodeName"),
         *readiness(found),
         any(clean_path(one).endswith(_KUBELET) for one in folders),
+        owner is not None and owner.kind == "DaemonSet",
     )
 
 
@@ -333,7 +335,8 @@ def _command(container: Object) -> str:
 
 
 def _words(container: Object, *keys: str) -> list[str]:
-    return [one for key in keys for one in container.get(key) or () if isinstance(one, str)]
+    lists = (container.get(key) for key in keys)
+    return [one for each in lists if isinstance(each, list) for one in each if isinstance(one, str)]
 
 
 _FILE: Final = re.compile(r"--?config-file[= ]([^\s'\"]+)", re.ASCII)
@@ -363,7 +366,7 @@ def _mounted(container: Object, volumes: list[Object], path: str) -> tuple[str, 
     root, mount = max(above, key=lambda each: len(each[0]))
     below = word(mount, "subPath") or wanted[len(root) + 1 :]
     for volume in volumes:
-        for source in _config_maps(volume) if volume.get("name") == mount.get("name") else ():
+        for source in _config_maps(volume) if word(volume, "name") == word(mount, "name") else ():
             items = {word(one, "path"): word(one, "key") for one in entries(source, "items")}
             if not below or not items or below in items:
                 return word(source, "name"), items.get(below, below) or None
@@ -377,8 +380,8 @@ def _config_maps(volume: Object) -> Iterator[Object]:
 
 
 def _maps_of_volumes(container: Object, volumes: list[Object]) -> Iterator[str]:
-    mounted = {one.get("name") for one in entries(container, "volumeMounts")}
-    return (word(one, "name") for each in volumes if each.get("name") in mounted for one in _config_maps(each))
+    mounted = {word(one, "name") for one in entries(container, "volumeMounts")}
+    return (word(one, "name") for each in volumes if word(each, "name") in mounted for one in _config_maps(each))
 
 
 def _maps_of_environment(container: Object) -> tuple[str, ...]:

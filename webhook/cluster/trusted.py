@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 from webhook.cluster.device_plugin import Configurations, configurations
 from webhook.cluster.objects import CONFIG_MAP, DAEMON_SET, Objects, all_of
 from webhook.cluster.reading import part
-from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, program
+from webhook.cluster.stack import Program, ProgramPod, Role, SeenNode, feature_worker, program
 from webhook.policy.placement.cluster_objects import NO_CONFIG, Namespace, PluginConfig
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
@@ -185,9 +185,14 @@ class Stack:
         return chosen.config.strategy == "mps"
 
 
-async def programs_of(objects: Objects) -> AsyncIterator[Program]:
-    """The DaemonSets of the GPU stack, each with what it reads as its configuration."""
+async def programs_of(objects: Objects, *, with_features: bool = False) -> AsyncIterator[Program]:
+    """The DaemonSets of the GPU stack, each with what it reads as its configuration.
+
+    `with_features`: and the workers of node feature discovery.
+    """
     async for found in all_of(objects, DAEMON_SET):
+        if with_features and (worker := feature_worker(found)) is not None:
+            yield worker
         one = program(found)
         if one is not None and one.deciding:
             read = {name: await objects.one(CONFIG_MAP, one.namespace, name) for name in one.deciding}

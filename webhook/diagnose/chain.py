@@ -14,7 +14,6 @@ from webhook.cluster.stack import (
     ProgramPod,
     Role,
     SeenNode,
-    feature_worker,
     program_of_pod,
     program_pod,
     role_of,
@@ -116,7 +115,8 @@ class Chain(NamedTuple):
     """The links of a node. A node has a chain if its labels or resources show a GPU, or nothing labels nodes.
 
     `runtime_class` is that of its device plugin, and `strategy` how its configuration shares cards; None if unknown.
-    `daemons` are all pods of an MPS control daemon there that some object made.
+    `daemons` are the pods of its MPS control daemon: of those that a DaemonSet made, those that tenants cannot make.
+    Where no program of the stack counts, they are all of them.
     """
 
     node: SeenNode
@@ -148,21 +148,29 @@ class Chain(NamedTuple):
 
 
 async def chains(
-    objects: Objects, settings: Settings, facts: Facts, among: Sequence[Node], namespace: str
+    objects: Objects,
+    settings: Settings,
+    facts: Facts,
+    among: Sequence[Node],
+    namespace: str,
+    unlabelled: Sequence[Node] = (),
 ) -> list[Chain]:
     """Read the chains of nodes, by the programs that `doctor` believes.
 
     It presumes no program in the namespace of the question. The labels of a node outrank the configuration of a plugin
-    that it presumes to be the right one.
+    that it presumes to be the right one. Of the `unlabelled` nodes nothing more is read: node feature discovery may be
+    why they show no GPU.
     """
     gpus = GpuResources(settings.resources)
-    nodes = [await seen_of(objects, one, gpus) for one in among]
+    nodes = [*[await seen_of(objects, one, gpus) for one in among], *(_of_facts(one, gpus) for one in unlabelled)]
     read = [each for one in among async for each in _stack(objects, None, f"spec.nodeName={one.name}")]
     pods = [program_pod(*each) for each in read]
-    stack = [one async for one in programs_of(objects)]
+    listed = [one async for one in programs_of(objects, with_features=True)]
+    stack = [one for one in listed if one.role is not Role.FEATURES]
     if objects.lacks(DAEMON_SET):
         stack = list({str(one): one for pod, _ in read if (one := program_of_pod(pod)) is not None}.values())
-    every = (*nodes, *(_of_facts(one, gpus) for one in facts.nodes or () if one not in among))
+    others = (one for one in facts.nodes or () if one not in among and one not in unlabelled)
+    every = (*nodes, *(_of_facts(one, gpus) for one in others))
     trusted = await _trust(objects, settings, stack, every, pods)
     if trusted.presumed == namespace:
         trusted = replace(trusted, presumed="")
@@ -173,7 +181,9 @@ async def chains(
         lacking["pods"] = "pods in all namespaces"
     if any(each.config_map and each.maps not in configs for each in programs if each.role is Role.PLUGIN):
         lacking["configurations"] = "the ConfigMap of the device plugin"
-    workers = [one async for each in all_of(objects, DAEMON_SET) if (one := feature_worker(each))] if nodes else []
+    # Any tenant may make one that looks like a worker.
+    workers = [one for one in listed if one.role is Role.FEATURES]
+    workers.sort(key=lambda one: (not trusted.counts(one.namespace), not one.ready))
     found = []
     for node in nodes:
         counting = [one for one in pods if one.node == node.name and trusted.counts(one.namespace)]
@@ -185,7 +195,8 @@ async def chains(
         links = [features, *(_link(*one, seen) for one in _LINKS)] if shows else [features]
         strategy = None if chosen is None or chosen.config is None else chosen.config.strategy
         if shows or features.finding is not None:
-            daemons = [one for one in pods if one.node == node.name and one.role is Role.DAEMON and one.owner]
+            of_sets = counting if programs else [one for one in pods if one.node == node.name]
+            daemons = [one for one in of_sets if one.role is Role.DAEMON and one.is_of_daemon_set]
             found.append(Chain(node, links, None if own is None else own.runtime_class, strategy, daemons))
     return found
 
@@ -316,7 +327,7 @@ def _features(seen: Stack, workers: Sequence[Program], *, shows: bool) -> Link:
     has = sorted(key for key in node.labels if key.startswith(_FEATURE) and "10de" in key)
     who = f"DaemonSet {plugins[0]} selects" if plugins else "the chart of the device plugin selects"
     asks = f"{who} nodes by {listed(sorted(wanted))}"
-    if not shows and not (workers and workers[0].desired and not workers[0].ready):
+    if not shows and not (workers and workers[0].desired and not any(one.ready for one in workers)):
         return Link(name)
     advice: Advice = ""
     if has:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from webhook.cluster.objects import POD, Object, Objects, all_of
-from webhook.cluster.reading import FINISHED, Owner, controller, entries, part, word
+from webhook.cluster.reading import FINISHED, Owner, controller, entries, number, part, word
 from webhook.cluster.stack import readiness
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
@@ -58,7 +58,7 @@ class LivePod:
 
 def live_pod(found: Object, lookup: Lookup) -> LivePod:
     """Read a pod. `lookup` knows GPU resources by their names."""
-    name = word(found, "metadata", "name")
+    name, requests = word(found, "metadata", "name"), requests_by_container(found, lookup)
     return LivePod(
         word(found, "metadata", "namespace"),
         name,
@@ -66,47 +66,64 @@ def live_pod(found: Object, lookup: Lookup) -> LivePod:
         word(found, "spec", "nodeName"),
         word(found, "status", "phase"),
         word(found, "status", "reason"),
-        requests_of(found, lookup),
+        _whole(requests),
         bool(word(found, "metadata", "deletionTimestamp")),
-        _idle(found, lookup) if word(found, "spec", "nodeName") else "",
+        _idle(found, requests) if word(found, "spec", "nodeName") else "",
     )
 
 
-def _idle(found: Object, lookup: Lookup) -> str:
+def _idle(found: Object, requests: GpuRequests | None) -> str:
     if word(found, "status", "phase") == "Pending":
         _, detail = readiness(found)
         return f"not started: {detail}" if detail.startswith("container ") else ""
-    done, running = left_over(found, lookup)
+    done, running = left_over(found, requests)
     return f"container {done} has ended, and {running} runs on" if running else ""
 
 
-def left_over(found: Object, lookup: Lookup) -> tuple[str, str]:
+def left_over(found: Object, requests: GpuRequests | None) -> tuple[str, str]:
     """A container that asked for GPUs and has ended, as the others that did, and one that keeps the pod from its end.
 
-    Both are empty for a pod that restarts its containers, or that still uses what it holds.
+    Both are empty for a pod that restarts such a container, is being deleted, or still uses what it holds.
     """
-    if word(found, "spec", "restartPolicy") not in ("Never", "OnFailure"):
+    statuses, policy = entries(found, "status", "containerStatuses"), word(found, "spec", "restartPolicy")
+    if len(statuses) < 2 or policy not in _ENDING or word(found, "metadata", "deletionTimestamp"):
         return "", ""
-    states = {word(one, "name"): part(one, "state") for one in entries(found, "status", "containerStatuses")}
-    asked = [name for name in asking(found, lookup) if name in states]
+    states = {word(one, "name"): part(one, "state") for one in statuses}
     running = next((name for name, state in states.items() if "running" in state), "")
-    is_over = running and asked and all("terminated" in states[name] for name in asked)
+    asked = [name for name in _names(requests) if name in states]
+    is_over = running and asked and all(_has_ended(states[name], policy) for name in asked)
     return (asked[0], running) if is_over else ("", "")
+
+
+_ENDING: Final = ("Never", "OnFailure")
+"""The policies under which containers end for good."""
+
+
+def _has_ended(state: Object, policy: str) -> bool:
+    """Whether a container has ended and is not started again."""
+    return "terminated" in state and (policy == "Never" or number(state, "terminated", "exitCode", default=-1) == 0)
 
 
 def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:
     """The GPU requests of a pod in whole units by resource; none for a pod that is malformed."""
-    requests = _requests(found, lookup)
+    return _whole(requests_by_container(found, lookup))
+
+
+def _whole(requests: GpuRequests | None) -> dict[str, int]:
     return {} if requests is None else {name: -(-billionths // NANO) for name, billionths in requests.peaks.items()}
 
 
 def asking(found: Object, lookup: Lookup) -> list[str]:
     """The names of the containers that ask for GPUs; none for a pod that is malformed."""
-    requests = _requests(found, lookup)
+    return _names(requests_by_container(found, lookup))
+
+
+def _names(requests: GpuRequests | None) -> list[str]:
     return [] if requests is None else [word(one.raw, "name") for one in requests.containers]
 
 
-def _requests(found: Object, lookup: Lookup) -> GpuRequests | None:
+def requests_by_container(found: Object, lookup: Lookup) -> GpuRequests | None:
+    """The GPU requests of each container; None for a pod that is malformed."""
     try:
         return GpuRequests(Pod.of_template(found), lookup)
     except MalformedError:
@@ -144,10 +161,18 @@ async def gpu_pods(found: AsyncIterator[Object], settings: Settings, names: Coll
 
 
 async def reachable(objects: Objects, namespace: str | None, **query: str) -> AsyncIterator[Object]:
-    """Yield the pods of all namespaces, or of one where the caller may not list them everywhere."""
-    for place in dict.fromkeys((None, namespace)):
-        if place is None or objects.lacks(POD):
-            async for one in all_of(objects, POD, place, **query):
+    """Yield the pods of all namespaces, or of one where not all can be listed. Each comes once.
+
+    The list of all may break off after some of its pages.
+    """
+    listed = set()
+    async for one in all_of(objects, POD, None, **query):
+        if word(one, "metadata", "namespace") == namespace:
+            listed.add(word(one, "metadata", "name"))
+        yield one
+    if namespace is not None and objects.lacks(POD):
+        async for one in all_of(objects, POD, namespace, **query):
+            if word(one, "metadata", "name") not in listed:
                 yield one
 
 
@@ -163,7 +188,7 @@ def extended(name: str) -> Resource | None:
     return Resource(name) if "/" in name else None
 
 
-def counting(settings: Settings, names: Collection[str]) -> Lookup:
+def counting(settings: Settings, names: Collection[str] = ()) -> Lookup:
     """What counts the GPUs that pods ask for, and other extended resources of these names."""
     gpus = GpuResources(settings.resources)
     return lambda name: gpus.find(name) or (Resource(name, "whole") if name in names else None)

@@ -220,6 +220,18 @@ async def test_malformed_object_is_an_error() -> None:
     assert data(row.verdicts[0])["problem"] == row.verdicts[0].reason
 
 
+async def test_malformed_pods_are_rows() -> None:
+    listed, noted = pod("listed"), pod("noted", metadata={"annotations": ["x"]})
+    listed["spec"] = [{"nodeName": "gpu-1"}]
+    odd = pod("odd", 1, (["v1"], {"kind": "x"}, 5))  # type: ignore[arg-type]
+    found = shown(await rows({PODS: [listed, noted, odd]}))
+    assert [(name, said) for name, _, _, said in found if said == "error"] == [
+        ("team-a/Pod/listed", "error"),
+        ("team-a/Pod/noted", "error"),
+    ]
+    assert sum(pods for _, pods, _, _ in found) == 3
+
+
 async def test_pod_has_a_row_where_its_exemption_is_not_that_of_its_owner() -> None:
     windows = pod("llm-1-a", 1, OF_REPLICA_SET, nodeSelector={"kubernetes.io/os": "windows"})
     found = await rows({REPLICA_SETS: [workload("llm-1", 1)], PODS: [windows, pod("llm-1-b", 1, OF_REPLICA_SET)]})

@@ -629,6 +629,16 @@ HOLDERS = [
         rollout(NO_SURGE, 2),
     ),
     case(
+        "own-old-pod-that-never-started",
+        "replicas-held",
+        "the rollout waits for itself",
+        "maxUnavailable",
+        waiting(owner=NEW),
+        a_node(labels=PRESENT, gpus=1),
+        held("serve-7d-x", owner=OLD, status=NEVER_STARTED),
+        rollout({}),
+    ),
+    case(
         "own-old-pod-that-may-end",
         "replicas-held",
         "hold the replicas",

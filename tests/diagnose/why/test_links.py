@@ -6,11 +6,13 @@ And what is left of a chain where files, or rights, lack a part of the GPU stack
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from tests.diagnose.cluster_objects import GPU, Object, mps_node, pod
+from tests.diagnose.both import StandIn, cluster_of
+from tests.diagnose.cluster_objects import GPU, Object, container, mps_node, pod
 from tests.diagnose.why.recorded import Recorded
 from tests.diagnose.why.site import (
     CONFIGS,
@@ -26,10 +28,11 @@ from tests.diagnose.why.site import (
     sharing,
     waiting,
 )
-from webhook.cluster.objects import DAEMON_SET, Kind
+from webhook.cluster.objects import DAEMON_SET, Kind, LiveObjects
 from webhook.cluster.reading import Owner
 from webhook.diagnose.chain import Chain, Held, Link, chains
 from webhook.diagnose.pods import LivePod, held_by_node
+from webhook.diagnose.why.gather import Question
 from webhook.policy.placement.cluster_objects import Node, RuntimeClass
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
@@ -138,6 +141,27 @@ def test_node_feature_discovery_that_runs_nowhere_is_why_no_node_shows_a_gpu() -
     assert str(cause.remedy) == "kubectl -n nvidia-device-plugin describe daemonset/nfd"
     for others in ([], workers(both)):
         assert "no label of a node that its selectors admit shows a GPU" in answers(*found, others)[0].cause
+
+
+def test_worker_of_a_tenant_does_not_show_that_node_feature_discovery_is_down() -> None:
+    both = ("cpu-1", "gpu-1")
+    found: list[Any] = [waiting(), *map(a_node, both), plugin(on=(), affinity=OF_CHART)]
+    forged, real = workers(both, ready=False), workers(both)
+    for one in forged:
+        one["metadata"]["namespace"] = "team-b"
+    assert "no label of a node that its selectors admit shows a GPU" in answers(*found, forged, real)[0].cause
+    down = answers(*found, forged, workers(both, ready=False))[0]
+    assert "kubectl -n nvidia-device-plugin describe daemonset/nfd" in str(down.remedy)
+    labelled: list[Any] = [waiting(), a_node(labels=GROUP), plugin(on=(), affinity=OF_CHART)]
+    assert "1 of 1 worker" in answers(*labelled, workers(ready=False, namespace="team-b"), workers())[0].cause
+
+
+def test_node_without_a_sign_of_gpus_costs_one_list() -> None:
+    cluster = cluster_of([a_node(), *plugin(on=(), affinity=OF_CHART)])
+    bare = Node("gpu-1", {})
+    asyncio.run(chains(LiveObjects(StandIn(cluster)), Settings(), Facts(nodes=(bare,)), [], "", [bare]))
+    assert Counter(cluster.asked)[DAEMON_SET.path()] == 1
+    assert not any(path.startswith(("/api/v1/nodes", "/api/v1/pods")) for path in cluster.asked)
 
 
 def test_no_label_by_hand_where_the_plugin_does_not_select_by_it() -> None:
@@ -315,3 +339,16 @@ def test_shares_without_feature_discovery() -> None:
 def test_pods_of_the_stack_without_an_owner_show_no_daemon_set() -> None:
     bare = pod("plugin", {"name": "nvidia-device-plugin-ctr"}, namespace="kube-system", node="gpu-1")
     assert "is not ready" not in saved(waiting(), a_node(labels=PRESENT), bare)[0].cause
+
+
+@pytest.mark.parametrize(("amount", "read"), [(1, False), (2, True)])
+def test_node_is_read_for_its_unhealthy_cards_only_where_it_has_no_room(amount: int, *, read: bool) -> None:
+    node, holder = a_node(labels=PRESENT, gpus=2), pod("a", container("main", amount), node="gpu-1")
+    asked = waiting()
+    cluster = cluster_of([asked, node, holder])
+
+    async def more(_parts: object) -> Facts:
+        return Facts(nodes=(Node("gpu-1", PRESENT, (), {GPU: 2}),), device_classes=())
+
+    asyncio.run(Question(LiveObjects(StandIn(cluster)), Settings(), more).case("Pod", "team-a", asked))
+    assert ("/api/v1/nodes/gpu-1" in cluster.asked) is read

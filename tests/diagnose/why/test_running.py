@@ -8,6 +8,7 @@ import pytest
 
 from tests.diagnose.cluster_objects import Object, container, pod
 from tests.diagnose.why.recorded import Recorded, ask, bound, causes, daemon, event, node, state
+from tests.diagnose.why.site import plugin as a_plugin
 
 PIPE = "/mps/nvidia.com/gpu/pipe"
 VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
@@ -210,11 +211,27 @@ def test_daemon_is_only_a_pod_of_a_daemon_set() -> None:
     assert [one.finding for one in ask(Recorded(bound(), node(), written)).causes][:1] == ["no-daemon"]
 
 
+def test_daemon_is_no_pod_that_a_tenant_makes() -> None:
+    """A ReplicaSet makes none, and a DaemonSet only in a namespace whose stack counts."""
+    written = daemon()
+    written["metadata"]["ownerReferences"][0]["kind"] = "ReplicaSet"
+    plugin = a_plugin(on=("mps-1",))
+    for made in plugin:
+        made["metadata"]["namespace"] = "kube-system"
+    assert causes(bound(), node(), written) == ["no-daemon"]
+    assert causes(bound(), node(), *plugin, daemon()) == ["no-daemon"]
+    own = daemon()
+    own["metadata"]["namespace"] = "kube-system"
+    assert causes(bound(), node(), *plugin, own) == ["nothing-wrong"]
+
+
 @pytest.mark.parametrize(
     ("policy", "main", "expected"),
     [
         ("Never", ended(0, "Completed"), "sidecar-runs-on"),
         ("OnFailure", ended(0, "Completed"), "sidecar-runs-on"),
+        ("Never", ended(1, "Error"), "sidecar-runs-on"),
+        ("OnFailure", ended(1, "Error"), "exit-code"),
         ("Always", ended(0, "Completed"), "nothing-wrong"),
         ("Never", {"running": {}}, "nothing-wrong"),
     ],
@@ -222,6 +239,17 @@ def test_daemon_is_only_a_pod_of_a_daemon_set() -> None:
 def test_sidecar_that_keeps_the_pod_of_a_job(policy: str, main: Object, expected: str) -> None:
     states = [state(state=main, ready=False), state("proxy")]
     job = bound(container(), container("proxy", 0), states=states, spec={"restartPolicy": policy})
-    (cause,) = ask(Recorded(job, node(), daemon())).causes
+    cause = ask(Recorded(job, node(), daemon())).causes[0]
     assert cause.finding == expected
-    assert (expected == "nothing-wrong") or "container main has ended, and container proxy runs on" in cause.cause
+    runs_on = "container main has ended, and container proxy runs on" in cause.cause
+    assert runs_on is (expected == "sidecar-runs-on")
+
+
+def test_sidecar_of_a_pod_that_holds_no_gpu_or_is_being_deleted() -> None:
+    states = [state(state=ended(0, "Completed"), ready=False), state("proxy")]
+    main = container(resource="rdma/hca")
+    other = bound(main, container("proxy", 0), states=states, spec={"restartPolicy": "Never"})
+    assert causes(other, node(), daemon()) == ["nothing-wrong"]
+    ending = bound(container(), container("proxy", 0), states=states, spec={"restartPolicy": "Never"})
+    ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert causes(ending, node(), daemon()) == ["nothing-wrong"]

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from webhook.cluster.objects import POD, Kind, Object, Objects, all_of
-from webhook.cluster.reading import controlling, number, part
+from webhook.cluster.reading import controlling, number, part, word
 from webhook.diagnostics import dotted
 from webhook.patch import pointer
 from webhook.policy.context import RequestContext
@@ -143,12 +143,11 @@ def _named(found: Object, api_version: str, kind: str) -> tuple[Subject, Subject
 
     An object without such an owner is its own.
     """
-    metadata = found.get("metadata") or {}
-    own = Subject(api_version, kind, metadata.get("namespace", ""), metadata.get("name", ""))
-    owner = controlling(metadata)
+    own = Subject(api_version, kind, word(found, "metadata", "namespace"), word(found, "metadata", "name"))
+    owner = controlling(found.get("metadata"))
     if owner is None:
         return own, own
-    maker = Subject(owner.get("apiVersion", ""), owner.get("kind", ""), own.namespace, owner.get("name", ""))
+    maker = Subject(word(owner, "apiVersion"), word(owner, "kind"), own.namespace, word(owner, "name"))
     is_built_in = group_of(maker.api_version) in ("", "apps", "batch")
     return own, own if is_built_in and _MAKES.get(maker.kind) != kind else maker
 
@@ -160,7 +159,7 @@ def verdicts(worlds: Iterable[Evaluator], found: Object, own: Subject) -> Iterat
     """
     groups: tuple[str, ...] = ()
     if own.kind == "Pod":
-        found = {**found, "spec": {key: value for key, value in part(found, "spec").items() if key != "nodeName"}}
+        found = {**found, "spec": _without(found.get("spec"), "nodeName")}
         owner = controlling(found.get("metadata")) or {}
         groups = ("system:nodes",) if owner.get("kind") == "Node" else ()
     origin = RequestContext(own.namespace, is_final_hook=True, is_update=True, groups=groups)
@@ -181,11 +180,15 @@ def _key(subject: Subject) -> Subject:
 
 def _digest(pod: Object) -> int:
     """A number that is equal for pods of one template: those that differ only in what each pod has for itself."""
-    metadata = pod.get("metadata") or {}
-    spec = {key: value for key, value in (pod.get("spec") or {}).items() if key not in ("nodeName", "hostname")}
-    annotations = metadata.get("annotations") or {}
-    kept = {key: value for key, value in annotations.items() if not key.startswith(_OF_NODES)}
+    metadata, spec = part(pod, "metadata"), _without(pod.get("spec"), "nodeName", "hostname")
+    annotations = metadata.get("annotations")
+    kept = _without(annotations, *(key for key in part(annotations) if str(key).startswith(_OF_NODES)))
     return hash(_TOKEN_VOLUME.sub(b"", msgspec.json.encode([spec, kept, metadata.get("labels")])))
+
+
+def _without(value: object, *keys: str) -> object:
+    """A mapping without these keys; another value, which is malformed, as it is."""
+    return {key: each for key, each in value.items() if key not in keys} if isinstance(value, dict) else value
 
 
 async def take(

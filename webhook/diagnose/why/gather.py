@@ -168,9 +168,9 @@ class Question:
         if not any(names_gpu(name, placement.cluster.classes.gpus) for name in names):
             return case
         among = suspects(placement, names)
-        if not among and not self.objects.lacks(DAEMON_SET):  # perhaps nothing labels nodes
-            among = [*islice(index.nodes(placement.selected), 1)]
-        return replace(case, chains=await chains(self.objects, self.settings, facts, among, namespace))
+        unlabelled = [] if among else [*islice(index.nodes(placement.selected), 1)]  # perhaps nothing labels nodes
+        found = await chains(self.objects, self.settings, facts, among, namespace, unlabelled)
+        return replace(case, chains=found)
 
     def _contexts(self, pods: Sequence[Object], facts: Facts) -> Iterator[PodContext | None]:
         """The context in which each pod is checked as it is, without any edit; None for a malformed pod."""
@@ -192,16 +192,19 @@ class Question:
             facts = replace(facts, nodes=tuple(found))
         return facts
 
-    async def _held(self, namespace: str, candidates: Sequence[Node], names: Collection[str]) -> Held:
+    async def _held(self, namespace: str, candidates: Sequence[Node], wants: Mapping[str, int]) -> Held:
         """Who holds what of the nodes that could take a pod."""
         few, gpus = len(candidates) <= _FEW, GpuResources(self.settings.resources)
         queries = [f"spec.nodeName={one.name}" for one in candidates] if few else ["spec.nodeName!="]
         pods = []
         for one in queries:
             query = {"fieldSelector": f"{one},{UNFINISHED}"}
-            pods += await reachable_pods(self.objects, self.settings, namespace, query, names)
+            pods += await reachable_pods(self.objects, self.settings, namespace, query, wants)
+        held = Held(held_by_node(pods), self.objects.has_all(POD))
+        if held.is_complete and any(held.has_room(one, wants) for one in candidates):
+            return held  # the answer names no holders
         capacity = {one.name: (await seen_of(self.objects, one, gpus)).capacity for one in candidates[:SHOWN]}
-        return Held(held_by_node(pods), self.objects.has_all(POD), capacity)
+        return held._replace(capacity=capacity)
 
     async def _around_bound(self, case: Case) -> Case:
         name = case.node_name

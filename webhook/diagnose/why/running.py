@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from webhook.cluster.reading import condition, is_true, part, word
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.pods import extended, left_over
+from webhook.diagnose.pods import counting, left_over, requests_by_container
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
 from webhook.diagnose.why.case import Case, Row, by_words
@@ -67,7 +67,7 @@ def ended(case: Case) -> Iterator[Finding]:
         yield case.cause("finalizer", summary, [f"metadata.finalizers: {', '.join(finalizers)}"], start)
         return
     reason, said = word(pod, "status", "reason"), word(pod, "status", "message")
-    done, runs_on = left_over(pod, extended)
+    done, runs_on = left_over(pod, requests_by_container(pod, counting(case.settings)))
     disrupted, gone = condition(pod, "DisruptionTarget"), list(by_words(case, ENDED, reason, [said], what="pod"))
     if runs_on and phase(pod) == "Running":
         summary = f"container {done} has ended, and container {runs_on} runs on, so that the pod keeps its replicas"

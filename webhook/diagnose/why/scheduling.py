@@ -340,8 +340,10 @@ def _holding(case: Case, candidates: Sequence[Node], resource: str, units: int) 
     for one in holders:
         kin["ending" if one.pod.is_ending else _kin(case, one)] += one.amount
     old, same, ending = kin["old"], kin["same"], kin["ending"]
-    enough = [one.pod for one in holders if one.amount >= units and not one.pod.is_ending]
-    idle, bare = [one for one in enough if one.idle], [one for one in enough if one.owner.kind == "Pod"]
+    enough = [one for one in holders if one.amount >= units and not one.pod.is_ending]
+    # A deleted pod of an old revision is made again, until the rollout ends it.
+    idle = [one.pod for one in enough if one.pod.idle and _kin(case, one) != "old"]
+    bare = [one.pod for one in enough if one.pod.owner.kind == "Pod"]
     whose = "its own pods and others hold" if same or old else "others hold"
     of: Sequence[LivePod] = bare if len(bare) == 1 else ()
     summary, remedy = f"{whose} {where}", "free replicas, or add nodes: `kubectl gpushare top -A` shows who holds them"
