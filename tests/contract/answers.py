@@ -29,19 +29,15 @@ class Answered:
         return replace(self, patch=[])
 
 
-NAMESPACE = ", or ask the administrator to set facts.namespaces if the namespace selects nodes"
-"""What a hook alone advises, since only an administrator changes what it reads."""
-
-
 def by_hook(answer: Any) -> Answered:
-    """The verdict of a hook, without what it alone advises."""
+    """The verdict of a hook."""
     response = answer["response"]
     *denials, ending = response.get("status", {}).get("message", "").splitlines() or [""]
     assert ending == (f"gpushare-webhook explain {denials[0][:6]}" if denials else "")
     severities = response.get("auditAnnotations", {}).get("findings", "")
     return Answered(
         response["allowed"],
-        [one.replace(NAMESPACE, "") for one in denials],
+        denials,
         response.get("warnings", []),
         severities.split(",") if severities else [],
         json.loads(base64.b64decode(response.get("patch", base64.b64encode(b"[]")))),

@@ -251,15 +251,5 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
     return f'; node "{node}"{others} may share its cards, because {_UNDISCOVERED if undiscovered else _INCOMPLETE}'
 
 
-def unknown_namespace(context: PodContext, request: ResourceRequest) -> str:
-    """To have the selector of the namespace read, which PodNodeSelector adds to pods alone; empty where none helps."""
-    origin, placement = context.origin, context.placement
-    is_template = not (context.extracted.is_pod or origin.is_offline) and origin.namespace
-    could_help = not placement.cluster.known or placement.whole_candidates(request.resource)
-    if not is_template or context.policy.reads_namespaces or not could_help:
-        return ""
-    return ", or ask the administrator to set facts.namespaces if the namespace selects nodes"
-
-
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
 _INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"

@@ -59,7 +59,7 @@ class NamespacePolicy:
     that which the namespace adds to pods. `namespace_limits`: the smallest known limit of each resource.
 
     The rest is the same in every namespace. `trusts_markers`: markers of other schedulers count. `reads_classes`: the
-    server reads the cluster's RuntimeClasses, `reads_namespaces`: its namespaces. `has_guard`: the guard is installed.
+    server reads the cluster's RuntimeClasses. `has_guard`: the guard is installed.
     """
 
     def __init__(self, snapshot: Snapshot, namespace: str) -> None:
@@ -87,7 +87,7 @@ class NamespacePolicy:
         self.container_limits = snapshot.container_limits
         self.limits, self.users = settings.limits, settings.users
         self.sharing_namespaces = settings.sharing.namespaces
-        self.reads_classes, self.reads_namespaces = settings.facts.runtime_classes, settings.facts.namespaces
+        self.reads_classes = settings.facts.runtime_classes
         self.has_guard = settings.guard.enabled
         self.resources, self.resource = snapshot.gpus.by_name, snapshot.gpus.find
         self.annotation_requests = settings.requests.annotations

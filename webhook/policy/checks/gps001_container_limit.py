@@ -25,6 +25,4 @@ def run(context: PodContext) -> Violations:
         most = min(limit, context.policy.limits.per_pod or limit)
         remedy = "ask for 1" if most == 1 else f"ask for at most {most}"
         remedy += replica_limits.whole_cards(context, request) + replica_limits.unknown_node(context, request)
-        if request is over[0][0]:  # once in a denial
-            remedy += replica_limits.unknown_namespace(context, request)
         yield Violation(request.path, problem, remedy + for_manager, cap)
