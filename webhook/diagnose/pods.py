@@ -59,21 +59,22 @@ class LivePod:
 def live_pod(found: Object, lookup: Lookup) -> LivePod:
     """Read a pod. `lookup` knows GPU resources by their names."""
     name, requests = word(found, "metadata", "name"), requests_by_container(found, lookup)
+    node, phase = word(found, "spec", "nodeName"), word(found, "status", "phase")
     return LivePod(
         word(found, "metadata", "namespace"),
         name,
         controller(found.get("metadata")) or Owner("Pod", name),
-        word(found, "spec", "nodeName"),
-        word(found, "status", "phase"),
+        node,
+        phase,
         word(found, "status", "reason"),
         _whole(requests),
         bool(word(found, "metadata", "deletionTimestamp")),
-        _idle(found, requests) if word(found, "spec", "nodeName") else "",
+        _idle(found, phase, requests) if node else "",
     )
 
 
-def _idle(found: Object, requests: GpuRequests | None) -> str:
-    if word(found, "status", "phase") == "Pending":
+def _idle(found: Object, phase: str, requests: GpuRequests | None) -> str:
+    if phase == "Pending":
         _, detail = readiness(found)
         return f"not started: {detail}" if detail.startswith("container ") else ""
     done, running = left_over(found, requests)
@@ -85,8 +86,11 @@ def left_over(found: Object, requests: GpuRequests | None) -> tuple[str, str]:
 
     Both are empty for a pod that restarts such a container, is being deleted, or still uses what it holds.
     """
-    statuses, policy = entries(found, "status", "containerStatuses"), word(found, "spec", "restartPolicy")
-    if len(statuses) < 2 or policy not in _ENDING or word(found, "metadata", "deletionTimestamp"):
+    statuses = entries(found, "status", "containerStatuses")
+    if len(statuses) < 2:
+        return "", ""
+    policy = word(found, "spec", "restartPolicy")
+    if policy not in _ENDING or word(found, "metadata", "deletionTimestamp"):
         return "", ""
     states = {word(one, "name"): part(one, "state") for one in statuses}
     running = next((name for name, state in states.items() if "running" in state), "")
