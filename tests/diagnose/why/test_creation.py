@@ -265,6 +265,20 @@ def test_workload_of_kueue_says_why_an_object_waits(kind: str, held: Object) -> 
     assert str(cause.remedy) == "kubectl describe localqueue team -n team-a"
 
 
+def test_workload_of_earlier_job_does_not_answer() -> None:
+    job = {**SUSPENDED, "metadata": {**SUSPENDED["metadata"], "uid": "new"}}
+    earlier = kueue_workload(("Job", "main"))
+    earlier["metadata"]["ownerReferences"][0]["uid"] = "old"
+    assert "patch job/main" in str(ask(Recorded(job, earlier), "Job").causes[0].remedy)
+
+
+def test_workload_of_group_names_pods_without_controller() -> None:
+    group = kueue_workload(("Pod", "main"))
+    group["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": name} for name in ("other", "main")]
+    (cause,) = ask(Recorded(GATED, group)).causes
+    assert cause.cause.endswith(UNADMITTED)
+
+
 def test_object_without_a_workload_of_kueue() -> None:
     assert "patch job/main" in str(ask(Recorded(SUSPENDED, kueue_workload(("Job", "other"))), "Job").causes[0].remedy)
     (cause,) = ask(Recorded(GATED)).causes

@@ -109,12 +109,17 @@ class Question:
         is_held = any(part(one, "spec").get("suspend") is True for kind, one in makers if kind == "Job")
         if not is_held and not any(one.startswith(f"{GROUP}/") for one in gates):
             return {}
-        held = {Owner(kind, name_of(one)) for kind, one in (*makers, ("Pod", pod))}
+        held = {Owner(kind, name_of(one)): word(one, "metadata", "uid") for kind, one in (*makers, ("Pod", pod))}
         kind = await self.objects.served(WORKLOADS)
         if kind is not None:
             async for one in all_of(self.objects, kind, namespace):
-                if owner_of(one) in held:
-                    return one
+                for reference in entries(
+                    one, "metadata", "ownerReferences"
+                ):  # of a group of pods, none is a controller
+                    uid = held.get(Owner(word(reference, "kind"), word(reference, "name")))
+                    # An earlier Job of the same name has another uid; saved objects may have none.
+                    if uid is not None and ("" in (uid, word(reference, "uid")) or word(reference, "uid") == uid):
+                        return one
         return {}
 
     async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
