@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.policy.test_growth import EVALUATOR, Growth, by_server, of_the_day, review, singles
+from tests.policy.test_growth import EVALUATOR, Growth, by_server, one_in, review, singles
 from webhook.policy.context import RequestContext
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,7 @@ def nothing_kept() -> Iterator[None]:
     assert kept < KEPT
 
 
-TEXTS = [one for one in of_the_day(singles, 1) if one.object["kind"] == "Pod" and one.members[0].unit in ("x", "/.")]
+TEXTS = [one for one in one_in(1, singles) if one.object["kind"] == "Pod" and one.members[0].unit in ("x", "/.")]
 
 
 def name_of(growth: Growth) -> str:

@@ -14,8 +14,8 @@ from tests.project.test_imports import product_modules
 
 ELSEWHERE = {
     ("webhook.policy.settings.formats", "difflib"),
-    ("webhook.manifests.files", "webhook.manifests.folders"),
-    ("webhook.manifests.files", "webhook.manifests.git"),
+    ("webhook.manifests.sources", "webhook.manifests.folders"),
+    ("webhook.manifests.sources", "webhook.manifests.git"),
 }
 """Imports that no request reaches: mistyped words and changes of settings, positions and folders."""
 
