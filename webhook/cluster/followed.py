@@ -53,7 +53,7 @@ def parse_mode(found: Raw) -> tuple[str, str]:
 class Subject(NamedTuple):
     """What is followed: the kind of the object, `suffix` of its name, and `parse`, which reads its text.
 
-    `what` names the text, `verb` goes with it in events, and `otherwise` says what is in force without the object.
+    `what` names the text, `missing` is the event that it is not there, and `otherwise` says what is in force then.
     `lacks`: what an empty text means, where it is a fault.
     """
 
@@ -61,7 +61,7 @@ class Subject(NamedTuple):
     suffix: str
     parse: Callable[[Raw], tuple[str, str]]
     what: str
-    verb: str
+    missing: str
     otherwise: str
     lacks: str = ""
 
@@ -71,7 +71,7 @@ SETTINGS: Final = Subject(
     "",
     parse_settings,
     "installed settings",
-    "are",
+    "installed settings are missing",
     "what it said last stays in force",
     f"has no key {KEY}",
 )
@@ -80,7 +80,7 @@ CAP: Final = Subject(
     SUFFIX,
     parse_mode,
     "cap on the mode",
-    "is",
+    "cap on the mode is missing",
     "nothing caps the mode",
 )
 
@@ -107,8 +107,7 @@ class Followed:
         self._take = take
         reader = Named(api, subject.kind, namespace, name, subject.parse)
         self._feed = Feed(subject.what, reader, self._changed, log)
-        text = f"{subject.what} {subject.verb}"
-        self._lacking = FailureLog(log, f"{text} missing", f"{text} back")
+        self._lacking = FailureLog(log, subject.missing, f"{subject.missing.removesuffix('missing')}back")
         self._began = monotonic()
         self._waiting = True
         self.taken = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,6 +68,7 @@ def tested(
     assert spec is not None
     assert spec.loader is not None
     program = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # which would be a file of the chart
     spec.loader.exec_module(program)
     server = running.place.address
 
