@@ -6,6 +6,7 @@ The seconds count from the return of the write until the last replica shows the 
 from __future__ import annotations
 
 import json
+import re
 import time
 from contextlib import contextmanager, suppress
 from threading import Event
@@ -143,8 +144,16 @@ def test_refused_settings_are_an_event_that_doctor_repeats(release: Release) -> 
         (first, *_) = wait_for("the event", lambda: release.cluster.api.items(events))
         assert first["involvedObject"]["name"] == NAME
         assert "the last valid settings stay in force: " in first["message"]
-        said = command(release.cluster, "doctor")
-        assert "settings-invalid" in said.stdout
+        assert "settings-invalid" in command(release.cluster, "doctor").stdout
+        first, *_ = release.pods()
+        release.cluster.api.delete(f"{CORE}/pods/{first['metadata']['name']}")
+
+        def repeats() -> bool:
+            said = " ".join(command(release.cluster, "doctor").stdout.split())
+            return bool(re.search(r'pod \S+: container \S+ .{0,99}mode: must be "enforce"', said))
+
+        wait_for("doctor to repeat why the new replica ends", repeats, every=1)
+    wait_for("both replicas", lambda: [met(one, "Ready") for one in release.pods()] == [True, True])
     _in_force(release, lambda said: "[ ]settings refused: none" in said)
 
 
