@@ -21,7 +21,7 @@ from webhook.cluster.stack import (
 )
 from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import nodes
-from webhook.diagnose.doctor.finding import Check, listed
+from webhook.diagnose.doctor.finding import Check
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import UNFINISHED, Holding
 from webhook.diagnose.remedy import Advice, Remedy, filled
@@ -31,7 +31,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import shows_gpus
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.settings.settings import Settings
-from webhook.report.lines import counted
+from webhook.report.lines import counted, first
 
 _PODS: Final = "pods of the device plugin"
 
@@ -258,15 +258,15 @@ def _link(name: str, role: Role, checks: Sequence[Check], seen: Stack) -> Link:
         return _runtime_class(name, seen)
     # What a presumed plugin of the node does says more than that nothing shows whose it is.
     is_presumed = seen.trust.presumed and seen.plugin_of(seen.nodes[0]) is not None
-    for first in (each for one in checks for each in one.run(seen)):
-        if (is_presumed and first.finding == "plugin-missing") or (
-            first.severity != "error" and first.finding not in _UNREAD
+    for found in (each for one in checks for each in one.run(seen)):
+        if (is_presumed and found.finding == "plugin-missing") or (
+            found.severity != "error" and found.finding not in _UNREAD
         ):
             continue
-        if not first.marked(seen.trust.administered).is_of_tenants:
-            return Link(name, first)
-        presumes = f"tenants may use namespace {first.namespaces[0]}, whose stack is presumed to be right"
-        return Link(name, replace(first, evidence=(*first.evidence, presumes)))
+        if not found.marked(seen.trust.administered).is_of_tenants:
+            return Link(name, found)
+        presumes = f"tenants may use namespace {found.namespaces[0]}, whose stack is presumed to be right"
+        return Link(name, replace(found, evidence=(*found.evidence, presumes)))
     return Link(name)
 
 
@@ -286,7 +286,7 @@ def _runtime_class(name: str, seen: Stack) -> Link:
             "RuntimeClass, metadata: {name: {runtimeclass}}, handler: nvidia}; or: `kubectl -n {namespace} edit {set}`",
             own.runtime_class,
         )
-        known = (f"RuntimeClasses: {listed([one.name for one in classes]) or 'none'}",)
+        known = (f"RuntimeClasses: {first([one.name for one in classes]) or 'none'}",)
         return Link(name, Finding("runtime-class-missing", "error", node.name, cause, known, advice))
     brings = next((one.name for one in classes if one.handler == "nvidia"), "")
     if own.runtime_class or not brings or own.ready < own.desired:
@@ -326,7 +326,7 @@ def _features(seen: Stack, workers: Sequence[Program], *, shows: bool) -> Link:
         return Link(name, None, "daemonsets" if is_unseen else "")
     has = sorted(key for key in node.labels if key.startswith(_FEATURE) and "10de" in key)
     who = f"DaemonSet {plugins[0]} selects" if plugins else "the chart of the device plugin selects"
-    asks = f"{who} nodes by {listed(sorted(wanted))}"
+    asks = f"{who} nodes by {first(sorted(wanted))}"
     if not shows and not (workers and workers[0].desired and not any(one.ready for one in workers)):
         return Link(name)
     advice: Advice = ""

@@ -69,7 +69,7 @@ def about_nodes(
 ) -> Finding:
     """A finding about nodes. `of` is the DaemonSet that shows it; None if the nodes do."""
     namespaces = () if of is None else (of.namespace,)
-    return Finding(finding, severity, several(names), cause, (*evidence, f"nodes: {listed(names)}"), remedy, namespaces)
+    return Finding(finding, severity, several(names), cause, (*evidence, f"nodes: {first(names)}"), remedy, namespaces)
 
 
 def naming(space: str, name: str) -> Command:
@@ -95,7 +95,3 @@ def advice(template: str, one: Program | Installation | None = None, **names: An
 def several(names: Sequence[str]) -> str:
     """The first of some names, and how many others there are: the subject of a finding about all of them."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-
-
-listed = first
-"""The first names of a list, and how many more it has."""

@@ -12,7 +12,7 @@ from webhook.cluster.followed import MODE
 from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.trusted import Part
-from webhook.diagnose.doctor.finding import MOST, Check, about, advice, grouped, listed, several, unready
+from webhook.diagnose.doctor.finding import MOST, Check, about, advice, grouped, several, unready
 from webhook.diagnose.doctor.seen import Seen
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy
@@ -21,7 +21,7 @@ from webhook.guard import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.placement.selector import Expression
 from webhook.policy.settings.settings import Exempt
 from webhook.policy.snapshot import MODES
-from webhook.report.lines import counted
+from webhook.report.lines import counted, first
 
 _UPGRADE: Final = advice("upgrade the release with `helm upgrade`, which creates it")
 _DESCRIBE: Final = "`kubectl -n {namespace} describe {object}`"
@@ -35,13 +35,13 @@ def _configurations(seen: Seen) -> Iterator[Finding]:
     if not seen.hooks and not seen.installations:
         cause = "no webhook configuration and no Deployment of it is there: pods are neither changed nor checked"
         remedy = "install its chart, or name the installation with --installed-as NAMESPACE/NAME"
-        labelled = f"Deployments that have its label, and that nothing calls: {listed(seen.unlinked)}"
+        labelled = f"Deployments that have its label, and that nothing calls: {first(seen.unlinked)}"
         evidence = (labelled,) if seen.unlinked else ()
         yield Finding("webhook-not-installed", "warning", "gpushare-webhook", cause, evidence, remedy)
     there = {one.kind for one in seen.hooks}
     for kind, lost in zip(HOOKS, ("pods get no edits", "nothing is checked"), strict=True):
         if kind not in there and (there or any(one.deployment for one in seen.installations)):
-            evidence = (f"found: {listed(list(map(str, seen.hooks))) or 'no configuration'}",)
+            evidence = (f"found: {first(list(map(str, seen.hooks))) or 'no configuration'}",)
             cause = f"that of the webhook does not exist: {lost}"
             yield Finding("configuration-missing", "error", kind, cause, evidence, _UPGRADE)
 
@@ -57,7 +57,7 @@ def _bundles(seen: Seen) -> Iterator[Finding]:
                 "cert-manager, look at the annotation cert-manager.io/inject-ca-from",
                 seen.installations[0],
             )
-            evidence = (f"entries: {listed(bare)}",)
+            evidence = (f"entries: {first(bare)}",)
             yield Finding("ca-bundle-empty", "error", str(hook), cause, evidence, remedy)
 
 
@@ -203,7 +203,7 @@ def _namespaces(seen: Seen) -> Iterator[Finding]:
         elif len(releases) > 1:
             cause = f"{len(releases)} releases of the webhook see its pods, each with settings of its own"
             remedy = "uninstall one, or give each of them namespaces of its own by webhooks.namespaceSelector"
-            evidence.append(f"releases: {listed(releases)}")
+            evidence.append(f"releases: {first(releases)}")
             yield Finding("releases-overlap", "warning", subject, cause, tuple(evidence), remedy)
 
 

@@ -15,7 +15,6 @@ from webhook.diagnose.doctor.finding import (
     about_nodes,
     advice,
     grouped,
-    listed,
     naming,
     of_nodes,
     several,
@@ -36,7 +35,7 @@ from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.settings.formats import KIND, LABEL_VALUE
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import Violation
-from webhook.report.lines import counted
+from webhook.report.lines import counted, first
 
 _MOST: Final = 8
 """Labels that a command sets, and programs that it restarts."""
@@ -116,7 +115,7 @@ def _two(seen: Seen) -> Iterator[Finding]:
         if len(owners) < 2:
             continue
         cause = f"{len(owners)} device plugins run there, and each registers the same resource with the kubelet"
-        evidence = (f"plugins: {listed(list(map('/'.join, owners)))}", f"nodes: {listed(nodes)}")
+        evidence = (f"plugins: {first(list(map('/'.join, owners)))}", f"nodes: {first(nodes)}")
         # Which of them is the right one is not known here: any pod may name its container as the plugin's is named.
         remedy = "keep the one that you installed on purpose; uninstall the chart, or delete the owner, of the other"
         # Unless administrators run two, only the others show that there are two.
@@ -134,7 +133,7 @@ def _unconfirmed(seen: Seen) -> Iterator[Finding]:
     for (space, name, role), nodes in sorted(found.items(), key=lambda one: one[0][:2]):
         where, on = f"{space}/{name}", sorted(names.intersection(nodes))
         cause = f"it looks like the {role.value}, and does not count: tenants may use its namespace"
-        evidence = (f"GPU nodes on which it runs: {listed(on)}",) if on else ()
+        evidence = (f"GPU nodes on which it runs: {first(on)}",) if on else ()
         remedy = advice("if you installed it, add {namespace} to exempt.namespaces of the settings", namespace=space)
         if where in daemon_sets:
             remedy = Remedy(remedy, ", or name it: ", naming(space, name))
@@ -233,7 +232,7 @@ def _names(seen: Stack) -> Iterator[Finding]:
 
 
 def _has(found: Configurations) -> str:
-    return f"ConfigMap {found.where} has: {listed(list(found.texts or ())) or 'no configuration'}"
+    return f"ConfigMap {found.where} has: {first(list(found.texts or ())) or 'no configuration'}"
 
 
 def _choice(found: Configurations) -> Word:
@@ -296,7 +295,7 @@ def _wants_no_pods(seen: Stack) -> Iterator[Finding]:
     left_out = [node for node in seen.mps_nodes() if not any(one.selects(node) for one in daemons)]
     if daemons and left_out:
         cause, remedy = _why_not_selected(seen, daemons[0], left_out[0])
-        nodes = f"MPS nodes that it does not select: {listed([node.name for node in left_out])}"
+        nodes = f"MPS nodes that it does not select: {first([node.name for node in left_out])}"
         wants = f"DaemonSet {daemons[0]} wants {daemons[0].desired} pods"
         yield about(daemons[0], "daemon-wants-no-pods", "error", cause, remedy, wants, nodes)
 
@@ -314,14 +313,14 @@ def _why_not_selected(seen: Stack, daemon: Program, node: SeenNode) -> tuple[str
         cause = f"nothing sets the label {CAPABLE}: GPU feature discovery is not installed"
         chart = "set gfd.enabled: true in the values of the chart in namespace {namespace}, and upgrade it"
         return cause, advice(chart, daemon)
-    first = discoveries[0]
-    if first.ready < first.desired or not any(one.covers(node) for one in discoveries):
+    discovery = discoveries[0]
+    if discovery.ready < discovery.desired or not any(one.covers(node) for one in discoveries):
         cause = f"the label {CAPABLE} is missing: GPU feature discovery does not run there"
-        return cause, advice(_DESCRIBE, first)
+        return cause, advice(_DESCRIBE, discovery)
     cause = f"the label {CAPABLE} is {value}: GPU feature discovery was not restarted since the edit, or a GPU uses MIG"
     if value is None:
         cause = f"GPU feature discovery did not set the label {CAPABLE}"
-    return cause, advice(_RESTART, first)
+    return cause, advice(_RESTART, discovery)
 
 
 def _undiscovered(seen: Stack) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from webhook.diagnose.doctor.finding import MOST, Check, advice, grouped, listed, several
+from webhook.diagnose.doctor.finding import MOST, Check, advice, grouped, several
 from webhook.diagnose.doctor.seen import Seen, SeenPod
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.words import named, reference
@@ -30,7 +30,7 @@ def _owners(pods: Iterable[SeenPod]) -> list[str]:
 def _classes(seen: Seen) -> Iterator[Finding]:
     """RuntimeClasses that something names and that do not exist."""
     existing = {one.name for one in seen.facts.runtime_classes or ()}
-    there = f"RuntimeClasses: {listed(sorted(existing)) or 'none'}"
+    there = f"RuntimeClasses: {first(sorted(existing)) or 'none'}"
     naming = [(one.runtime_class, (f"DaemonSet {one}", one.namespace)) for one in seen.programs]
     # The API server lets no pod in that names a class which does not exist: it existed when that pod was created.
     for name, pods in grouped((one.runtime_class, one) for one in seen.pods if one.asks).items():
@@ -47,7 +47,7 @@ def _classes(seen: Seen) -> Iterator[Finding]:
                 "{runtimeclass}} to FILE, then `kubectl create -f FILE`",
                 runtimeclass=name,
             )
-        evidence = (f"named by: {listed(list(dict.fromkeys(user for user, _ in users)))}", there)
+        evidence = (f"named by: {first(list(dict.fromkeys(user for user, _ in users)))}", there)
         cause = "the RuntimeClass does not exist, and the API server rejects pods that name it"
         namespaces = () if "" in spaces else tuple(spaces)
         yield Finding("runtime-class-missing", "error", f"RuntimeClass {name}", cause, evidence, remedy, namespaces)
@@ -72,7 +72,7 @@ def _handlers(seen: Seen) -> Iterator[Finding]:
         pods = [pending[where] for where in dict.fromkeys(places)]
         nodes = sorted({one.pod.node for one in pods})
         cause = f"the container runtime has no handler {handler}, and pods with a RuntimeClass of it do not start"
-        evidence = (f"nodes: {listed(nodes)}", f"waiting for a sandbox: {listed(_owners(pods))}")
+        evidence = (f"nodes: {first(nodes)}", f"waiting for a sandbox: {first(_owners(pods))}")
         template = "look on the node for the handler, since tenants may write such events: `containerd config dump`"
         if is_administered:
             template = (
@@ -131,7 +131,7 @@ def _pod_security(seen: Seen) -> Iterator[Finding]:
     )
     for space, owners in refused.items():
         cause = "its Pod Security refuses pods for the hostPath volume that the webhook injects"
-        evidence = (f"pods of: {listed(list(dict.fromkeys(owners)))}",)
+        evidence = (f"pods of: {first(list(dict.fromkeys(owners)))}",)
         remedy = (
             "set podSecurity.unlabelled to the level that the API server enforces in a namespace without a label; or "
             "set injections.pipeMount.enabled: false if the device plugin runs MPS, which mounts the directory itself"

@@ -93,10 +93,10 @@ def refused(case: Case) -> Iterator[Finding]:
         known = {check.code for check in CHECKS}
         codes = [code for code in dict.fromkeys(re.findall(r"\bGPS\d{3}\b", said, re.ASCII)) if code in known]
         rows = (_BY_CHECKS, *REFUSALS) if codes else REFUSALS
-        injected = _injected(case, said)
         for cause in by_words(case, rows, said, [said], codes=", ".join(codes), code=codes[:1]):
             other = _ACCEPTED.get(cause.finding)
-            yield replace(cause, remedy=Remedy(f"{injected}, or {other}")) if injected and other else cause
+            injected = _injected(case, said) if other else ""
+            yield replace(cause, remedy=Remedy(f"{injected}, or {other}")) if injected else cause
 
 
 def _injected(case: Case, said: str) -> str:
