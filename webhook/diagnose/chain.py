@@ -21,11 +21,10 @@ from webhook.cluster.stack import (
 )
 from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import nodes
-from webhook.diagnose.doctor.finding import Check
+from webhook.diagnose.doctor.finding import Check, advice
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.pods import UNFINISHED, Holding
-from webhook.diagnose.remedy import Advice, Remedy, filled
-from webhook.diagnose.words import reference
+from webhook.diagnose.remedy import Advice, Remedy
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_classes import shows_gpus
@@ -280,27 +279,23 @@ def _runtime_class(name: str, seen: Stack) -> Link:
         return Link(name, None, "runtimeclasses")
     if own.runtime_class and all(one.name != own.runtime_class for one in classes):
         cause = f"DaemonSet {own} names RuntimeClass {own.runtime_class}, which does not exist: it has no pods"
-        advice = _of(
-            own,
+        remedy = advice(
             "install the NVIDIA container toolkit on the node, and apply {apiVersion: node.k8s.io/v1, kind: "
-            "RuntimeClass, metadata: {name: {runtimeclass}}, handler: nvidia}; or: `kubectl -n {namespace} edit {set}`",
-            own.runtime_class,
+            "RuntimeClass, metadata: {name: {runtimeclass}}, handler: nvidia}; or: `kubectl -n {namespace} edit "
+            "{object}`",
+            own,
+            runtimeclass=own.runtime_class,
         )
         known = (f"RuntimeClasses: {first([one.name for one in classes]) or 'none'}",)
-        return Link(name, Finding("runtime-class-missing", "error", node.name, cause, known, advice))
+        return Link(name, Finding("runtime-class-missing", "error", node.name, cause, known, remedy))
     brings = next((one.name for one in classes if one.handler == "nvidia"), "")
     if own.runtime_class or not brings or own.ready < own.desired:
         return Link(name)
     cause = f"its device plugin runs and finds no card: DaemonSet {own} has no runtimeClassName, so no driver"
-    set_it = "set runtimeClassName: {runtimeclass} in its pod template: `kubectl -n {namespace} edit {set}`"
+    set_it = "set runtimeClassName: {runtimeclass} in its pod template: `kubectl -n {namespace} edit {object}`"
     evidence = (f"RuntimeClass {brings} has the handler nvidia", "the node offers no GPU")
-    return Link(name, Finding("plugin-without-class", "error", node.name, cause, evidence, _of(own, set_it, brings)))
-
-
-def _of(one: Program, template: str, runtime_class: str = "", key: str = "") -> Remedy:
-    """A remedy about a DaemonSet of the GPU stack."""
-    names = {"namespace": one.namespace, "runtimeclass": runtime_class, "taint": key}
-    return filled(template, lambda name: [reference("DaemonSet", one.name)] if name == "set" else names[name])
+    remedy = advice(set_it, own, runtimeclass=brings)
+    return Link(name, Finding("plugin-without-class", "error", node.name, cause, evidence, remedy))
 
 
 _FEATURE: Final = "feature.node.kubernetes.io/"
@@ -329,27 +324,29 @@ def _features(seen: Stack, workers: Sequence[Program], *, shows: bool) -> Link:
     asks = f"{who} nodes by {first(sorted(wanted))}"
     if not shows and not (workers and workers[0].desired and not any(one.ready for one in workers)):
         return Link(name)
-    advice: Advice = ""
+    remedy: Advice = ""
     if has:
         cause = f"its label of node feature discovery, {has[0]}, is not one by which the device plugin selects nodes"
-        advice = "set deviceLabelFields: [vendor] of node feature discovery"
+        remedy = "set deviceLabelFields: [vendor] of node feature discovery"
     elif not workers:
         cause = "no label shows its cards to the device plugin, and node feature discovery is not installed"
         cause = cause if not is_unseen else "no label by which the chart of the device plugin selects nodes is there"
-        advice = "set nfd.enabled: true in the values of the device plugin's chart"
+        remedy = "set nfd.enabled: true in the values of the device plugin's chart"
     elif (taint := workers[0].repelled(node)) is not None:
         cause = f"node feature discovery does not tolerate the taint {taint}, so that nothing labels the node"
-        add = (
-            "add {key: {taint}, operator: Exists} to the tolerations of its worker: `kubectl -n {namespace} edit {set}`"
+        remedy = advice(
+            "add {key: {taint}, operator: Exists} to the tolerations of its worker: "
+            "`kubectl -n {namespace} edit {object}`",
+            workers[0],
+            taint=taint.key,
         )
-        advice = _of(workers[0], add, key=taint.key)
     else:
         cause = f"{workers[0].ready} of {counted(workers[0].desired, 'worker')} of node feature discovery ready"
         cause += "" if shows else f": nothing labels nodes, such as {node.name}"
-        advice = _of(workers[0], "`kubectl -n {namespace} describe {set}`")
-    mark = filled("`kubectl label node {node} nvidia.com/gpu.present=true`", lambda _: node.name)
+        remedy = advice("`kubectl -n {namespace} describe {object}`", workers[0])
+    mark = advice("`kubectl label node {node} nvidia.com/gpu.present=true`", node=node.name)
     is_enough = not plugins or any(_PRESENT in _selected(one) for one in plugins)
-    remedy = Remedy(mark, ", or ", advice) if shows and is_enough else advice
+    remedy = Remedy(mark, ", or ", remedy) if shows and is_enough else remedy
     return Link(name, Finding("node-not-labelled", "error", node.name, cause, (asks,), remedy))
 
 

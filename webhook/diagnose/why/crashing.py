@@ -14,6 +14,7 @@ from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Helps, Row, by_words
 from webhook.diagnose.why.state import ContainerState, containers, phase
 from webhook.policy.messages import cut
+from webhook.policy.pods.pod import PIPE_DIRECTORY
 
 _MOST: Final = 100
 """Containers of a pod that are looked at: each looks for its limit among all."""
@@ -156,7 +157,7 @@ def _for_connection(case: Case, container: str) -> str:
 def _for_daemon(case: Case, container: str) -> str:
     """What helps where a client does not reach the MPS server: what is broken on its node, if that is known."""
     chain = next(iter(case.chains), None)
-    if chain is not None and chain.strategy == "mps" and "CUDA_MPS_PIPE_DIRECTORY" in _variables(case, container):
+    if chain is not None and chain.strategy == "mps" and PIPE_DIRECTORY in _variables(case, container):
         return "remove CUDA_MPS_PIPE_DIRECTORY, which the device plugin sets: {edit}"
     if chain is None or chain.unseen or chain.broken is not None:
         return "{daemon}"

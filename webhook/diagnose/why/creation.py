@@ -16,6 +16,7 @@ from webhook.diagnose.why.state import name_of, wanted
 from webhook.policy.checks import CHECKS
 from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.pods.pod import PIPE_DIRECTORY
 from webhook.policy.pods.reading import MalformedError
 
 # Suspended, queued, gated, paused, or scaled to zero.
@@ -117,7 +118,7 @@ def _injected(case: Case, said: str) -> str:
         ("pipeMount", "the hostPath volume", "gpushare-mps-" if has_own_path else "host-?path|gpushare-mps-"),
         ("tolerations", "the toleration", f"toleration.*({'|'.join(map(re.escape, keys))})" if keys else "$^"),
         ("runtimeClass", "the runtime class", rf"runtime-?class.*\b{re.escape(injections.runtime_class.name)}\b"),
-        ("pipeDirectory", f"the variable {_PIPE}", _PIPE),
+        ("pipeDirectory", f"the variable {PIPE_DIRECTORY}", PIPE_DIRECTORY),
     ):
         if name in verdict.injected and re.search(words, said[:_MOST_SAID], re.IGNORECASE | re.DOTALL):
             off = f"set injections.{name}.enabled: false in its settings"
@@ -130,8 +131,6 @@ _MOST_SAID: Final = 1024
 
 _ACCEPTED: Final = {"denied-by-other": "allow it in the policy", "runtime-class-missing": "create the class"}
 """How the cluster takes a part that it refuses, by the cause."""
-
-_PIPE: Final = "CUDA_MPS_PIPE_DIRECTORY"
 
 
 def _refusal(case: Case) -> str:
