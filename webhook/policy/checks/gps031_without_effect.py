@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from webhook.policy.placement.node_classes import DOMAIN, RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
-from webhook.policy.sharing.config import RefusedError, full_name, ignored, judged
+from webhook.policy.sharing.config import RefusedError, full_name, ignored, loaded
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import Path, Violation, Violations, message
 
@@ -17,7 +17,7 @@ MOST_CLIENTS: Final = 48
 def run(context: SharingConfig) -> Violations:
     """The parts without effect. A configuration that the plugin refuses has none."""
     try:
-        fields = judged(context.value)
+        fields = loaded(context.value)
     except RefusedError:
         return
     yield from ignored(context.value)

@@ -47,7 +47,7 @@ class RefusedError(Exception):
 def refusal(value: object) -> RefusedError | None:
     """The first value of a document that the plugin refuses, in the order of the loader; None if it starts."""
     try:
-        judged(value)
+        loaded(value)
     except RefusedError as error:
         return error
     return None
@@ -61,7 +61,7 @@ def parse(name: str, value: object, mig_strategy: str | None = None) -> PluginCo
     """
     from webhook.policy.placement.cluster_objects import PluginConfig, Replicas  # most command lines know no plugin
 
-    fields = judged(value, mig_strategy)
+    fields = loaded(value, mig_strategy)
     for strategy, field in _FIELDS.items():
         path, block = fields[field]
         if block is None:
@@ -82,14 +82,14 @@ _FIELDS: Final[Mapping[Literal["mps", "time-slicing"], str]] = {"mps": "mps", "t
 """The fields by strategy. MPS takes precedence."""
 
 
-class Held(NamedTuple):
+class ConfigField(NamedTuple):
     """The value of a field, and its path in the document; None for an absent one."""
 
     path: Path = ()
     value: Any = None
 
 
-def judged(value: object, mig_strategy: str | None = None) -> Mapping[str, Held]:
+def loaded(value: object, mig_strategy: str | None = None) -> Mapping[str, ConfigField]:
     """The fields of a document. Raises RefusedError for the first value that the loader refuses."""
     fields = read(value)
     path, version = fields["version"]
@@ -98,7 +98,7 @@ def judged(value: object, mig_strategy: str | None = None) -> Mapping[str, Held]
         raise RefusedError(path, f'must be v1, not "{printable(text, 48)}"', "write version: v1")
     _require_one_of(fields["deviceListStrategy"], "envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
     if mig_strategy is not None:
-        fields["migStrategy"] = Held(("flags", "migStrategy"), mig_strategy)
+        fields["migStrategy"] = ConfigField(("flags", "migStrategy"), mig_strategy)
     mig = fields["migStrategy"]
     if fields["mps"].value is not None and mig.value == "mixed":
         remedy = "use single or none, or share by timeSlicing"
@@ -107,7 +107,7 @@ def judged(value: object, mig_strategy: str | None = None) -> Mapping[str, Held]
     return fields
 
 
-def _require_one_of(field: Held, *known: str) -> None:
+def _require_one_of(field: ConfigField, *known: str) -> None:
     """Raise RefusedError unless a flag has known values, or none (main.go, `validateFlags`)."""
     path, value = field
     for word in () if value is None else value if isinstance(value, list) else (value,):
@@ -280,21 +280,21 @@ _JUDGED: Final = (FLAGS, PLUGIN, SHARING)
 """The structs with fields whose values are checked."""
 
 
-def read(value: Any, struct: Struct = ROOT, path: Path = ()) -> defaultdict[str, Held]:
+def read(value: Any, struct: Struct = ROOT, path: Path = ()) -> defaultdict[str, ConfigField]:
     """The fields of a document whose values are checked. Of a field given twice, the last one counts.
 
     Raises RefusedError for the first wrong value in the order in which Go decodes: that of JSON, whose keys the
     conversion from YAML sorts.
     """
     _require(value, path, "a mapping", dict)
-    fields = defaultdict[str, Held](Held)
+    fields = defaultdict[str, ConfigField](ConfigField)
     for key in sorted(value or ()):
         name = struct.name_of(key)
         if name is None:
             continue
         field, here = struct.fields[name], (*path, key)
         if field.check is not None:
-            fields[name] = Held(here, value[key])
+            fields[name] = ConfigField(here, value[key])
             field.check(value[key], here)
         elif field.struct in _JUDGED:
             fields.update(read(value[key], field.struct, here))
