@@ -73,6 +73,7 @@ FAULTS = (
         "out-of-memory-killed",
         ended("OOMKilled"),
         container(command=["sh", "-c", _GROWS], resources={"limits": {GPU: 1, "memory": "16Mi"}}),
+        restartPolicy="Never",  # a container that starts again is ready for seconds, and its end is history then
     ),
     of_pod("exit-code", "exit-code", restarted, container(command=["sh", "-c", "exit 3"])),
     of_pod(
