@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.manifests import container
 from tests.cluster.workloads import KINDS, assert_completed, make_due, pod_of_workload, workload
-from tests.remedies import ASK_FOR_ONE
+from tests.remedies import ASK_FOR_ONE, OF_TEMPLATES
 
 if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
@@ -42,7 +42,8 @@ def test_workload_over_limit_is_rejected_at_apply(space: Workspace, kind: str) -
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         'Error from server (Forbidden): error when creating "STDIN": '
-        f'admission webhook "{hook}" denied the request: {TWO}\ngpushare-webhook explain GPS001\n'
+        f'admission webhook "{hook}" denied the request: {TWO if kind == "Pod" else TWO + OF_TEMPLATES}\n'
+        "gpushare-webhook explain GPS001\n"
     )
     assert "NotFound" in space.run("get", kind, "main").stderr
     assert space.api.items(space.pods) == []
@@ -52,7 +53,7 @@ def test_rejected_template_update_leaves_workload_unchanged(space: Workspace) ->
     space.create(workload("Deployment"))
     before = pod_of_workload(space)
     done = space.run("apply", "-f", "-", manifest=workload("Deployment", container(gpus=2)))
-    assert f"denied the request: {TWO}\n" in done.stderr
+    assert f"denied the request: {TWO}{OF_TEMPLATES}\n" in done.stderr
     assert space.stored("Deployment", "main")["metadata"]["generation"] == 1
     assert space.stored("Pod", before["metadata"]["name"])["metadata"]["uid"] == before["metadata"]["uid"]
 

@@ -222,6 +222,17 @@ def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     return f", or require whole cards{_counts(placement, resource)} by node affinity: {exclusion}"
 
 
+def other_nodes(context: PodContext, request: ResourceRequest) -> str:
+    """That the namespace may still lead the pods of a template to nodes with whole cards; empty if it cannot."""
+    placement, policy = context.placement, context.policy
+    is_final = context.extracted.is_pod or policy.namespace_labels is not None  # the API server has added the selector
+    if is_final or request.resource.renamed or context.pod.is_container or not placement.could_move_to_whole():
+        return ""
+    if placement.cluster.known and not placement.whole_candidates(request.resource):
+        return ""
+    return "; the limit holds unless the namespace selects nodes"
+
+
 def _counts(placement: Placement, resource: Resource) -> str:
     """How many of the known nodes that could take the pod share the resource, and how many do not, in parentheses."""
     known = ~placement.cluster.index.unknown

@@ -22,7 +22,7 @@ def run(context: PodContext) -> Violations:
     remedy = "split the pod, or ask the administrator to raise limits.perPod"
     if not any(request.resource.renamed for request in requests):
         remedy += replica_limits.whole_cards(context, last)
-    remedy += replica_limits.unknown_node(context, last)
+    remedy += replica_limits.unknown_node(context, last) + replica_limits.other_nodes(context, last)
     if manager is not None:
         remedy += replica_limits.for_manager(context)
     yield Violation(last.path, problem, remedy, cap)
