@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from webhook.manifests import scalars
 from webhook.manifests.text import (
@@ -48,26 +48,40 @@ class _NoJsonError(Exception):
     """The decoder found a JavaScript constant that is not JSON, at an unknown offset."""
 
 
-def values(text: SourceText) -> Iterator[tuple[object, int, int]]:
-    """Yield each value, or its UnreadableError, with its start and end. Raises JsonSyntaxError where JSON ends."""
+class JsonValue(NamedTuple):
+    """A value of a stream, or the error of one that is refused, and its start and end.
+
+    `items` holds the starts of the elements of a list that is the member "items".
+    """
+
+    value: object
+    start: int
+    end: int
+    items: Sequence[int] = ()
+
+
+def values(text: SourceText) -> Iterator[JsonValue]:
+    """Yield each value. Raises JsonSyntaxError where JSON ends."""
     content = _without_lone_surrogates(text.content)
     # The decoder recurses, so it must never see values nested too deep: their places are found first.
     too_deep = _too_deep(content, 0) if _is_deep(content) else None
     start = _skip_blanks(content, 0)
     while start < len(content):
-        value: object
         if too_deep is not None and too_deep < (end := _end(content, start)):
-            value = UnreadableError(TOO_DEEP, too_deep)
+            found = JsonValue(UnreadableError(TOO_DEEP, too_deep), start, end)
             too_deep = _too_deep(content, end)
         else:
-            value, end = _decode(text, content, start)
-        yield value, start, end
-        start = _skip_blanks(content, end)
+            found = _decode(text, content, start)
+        yield found
+        start = _skip_blanks(content, found.end)
 
 
-def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
+def _decode(text: SourceText, content: str, start: int) -> JsonValue:
     try:
-        return _DECODER.raw_decode(content, start)
+        if found := _list(content, start):
+            return found
+        value, end = _DECODER.raw_decode(content, start)
+        return JsonValue(value, start, end)
     except json.JSONDecodeError as error:
         raise JsonSyntaxError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.pos) from None
     except _NoJsonError as error:
@@ -76,8 +90,41 @@ def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
         try:
             find_marks(text, start)
         except UnreadableError as error:
-            return error, _end(content, start)
+            return JsonValue(error, start, _end(content, start))
         raise
+
+
+def _list(content: str, start: int) -> JsonValue | None:
+    """Decode an object whose member "items" is a list, so that the places of its elements are known.
+
+    None for any other value, and where the decoder of the whole value knows what is wrong.
+    """
+    held: dict[str, object] = {}
+    starts: list[int] = []
+    offset = start
+    try:
+        while content[offset] == ("," if held else "{"):
+            key, offset = _DECODER.raw_decode(content, _skip_blanks(content, offset + 1))
+            offset = _skip_blanks(content, offset)
+            if not isinstance(key, str) or key in held or content[offset] != ":":
+                return None
+            offset = _skip_blanks(content, offset + 1)
+            if key == "items" and content[offset] == "[":
+                elements: list[object] = []
+                while content[offset] == ("," if elements else "["):
+                    starts.append(_skip_blanks(content, offset + 1))
+                    element, offset = _DECODER.raw_decode(content, starts[-1])
+                    elements.append(element)
+                    offset = _skip_blanks(content, offset)
+                if content[offset] != "]":
+                    return None
+                held[key], offset = elements, offset + 1
+            else:
+                held[key], offset = _DECODER.raw_decode(content, offset)
+            offset = _skip_blanks(content, offset)
+    except (IndexError, json.JSONDecodeError):
+        return None
+    return JsonValue(held, start, offset + 1, starts) if starts and content[offset] == "}" else None
 
 
 def find_marks(text: SourceText, start: int) -> Marks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -105,8 +105,8 @@ class Document:
     """The value of one document, and the marks of all values in its text.
 
     A document that was read as JSON may be a part of `text`. Its marks are found when they are used: most have no
-    finding. `raw` is the input that holds the document. `key` is that of a mapping that the text lacks, and that holds
-    the value of the text.
+    finding. Of a list, they are found for one item at a time; `items` holds where each starts. `raw` is the input that
+    holds the document. `key` is that of a mapping that the text lacks, and that holds the value of the text.
     """
 
     number: int
@@ -117,6 +117,8 @@ class Document:
     is_json: bool = False
     raw: bytes = b""
     key: str | None = None
+    items: Sequence[int] = ()
+    _item: tuple[int, Marks] | None = None
     _comments: tuple[Comment, ...] | None = None
 
     @property
@@ -135,13 +137,34 @@ class Document:
 
     def key_start(self, path: Path) -> int | None:
         """Return the offset of the last key of a path; None where the text has none."""
-        return self.marks.key(self.path_in_text(path))
+        start, within = self._start_and_rest(path)
+        return self._marks_from(start).key(within)
 
     def offset(self, path: Path) -> int:
-        return self.mark(path).start if path else self.start
+        start, within = self._start_and_rest(path)
+        return self._marks_from(start).nearest(within).start if within else start
 
     def mark(self, path: Path) -> Mark:
-        return self.marks.nearest(self.path_in_text(path))
+        start, within = self._start_and_rest(path)
+        return self._marks_from(start).nearest(within)
+
+    def _start_and_rest(self, path: Path) -> tuple[int, Path]:
+        """Return where the item of a path starts, or the document, and the path from there."""
+        path = self.path_in_text(path)
+        match path:
+            case ("items", int(index), *rest) if index < len(self.items):
+                return self.items[index], tuple(rest)
+        return self.start, path
+
+    def _marks_from(self, start: int) -> Marks:
+        """Return the marks of the value that starts at an offset: an item, or the whole document."""
+        if start == self.start:
+            return self.marks
+        if self._item is None or self._item[0] != start:
+            from webhook.manifests.jsontext import find_marks  # most documents are YAML
+
+            self._item = start, find_marks(self.text, start)
+        return self._item[1]
 
     def path_in_text(self, path: Path) -> Path:
         """Return a path from the value that the text holds."""

@@ -173,13 +173,13 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
         return
     read_to = number = 0
     try:
-        for value, start, end in jsontext.values(text):
+        for value, start, end, items in jsontext.values(text):
             read_to = end
             number += 1
             if isinstance(value, UnreadableError):
                 yield Diagnostic(file, *text.position(value.offset), value.message)
             elif value is not None:
-                yield Document(number, text, value, start, is_json=True)
+                yield Document(number, text, value, start, is_json=True, items=items)
     except jsontext.JsonSyntaxError as error:
         if number > 1:
             yield Diagnostic(file, *text.position(error.offset), error.message)
