@@ -232,6 +232,15 @@ def test_json_round_trip_and_value_positions(
         assert again == inner
 
 
+@given(st.lists(OBJECTS, min_size=1, max_size=3), st.sampled_from([None, 1]))
+def test_value_positions_in_items_of_json_list(values: list[dict[str, object]], indent: int | None) -> None:
+    text = json.dumps({"apiVersion": "v1", "items": values, "kind": "List"}, indent=indent)
+    for manifest, value in zip(manifests(text), values, strict=True):
+        for path, inner in paths(value):
+            again, _ = json.JSONDecoder().raw_decode(text_from(text, manifest.locate(path)))
+            assert again == inner
+
+
 WORDS = ["kind: A\n", "---\n", "...\n", "- ", ": ", "&a ", "*a", "<<: ", "!!int ", "null", "items", "? ", "  ", "|\n"]
 PIECES = st.sampled_from([*WORDS, *"{}[],#%1'\"\n\t\r\x00\ufeff"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from enum import Enum
@@ -105,11 +104,7 @@ def answer(
             found = await question(ClusterView(objects, known.facts, known.settings, more))
             return found, objects.left_out
 
-    gc.disable()  # decoded objects hold no cycles; to look for some, again and again, costs as much as all the reading
-    try:
-        found, left_out = live.run(query.cluster, answered())
-    finally:
-        gc.enable()
+    found, left_out = live.run(query.cluster, answered())
     write(found, left_out, output)
     sys.exit(found.exit_code(unread(left_out)))
 

@@ -54,7 +54,7 @@ def read_file(path: str) -> bytes | Diagnostic:
 
 
 NOT_REGULAR = "not a regular file"
-TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB"
+TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB; split it, for example by namespace"
 
 
 def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:

@@ -162,6 +162,7 @@ def prepare() -> None:
     sys.setswitchinterval(_SWITCH)
     gc.collect()
     gc.freeze()  # what is imported stays, so the collector can ignore it
+    gc.enable()  # a command starts without it
     gc.set_threshold(_YOUNG)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:  # glibc has it, other C libraries do not keep large allocations
