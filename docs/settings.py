@@ -19,7 +19,7 @@ _SETTINGS = f"""\
 # The settings file
 
 This page lists every key of the settings file, with its values and its default, and the profiles. You may omit any
-key, and the file. Without a default, a list and a mapping to further values are empty, and any other key is null. The
+key, and the file. If no default is listed, lists and mappings are empty, and other keys are null. The
 file is YAML or JSON:
 
 ```yaml

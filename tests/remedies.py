@@ -7,9 +7,7 @@ _WHOLE_CARDS = (
     'nvidia.com/gpu.sharing-strategy NotIn ["mps", "time-slicing"] and nvidia.com/mps.capable NotIn ["true"]'
 )
 ASK_FOR_ONE = f"ask for 1{_WHOLE_CARDS}"
-OF_TEMPLATES = "; the limit holds unless the namespace selects nodes"
-"""The end of these remedies for a template whose namespace is unknown."""
-
+ASK_FOR_ONE_IN_TEMPLATE = f"ask for 1 unless the namespace selects nodes{_WHOLE_CARDS}"
 SPLIT_THE_POD = f"split the pod, or ask the administrator to raise limits.perPod{_WHOLE_CARDS}"
 
 CLASS_MUST_EXIST = (

@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.manifests import container
 from tests.cluster.workloads import KINDS, assert_completed, make_due, pod_of_workload, workload
-from tests.remedies import ASK_FOR_ONE, OF_TEMPLATES
+from tests.remedies import ASK_FOR_ONE, ASK_FOR_ONE_IN_TEMPLATE
 
 if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.usefixtures("installed_webhook")
-TWO = (
-    'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS; '
-    + ASK_FOR_ONE
-)
+OVER = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS; '
 HOOKS = {"Pod": "pods.mutate", "CronJob": "job-templates.validate", "PodTemplate": "pod-templates.validate"}
 
 
@@ -39,10 +36,11 @@ def test_workload_pod_is_mutated_and_runs(space: Workspace, kind: str) -> None:
 def test_workload_over_limit_is_rejected_at_apply(space: Workspace, kind: str) -> None:
     done = space.run("apply", "-f", "-", manifest=workload(kind, container(gpus=2)))
     hook = f"{HOOKS.get(kind, 'templates.validate')}.gpushare-webhook.io"
+    remedy = ASK_FOR_ONE if kind == "Pod" else ASK_FOR_ONE_IN_TEMPLATE
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         'Error from server (Forbidden): error when creating "STDIN": '
-        f'admission webhook "{hook}" denied the request: {TWO if kind == "Pod" else TWO + OF_TEMPLATES}\n'
+        f'admission webhook "{hook}" denied the request: {OVER}{remedy}\n'
         "gpushare-webhook explain GPS001\n"
     )
     assert "NotFound" in space.run("get", kind, "main").stderr
@@ -53,7 +51,7 @@ def test_rejected_template_update_leaves_workload_unchanged(space: Workspace) ->
     space.create(workload("Deployment"))
     before = pod_of_workload(space)
     done = space.run("apply", "-f", "-", manifest=workload("Deployment", container(gpus=2)))
-    assert f"denied the request: {TWO}{OF_TEMPLATES}\n" in done.stderr
+    assert f"denied the request: {OVER}{ASK_FOR_ONE_IN_TEMPLATE}\n" in done.stderr
     assert space.stored("Deployment", "main")["metadata"]["generation"] == 1
     assert space.stored("Pod", before["metadata"]["name"])["metadata"]["uid"] == before["metadata"]["uid"]
 

@@ -55,11 +55,17 @@ def test_file_over_size_limit(tmp_path: Path) -> None:
     large = tmp_path / "a.yaml"
     with large.open("wb") as file:
         file.truncate(LARGEST + 1)
-    assert found([str(large)]) == [Diagnostic(str(large), 1, 1, "a document larger than 64 MiB; split it, for example by namespace")]
-    assert found([str(tmp_path)]) == [Diagnostic(str(large), 0, 0, "larger than 64 MiB; split it, for example by namespace")]
+    assert found([str(large)]) == [
+        Diagnostic(str(large), 1, 1, "a document larger than 64 MiB; split it, for example by namespace")
+    ]
+    assert found([str(tmp_path)]) == [
+        Diagnostic(str(large), 0, 0, "larger than 64 MiB; split it, for example by namespace")
+    ]
     with large.open("r+b") as file:
         file.write(b"{")
-    assert found([str(large)]) == [Diagnostic(str(large), 0, 0, "larger than 64 MiB; split it, for example by namespace")]
+    assert found([str(large)]) == [
+        Diagnostic(str(large), 0, 0, "larger than 64 MiB; split it, for example by namespace")
+    ]
 
 
 def test_undecodable_file_name(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ from webhook.report.exit_codes import ExitCode
 COMMANDS = {
     "check": "Check manifests as the webhook in the cluster would, with file and line.",
     "mutate": "Print manifests with the edits that the webhook makes.",
-    "why": "Say why a pod or workload waits, fails, or runs without MPS.",
+    "why": "Explain why a pod or workload waits, fails, or runs without MPS.",
     "top": "Show who holds which GPU replicas in a cluster.",
-    "audit": "Show what the webhook would deny or warn of among all that lives in a cluster.",
-    "plan": "Show what a change does to all that lives in a cluster, before you make it.",
+    "audit": "Show which existing workloads the webhook would deny or warn about.",
+    "plan": "Preview the effect of a change on existing workloads.",
     "doctor": "Find faults of the GPU nodes, the device plugin and the webhook.",
     "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
     "export": "Write the guard as manifests.",

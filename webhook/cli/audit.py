@@ -22,10 +22,10 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 )
 @format_option(AnswerFormat.TEXT, "The format.")
 def command(query: ClusterQuery, mode: str | None, output: AnswerFormat) -> None:
-    """Show what the webhook would deny or warn of among all that lives in a cluster.
+    """Show which existing workloads the webhook would deny or warn about.
 
-    Each workload is checked as if you created it now, and each pod that no known workload made. The pods of a workload
-    are counted in its line. Nothing in the cluster changes.
+    Each workload is checked as if you created it now, and each pod that belongs to no known workload. The pods of a
+    workload are counted in its line. Nothing in the cluster changes.
 
     \b
     Examples:

@@ -73,9 +73,7 @@ def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
 _selection_options = option_group(
     "selection",
     _selection,
-    _checks_option(
-        "--select", "Make only these checks, such as GPS001,GPS002. Errors are always reported. Repeatable."
-    ),
+    _checks_option("--select", "Run only these checks, such as GPS001,GPS002. Errors are always reported. Repeatable."),
     _checks_option("--ignore", "Do not make these checks, such as GPS009,GPS014. Applies after --select. Repeatable."),
 )
 

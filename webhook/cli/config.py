@@ -54,8 +54,8 @@ def view(config: str | None, output: DataFormat) -> None:
 def validate(file: str | None, config: str | None) -> None:
     """Validate a settings file.
 
-    FILE is the settings file; - stands for standard input. Without FILE and without --config, the file is validated
-    that `config view` shows. Exits with 0 for a valid file, and with 2 and a line for each problem otherwise.
+    FILE is the settings file; - stands for standard input. Without FILE and without --config, the command validates the
+    file that `config view` shows. Exits with 0 for a valid file, and with 2 and a line for each problem otherwise.
     """
     if file is not None and config is not None:
         raise click.UsageError("FILE and --config name the same thing; leave out one of them")

@@ -26,8 +26,8 @@ from webhook.policy.settings.formats import NAMESPACED_NAME
 def command(context: click.Context, query: ClusterQuery, plugin: str | None, output: AnswerFormat) -> None:
     """Find faults of the GPU nodes, the device plugin and the webhook.
 
-    Each finding has a cause, what shows it, and the command or the edit that helps; what to do first comes first. The
-    whole cluster is examined; with -n, only pods, events and quotas of one namespace. The exit code is 1 if there are
+    Each finding has the cause, the evidence and the fix, in the order in which to apply them. The command examines
+    the whole cluster; with -n, only pods, events and quotas of one namespace. The exit code is 1 if there are
     findings, and 2 if something that the answer depends on could not be read. What a tenant may have written is a
     warning that says so, and changes no node.
 

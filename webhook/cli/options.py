@@ -144,7 +144,7 @@ manifest_options = option_group(
         "--recursive",
         is_flag=True,
         expose_value=False,
-        help="Accepted, as by kubectl. It changes nothing.",
+        help="Accepted for compatibility with kubectl; no effect.",
     ),
     click.option(
         _FORCE_EXCLUDE,

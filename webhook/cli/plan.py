@@ -1,4 +1,4 @@
-"""`plan`: what a change does to all that lives in a cluster."""
+"""`plan`: the effect of a change on existing workloads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(
     fit: str | None,
     output: AnswerFormat,
 ) -> None:
-    """Show what a change does to all that lives in a cluster, before you make it.
+    """Preview the effect of a change on existing workloads.
 
     Only changes are printed: nodes, verdicts, pods that no longer fit, and the order in which to restart the device
     plugin. The exit code is 1 if something gets worse. --fit says how many pods of manifests fit, and what bounds them;

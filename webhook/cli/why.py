@@ -58,7 +58,7 @@ def command(
     query: ClusterQuery,
     output: AnswerFormat,
 ) -> None:
-    """Say why a pod or workload waits, fails, or runs without MPS.
+    """Explain why a pod or workload waits, fails, or runs without MPS.
 
     The first line is the cause, and the line "do:" the command or edit that helps. TYPE is pod unless you name
     another: deployment, replicaset, statefulset, daemonset, job or cronjob, or a short name that kubectl knows.

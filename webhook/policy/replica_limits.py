@@ -222,15 +222,15 @@ def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     return f", or require whole cards{_counts(placement, resource)} by node affinity: {exclusion}"
 
 
-def other_nodes(context: PodContext, request: ResourceRequest) -> str:
-    """That the namespace may still lead the pods of a template to nodes with whole cards; empty if it cannot."""
+def unless_namespace_selects(context: PodContext, request: ResourceRequest) -> str:
+    """That the namespace may still lead pods of a template to nodes with whole cards; empty if it cannot."""
     placement, policy = context.placement, context.policy
     is_final = context.extracted.is_pod or policy.namespace_labels is not None  # the API server has added the selector
     if is_final or request.resource.renamed or context.pod.is_container or not placement.could_move_to_whole():
         return ""
     if placement.cluster.known and not placement.whole_candidates(request.resource):
         return ""
-    return "; the limit holds unless the namespace selects nodes"
+    return " unless the namespace selects nodes"
 
 
 def _counts(placement: Placement, resource: Resource) -> str:

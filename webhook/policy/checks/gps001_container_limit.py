@@ -24,6 +24,6 @@ def run(context: PodContext) -> Violations:
         )
         most = min(limit, context.policy.limits.per_pod or limit)
         remedy = "ask for 1" if most == 1 else f"ask for at most {most}"
+        remedy += replica_limits.unless_namespace_selects(context, request)
         remedy += replica_limits.whole_cards(context, request) + replica_limits.unknown_node(context, request)
-        remedy += replica_limits.other_nodes(context, request)
         yield Violation(request.path, problem, remedy + for_manager, cap)

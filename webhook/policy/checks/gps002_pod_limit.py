@@ -19,10 +19,11 @@ def run(context: PodContext) -> Violations:
         context, manager, requests, limit, "shares GPUs", "share GPUs through MPS", "GPUs are shared through MPS"
     )
     problem = f"the pod asks for {amount(replicas)} replicas as a whole; {rule}"
-    remedy = "split the pod, or ask the administrator to raise limits.perPod"
+    unless = replica_limits.unless_namespace_selects(context, last)
+    remedy = f"split the pod{unless}, or ask the administrator to raise limits.perPod"
     if not any(request.resource.renamed for request in requests):
         remedy += replica_limits.whole_cards(context, last)
-    remedy += replica_limits.unknown_node(context, last) + replica_limits.other_nodes(context, last)
+    remedy += replica_limits.unknown_node(context, last)
     if manager is not None:
         remedy += replica_limits.for_manager(context)
     yield Violation(last.path, problem, remedy, cap)

@@ -49,7 +49,7 @@ class Node:
     )
     certain_labels: tuple[str, ...] = setting(
         (),
-        "Labels that do not lack here although others do: those not listed are not on the node. "
+        "Labels known to be complete: if one is not listed, the node lacks it. "
         "`node-restriction.kubernetes.io/` stands for all labels of this domain.",
     )
 

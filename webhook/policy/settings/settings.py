@@ -174,7 +174,7 @@ class Injections(Section):
     mode: formats.InjectionMode | None = setting(
         None,
         "`on`: they change pods. `report`: a warning names them, and a metric counts them, but no pod changes. `off`: "
-        "they do not exist. null: `report` where `mode` is `audit`, and `on` elsewhere.",
+        "no injections. null: `report` where `mode` is `audit`, and `on` elsewhere.",
     )
     annotate: bool = setting(True, "Whether changed pods get the annotation `gpushare-webhook/injected`.")
     runtime_class: RuntimeClassInjection = RuntimeClassInjection()
@@ -342,7 +342,7 @@ class Settings(Section):
     )
     explain_url: formats.WebAddress | None = setting(
         None,
-        "Where to read more, in the line before: `{code}` in it stands for the first denying code in lowercase, "
-        "`{CODE}` in uppercase. null: the command `gpushare-webhook explain CODE`.",
+        "A link to more information, on the line before it: `{code}` in it stands for the first denying code in "
+        "lowercase, `{CODE}` in uppercase. null: the command `gpushare-webhook explain CODE`.",
         key="explainURL",
     )
