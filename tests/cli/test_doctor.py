@@ -176,6 +176,18 @@ def test_guard_that_cannot_be_read_matters_where_there_may_be_one(
     ]
 
 
+@pytest.mark.parametrize("options", [(), ("--installed-as", f"{OURS}/{OURS}")], ids=["usual", "named"])
+def test_refused_settings_are_a_finding(cluster: FakeCluster, prod: tuple[str, ...], options: tuple[str, ...]) -> None:
+    put_settings(cluster, "modes: audit")
+    ended = run("doctor", *prod, *options, "-o", "json")
+    report = ended.json()
+    assert (ended.code, findings(ended), report["unread"]) == (1, ["settings-invalid"], 0)
+    assert [one["what"] for one in report["leftOut"]] == ["settings"]
+    # For another question, the defaults take the place of the settings.
+    ended = run("top", *prod, *options, "-o", "json")
+    assert (ended.code, ended.json()["unread"]) == (2, 1)
+
+
 def test_configurations_in_binary_data_are_not_read(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     config_map = cluster.objects[kinds.CONFIG_MAP.path(STACK, CONFIGS)]
     config_map |= {"data": {}, "binaryData": {"mps-4": "dmVyc2lvbjogdjE="}}

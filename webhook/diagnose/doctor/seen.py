@@ -163,14 +163,17 @@ async def gather(
 def _settings(objects: Objects, installations: Sequence[Installation], settings: Settings) -> Settings:
     """The settings of the first installation that has some, or else those of the caller.
 
-    What is left out is what these lack. Guards are of no matter where no installation has one.
+    What is left out is what these lack. Settings that are refused are read, and a finding says why. Guards are of no
+    matter where no installation has one.
     """
     known = [one.settings for one in installations if one.settings is not None]
-    if known or not (installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
+    is_searched = installations or not any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))
+    if known or (is_searched and all(one.problem for one in installations)):
         # The caller looked for the usual installation only. Without any, a finding says so.
         objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
-    if unknown := [one for one in installations if one.settings is None]:
-        objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
+    for one in installations:
+        if one.settings is None:
+            objects.left_out.append(LeftOut("settings", _why_unknown(one), matters=not one.problem))
     if not any(map(_may_have_guard, installations)):
         is_guard = f"{POLICY.name} ", f"{POLICY_BINDING.name} "
         objects.left_out[:] = [
