@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ import yaml
 from tests.chart import tools
 from tests.chart.program import KEPT, Program
 from tests.project.repository import ROOT
+from webhook.cluster.renders import RENDER
 
 CHART = ROOT / "charts" / "gpushare-webhook"
 NAMESPACE = "gpus"
@@ -138,6 +140,11 @@ def service(values: str | Values, part: str = "", **options: str) -> Object:
     """The Service for reviews, or that for `-metrics`."""
     (found,) = [one for one in of_kind("Service", values, **options) if one["metadata"]["name"] == FULLNAME + part]
     return found
+
+
+def undigested(text: str) -> str:
+    """Manifests without the digests of their render, which every value changes."""
+    return re.sub(rf"(?<={RENDER}: )(\S+@)\w+", r"\1DIGEST", text)
 
 
 def is_test(manifest: Object) -> bool:

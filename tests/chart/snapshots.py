@@ -8,7 +8,7 @@ from __future__ import annotations
 from difflib import unified_diff
 from pathlib import Path
 
-from tests.chart.render import MODES, rendered
+from tests.chart.render import MODES, rendered, undigested
 from webhook import __version__
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -31,8 +31,8 @@ def _whole(lines: list[str]) -> str:
 
 
 def _lines(mode: str) -> list[str]:
-    """The rendered lines without the product's version, which changes with each release, and without blanks."""
-    lines = rendered(mode).replace(__version__, "VERSION").splitlines()
+    """The rendered lines without the product's version and the digest, which change with each release, and blanks."""
+    lines = undigested(rendered(mode)).replace(__version__, "VERSION").splitlines()
     return [line.rstrip() for line in lines if line.strip()]
 
 

@@ -187,8 +187,7 @@ def test_command_role_holds_what_command_reads(command: str) -> None:
     roles = of_kind("ClusterRole", {"rbac": {"commandRoles": True}})
     (role,) = [one for one in roles if one["metadata"]["name"] == f"{FULLNAME}-{command}"]
     # Objects name them, so that no role may list them.
-    single = {"configmaps", "certificates", "pods/log", "serviceaccounts"}
-    single |= {"validatingadmissionpolicies", "validatingadmissionpolicybindings"}
+    single = {"configmaps", "pods/log"}
     wanted = {(kind.group, kind.plural, "", "get") for kind in READ[command]}
     wanted |= {(kind.group, kind.plural, "", "list") for kind in READ[command] if kind.plural not in single}
     assert rules([role]) == wanted | {("", "configmaps", FULLNAME, "get")}

@@ -19,6 +19,7 @@ from tests.diagnose.doctor.healthy import (
     node,
     pod,
     put_settings,
+    rendered,
 )
 from webhook.cluster import objects as kinds
 
@@ -150,30 +151,47 @@ def test_missing_right_is_named_and_makes_no_finding(cluster: FakeCluster, prod:
 
 
 @pytest.mark.parametrize("kind", [kinds.POLICY, kinds.POLICY_BINDING])
-@pytest.mark.parametrize(
-    ("settings", "is_of_helm", "code"),
-    [
-        ("guard: {enabled: true}", True, 2),  # whether the guard is there
-        ("mode: audit", True, 0),  # Helm removed a former one
-        ("mode: audit", False, 2),  # `kubectl apply` did not
-        ("modes: audit", True, 2),  # whether there is a guard
-    ],
-)
+@pytest.mark.parametrize(("settings", "code"), [("guard: {enabled: true}", 2), ("mode: audit", 0), ("modes: audit", 2)])
 def test_guard_that_cannot_be_read_matters_where_there_may_be_one(
-    cluster: FakeCluster, prod: tuple[str, ...], kind: kinds.Kind, settings: str, is_of_helm: bool, code: int
+    cluster: FakeCluster, prod: tuple[str, ...], kind: kinds.Kind, settings: str, code: int
 ) -> None:
     put_settings(cluster, settings)
-    if is_of_helm:
-        metadata = cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]["metadata"]
-        metadata["annotations"] = {"meta.helm.sh/release-name": OURS}
     cluster.refused[kind.path(None, f"{OURS}-guard")] = 403
     ended = run("doctor", *prod, "-o", "json")
     report = ended.json()
     assert ended.code == code
-    assert "guard of former settings" in [one["what"] for one in report["notChecked"]]
-    assert [one["what"] for one in report["leftOut"] if one["what"].startswith(kind.name)] == [
-        f"{kind.name} {OURS}-guard"
-    ]
+    assert "guard in the API server" in [one["what"] for one in report["notChecked"]]
+    unread = [one["what"] for one in report["leftOut"] if one["what"].startswith(kind.name)]
+    assert unread == ([f"{kind.name} {OURS}-guard"] if code else [])
+
+
+@pytest.mark.parametrize("path", [kinds.POLICY.path(), "/api/v1/namespaces/gpushare-webhook/services"])
+@pytest.mark.parametrize("is_of_helm", [False, True])  # Helm deletes what its release no longer has
+def test_unread_objects_of_the_chart_matter_unless_helm_manages_them(
+    cluster: FakeCluster, prod: tuple[str, ...], path: str, is_of_helm: bool
+) -> None:
+    if is_of_helm:
+        settings = cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]
+        settings["metadata"]["annotations"]["meta.helm.sh/release-name"] = OURS
+    cluster.refused[path] = 403
+    ended = run("doctor", *prod, "-o", "json")
+    report = ended.json()
+    assert (ended.code, report["findings"]) == (0 if is_of_helm else 2, [])
+    ((what, why),) = [tuple(one.values()) for one in report["notChecked"]]
+    assert what.startswith("objects of former renders")
+    assert why == f"{path.rpartition('/')[2]} cannot be read"
+
+
+@pytest.mark.parametrize("options", [(), ("--installed-as", f"{OURS}/{OURS}")], ids=["usual", "named"])
+def test_refused_settings_are_a_finding(cluster: FakeCluster, prod: tuple[str, ...], options: tuple[str, ...]) -> None:
+    put_settings(cluster, "modes: audit")
+    ended = run("doctor", *prod, *options, "-o", "json")
+    report = ended.json()
+    assert (ended.code, findings(ended), report["unread"]) == (1, ["settings-invalid"], 0)
+    assert [one["what"] for one in report["leftOut"]] == ["settings"]
+    # For another question, the defaults take the place of the settings.
+    ended = run("top", *prod, *options, "-o", "json")
+    assert (ended.code, ended.json()["unread"]) == (2, 1)
 
 
 def test_configurations_in_binary_data_are_not_read(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
@@ -200,7 +218,8 @@ def test_cluster_without_rights_is_not_checked(cluster: FakeCluster, prod: tuple
 def test_installation_of_another_name_is_found_by_its_label(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     path = kinds.CONFIG_MAP.path(OURS, OURS)
     cluster.objects[kinds.DEPLOYMENT.path(OURS, OURS)]["metadata"]["name"] = "own"
-    cluster.objects[kinds.CONFIG_MAP.path(OURS, "own")] = cluster.objects.pop(path)
+    settings = cluster.objects[kinds.CONFIG_MAP.path(OURS, "own")] = cluster.objects.pop(path)
+    settings["metadata"] = rendered("own", OURS, f"{OURS}/own@1")["metadata"]
     for kind, where, end in (
         (kinds.SERVICE_ACCOUNT, OURS, "mode"),
         (kinds.POLICY, None, "guard"),

@@ -11,6 +11,7 @@ import pytest
 from tests.cluster.faults import cluster_side, plugin, webhook_side
 from tests.cluster.faults.site import INSTALLED, Site, bare, site
 from tests.cluster.harness.command import command
+from tests.cluster.harness.release import NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,6 +106,12 @@ def test_nothing_else_is_found(rounds: Rounds, name: str) -> None:
     """In no round is a finding beside those of its faults, and those that may follow from them."""
     expected = {finding for trouble in _of(name) for finding in (trouble.finding, *trouble.also)}
     assert _found(rounds.report(name)) <= expected, rounds.report(name)
+
+
+def test_exactly_the_objects_of_a_former_render_are_named(rounds: Rounds) -> None:
+    report = rounds.report("configured")
+    (found,) = [one for one in report["findings"] if one["finding"] == "left-over"]
+    assert found["commands"] == [["kubectl", "-n", NAMESPACE, "delete", *webhook_side.GUARD]]
 
 
 def test_nothing_is_found_when_faults_are_undone(

@@ -76,7 +76,8 @@ async def _read(cluster: Cluster, settings: Settings) -> Live:
     async with opened(cluster) as api:
         text, unnamed = None, {"devicePlugin": _NO_SOURCE}
         if cluster.installed_as is not None:
-            text, settings = await _installed(api, cluster, cluster.installed_as)
+            text = await _installed(api, cluster, cluster.installed_as)
+            settings = _parsed(cluster.installed_as, text)
             unnamed = {**dict.fromkeys(PARTS, _NOT_INSTALLED), **unnamed}
         lacking = {key: why for key, why in unnamed.items() if not getattr(settings.facts, PARTS[key])}
         found, problems, left_out = await _facts(
@@ -119,11 +120,12 @@ async def read_allowed(api: ApiServer, cluster: Cluster, parts: Collection[str] 
     `left_out` names each part that cannot be read, with the missing rule. Raises InputError where --installed-as names
     an installation that cannot be read.
     """
-    text, settings, of_settings = None, Settings(), []
+    text, settings, of_settings, name = None, Settings(), [], cluster.installed_as or USUAL
     try:
-        text, settings = await _installed(api, cluster, cluster.installed_as or USUAL)
+        text = await _installed(api, cluster, name)
+        settings = _parsed(name, text)
     except InputError as error:
-        if cluster.installed_as is not None:
+        if cluster.installed_as is not None and text is None:
             raise
         why = f"{error.diagnostics[0].message}; the defaults apply"
         of_settings.append(LeftOut("settings", why, matters=not isinstance(error, _NotInstalledError)))
@@ -149,15 +151,15 @@ _UNAUTHORIZED = 401
 _REMEDY = "check that the kubeconfig's address is right and can be reached from here"
 
 
-async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tuple[str, Settings]:
-    """Return the installed settings file and its settings. Raises InputError and OSError."""
+async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> str:
+    """Return the text of the installed settings. Raises InputError and OSError."""
     namespace, _, name = installed_as.partition("/")
     status, found = await api.request("GET", CONFIG_MAP.path(namespace, name))
     if status == 200:
         data = found.get("data")
         text = data.get(KEY) if isinstance(data, dict) else None
         if isinstance(text, str):
-            return text, parse(f"ConfigMap {installed_as}", text.encode(), load).settings
+            return text
         raise _error(cluster, f"ConfigMap {installed_as} has no key {KEY}; name the ConfigMap of the chart")
     if status == 404:
         remedy = "name the installation: the namespace, and the name that the chart gives its objects"
@@ -168,6 +170,11 @@ async def _installed(api: ApiServer, cluster: Cluster, installed_as: str) -> tup
     else:
         why = f"{status} {printable(found.get('message', ''))}".rstrip()
     raise _error(cluster, f"ConfigMap {installed_as} cannot be read: {why}")
+
+
+def _parsed(installed_as: str, text: str) -> Settings:
+    """The settings of a text. Raises InputError if they are refused."""
+    return parse(f"ConfigMap {installed_as}", text.encode(), load).settings
 
 
 _NO_SOURCE = "no ConfigMap of it is named: name it in facts.devicePlugin of a file for --config"

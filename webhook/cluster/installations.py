@@ -25,6 +25,7 @@ from webhook.cluster.objects import (
     all_of,
 )
 from webhook.cluster.reading import FINISHED, entries, number, part, word
+from webhook.cluster.renders import Renders, read_renders
 from webhook.cluster.stack import readiness
 from webhook.diagnostics import InputError
 from webhook.guard import SUFFIX
@@ -83,8 +84,9 @@ class Installation(NamedTuple):
     """An installation of this webhook. `deployment` is None without one.
 
     `endpoints` counts ready addresses of its Service; None if that is unknown. `mode` is the cap that the annotation of
-    its ServiceAccount sets; None without one. `exists` says of its objects for cap and guard whether they exist, where
-    that is known. `settings` are the installed ones; None if they cannot be read, or are refused by `problem`.
+    its ServiceAccount sets; None without one. `exists` says of its objects for the cap, and for a guard that there may
+    be, whether they exist, where that is known. `settings` are the installed ones; None if they cannot be read, or are
+    refused by `problem`.
     """
 
     namespace: str
@@ -96,6 +98,7 @@ class Installation(NamedTuple):
     exists: Mapping[str, bool]
     settings: Settings | None
     problem: str
+    renders: Renders
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -183,7 +186,9 @@ async def _installation(
         except InputError as error:
             problem = str(error.diagnostics[0])
     cap, guard = f"{name}{SUFFIX}", f"{name}-guard"
-    parts = ((SERVICE_ACCOUNT, namespace, cap), (POLICY, None, guard), (POLICY_BINDING, None, guard))
+    parts: list[tuple[Kind, str | None, str]] = [(SERVICE_ACCOUNT, namespace, cap)]
+    if settings is None or settings.guard.enabled:
+        parts += [(POLICY, None, guard), (POLICY_BINDING, None, guard)]
     found = {kind: await objects.one(kind, place, own) for kind, place, own in parts}
     exists = {
         f"{kind.kind} {own}": found[kind] is not None
@@ -200,6 +205,7 @@ async def _installation(
         exists,
         settings,
         problem,
+        await read_renders(objects, where, held),
     )
 
 

@@ -103,6 +103,7 @@ Part = Literal[
     "accounts",
     "policies",
     "certificates",
+    "former renders",
 ]
 """A part of a cluster that an answer may depend on."""
 

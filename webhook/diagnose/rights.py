@@ -19,21 +19,17 @@ from webhook.cluster.objects import (
     EVENT,
     JOB,
     LIMIT_RANGE,
-    MUTATING,
     NAMESPACE,
     NODE,
     POD,
-    POLICY,
-    POLICY_BINDING,
     QUOTA,
     REPLICA_SET,
     RUNTIME_CLASS,
-    SERVICE_ACCOUNT,
     STATEFUL_SET,
-    VALIDATING,
     Kind,
 )
 from webhook.cluster.queues import LOCAL_QUEUES, WORKLOADS
+from webhook.cluster.renders import MADE
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.workloads.presets import kinds_with
 
@@ -48,15 +44,7 @@ _WORKLOADS: Final = tuple(
 
 _LOG: Final = Kind("log", "pods/log")
 _OWNERS: Final = (REPLICA_SET, DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_JOB)
-_INSTALLATION: Final = (
-    CONFIG_MAP,
-    ENDPOINT_SLICE,
-    MUTATING,
-    VALIDATING,
-    SERVICE_ACCOUNT,
-    POLICY,
-    POLICY_BINDING,
-)
+_INSTALLATION: Final = (CONFIG_MAP, ENDPOINT_SLICE, *MADE)
 
 READ: Final[Mapping[str, tuple[Kind, ...]]] = {
     "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS, WORKLOADS[0]),
@@ -71,7 +59,7 @@ READ: Final[Mapping[str, tuple[Kind, ...]]] = {
 """
 
 
-_BY_NAME: Final = (CONFIG_MAP, SERVICE_ACCOUNT, POLICY, POLICY_BINDING, _LOG)
+_BY_NAME: Final = (CONFIG_MAP, _LOG)
 """Kinds of which the commands read single objects. Other objects name them, so that no role can list the names."""
 
 

@@ -30,6 +30,7 @@ _DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
 _SKIP = "gpushare-skip"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
 NEXT = "gpushare-webhook:next"
+GUARD = [f"validatingadmissionpolicy{end}/{NAME}-guard" for end in ("binding", "")]
 
 
 def _edited(site: Site, path: str, edit: Callable[[Object], object]) -> AbstractContextManager[None]:
@@ -144,6 +145,30 @@ def _without_effect(site: Site) -> AbstractContextManager[None]:
     return site.cluster.api.patched(_CONFIG_MAP, {"data": {"settings.yaml": yaml.safe_dump(settings)}})
 
 
+@contextmanager
+def _left_over(site: Site) -> Iterator[None]:
+    """Manifests with a guard are applied, and then those without it: an apply deletes nothing."""
+    given = {"name": SERVING.rpartition("/")[2], "caBundle": site.authority.bundle().decode()}
+
+    def digests() -> set[float]:
+        return {server.metric("gpushare_webhook_digest", of="settings") for server in site.release.servers()}
+
+    def apply(*, guard: bool) -> None:
+        values = {"guard": {"enabled": guard}, "tls": {"existingSecret": given}}
+        flags = ("--server-side", "--force-conflicts", "--filename=-")
+        site.cluster.kubectl("apply", *flags, manifest=site.release.manifests(values))
+
+    before = digests()
+    try:
+        apply(guard=True)
+        wait_for("the settings with a guard", lambda: digests().isdisjoint(before))
+        apply(guard=False)
+        wait_for("the former settings", lambda: digests() == before)
+        yield
+    finally:
+        site.cluster.kubectl("delete", "--ignore-not-found", *GUARD)
+
+
 TROUBLES = (
     Trouble("configuration-missing", "without-daemon", lambda site: site.cluster.api.deleted(f"{VALIDATING}/{NAME}")),
     Trouble("ca-bundle-empty", "by-hand", _bundle_empty),
@@ -154,4 +179,5 @@ TROUBLES = (
     Trouble("mode-capped", "unlabelled", _capped),
     Trouble("setting-without-effect", "by-hand", _without_effect),
     Trouble("selector-skips", "unready", _skipping),
+    Trouble("left-over", "configured", _left_over),
 )

@@ -12,6 +12,7 @@ from tests.cli.cluster import FakeCluster
 from tests.diagnose.both import put
 from webhook.cluster import objects as kinds
 from webhook.cluster.objects import Kind
+from webhook.cluster.renders import RENDER
 from webhook.pki import Authority
 
 Object = dict[str, Any]
@@ -19,6 +20,7 @@ Object = dict[str, Any]
 STACK, OURS, TEAM = "nvidia-device-plugin", "gpushare-webhook", "team"
 PLUGIN, DAEMON, DISCOVERY, CONFIGS = "plugin", "mps-daemon", "discovery", "plugin-configs"
 CONFIG, CAPABLE, PRESENT = "nvidia.com/device-plugin.config", "nvidia.com/mps.capable", "nvidia.com/gpu.present"
+IN_FORCE = f"{OURS}/{OURS}@2"
 IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.17.4"
 
 
@@ -220,6 +222,13 @@ def healthy() -> FakeCluster:
     return cluster
 
 
+def rendered(name: str, namespace: str = "", render: str = IN_FORCE) -> Object:
+    """An object of the chart: its metadata, with the render in force or another one."""
+    found: Object = {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": {RENDER: render}}
+    found["labels"] = {"app.kubernetes.io/instance": OURS}
+    return {"metadata": {**found, "namespace": namespace} if namespace else found}
+
+
 def _install(cluster: FakeCluster) -> None:
     """Add our webhook, with two replicas."""
     put(cluster, kinds.MUTATING, hook(kinds.MUTATING))
@@ -234,7 +243,7 @@ def _install(cluster: FakeCluster) -> None:
     put(cluster, kinds.SERVICE_ACCOUNT, {"metadata": {"name": f"{OURS}-mode", "namespace": OURS, "annotations": {}}})
     for kind in (kinds.POLICY, kinds.POLICY_BINDING):
         put(cluster, kind, {"metadata": {"name": f"{OURS}-guard"}})
-    put(cluster, kinds.CONFIG_MAP, {"metadata": {"name": OURS, "namespace": OURS}, "data": {"settings.yaml": SETTINGS}})
+    put(cluster, kinds.CONFIG_MAP, {**rendered(OURS, OURS), "data": {"settings.yaml": SETTINGS}})
     ends = [{"conditions": {"ready": True}}, {"conditions": {"ready": True}}]
     service = {"name": f"{OURS}-1", "namespace": OURS, "labels": {"kubernetes.io/service-name": OURS}}
     put(cluster, kinds.ENDPOINT_SLICE, {"metadata": service, "endpoints": ends})

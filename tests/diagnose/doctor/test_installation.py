@@ -19,6 +19,7 @@ from tests.diagnose.doctor.healthy import (
     pod,
     put_settings,
     remove,
+    rendered,
     replica,
     report,
 )
@@ -269,7 +270,6 @@ def test_settings_that_are_refused(cluster: FakeCluster) -> None:
     assert "modes" in answer.findings[0].evidence[0]
     assert [what for what, _ in answer.unchecked] == [
         "guard in the API server",
-        "guard of former settings",
         "settings of the webhook",
     ]
 
@@ -301,27 +301,61 @@ def test_releases_that_see_the_same_pods(cluster: FakeCluster) -> None:
     assert one.evidence == (f"1 GPU pod such as {TEAM}/train", f"releases: {INSTALLATION}, two/second")
 
 
-def test_guard_of_former_settings(cluster: FakeCluster) -> None:
-    former = [
-        (kind, cluster.objects[kind.path(None, f"{OURS}-guard")]) for kind in (kinds.POLICY, kinds.POLICY_BINDING)
-    ]
-    put_settings(cluster, "mode: audit")
-    assert found(cluster) == []
-    for kind, one in former:
-        put(cluster, kind, one)
-    finding = only(cluster)
-    assert (finding.finding, finding.severity) == ("guard-left-over", "warning")
-    assert str(finding.remedy) == (
-        f"kubectl delete validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
-    )
+ROLE = kinds.Kind("Role", "roles", "rbac.authorization.k8s.io")
+ISSUER = kinds.Kind("Issuer", "issuers", "cert-manager.io")
+FORMER, PLUGIN_ROLE = f"{OURS}/{OURS}@1", f"{OURS}-device-plugin"
+BY_HAND = {"metadata": {"name": "mine", "labels": {"app.kubernetes.io/instance": OURS}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "command"),
+    [
+        (kinds.MUTATING, rendered("former", render=FORMER), f"-n {OURS} delete mutatingwebhookconfiguration/former"),
+        (ROLE, rendered("former", OURS, FORMER), f"-n {OURS} delete role/former"),
+        (ISSUER, rendered("former", OURS, FORMER), f"-n {OURS} delete issuer/former"),
+        (ROLE, rendered(PLUGIN_ROLE, STACK, FORMER), f"-n {STACK} delete role/{PLUGIN_ROLE}"),
+        (ROLE, rendered(PLUGIN_ROLE, TEAM, FORMER), f"-n {TEAM} delete role/{PLUGIN_ROLE}"),
+        (ROLE, rendered("forged", TEAM, FORMER), ""),
+        (kinds.DEPLOYMENT, rendered("former", TEAM, FORMER), ""),
+        (ROLE, rendered("present", OURS), ""),
+        (kinds.POLICY, rendered("another", render="two/second@1"), ""),
+        (kinds.POLICY, BY_HAND, ""),
+    ],
+)
+def test_object_of_a_former_render(cluster: FakeCluster, kind: kinds.Kind, made: dict[str, Any], command: str) -> None:
+    cluster.objects[ISSUER.root] = {"resources": [{"name": ISSUER.plural, "kind": ISSUER.kind}]}
+    put(cluster, kind, made)
+    findings = examined(cluster).findings
+    assert [(one.finding, one.severity) for one in findings] == ([("left-over", "warning")] if command else [])
+    for one in findings:
+        assert one.evidence == (f"{kind.kind} {made['metadata']['name']}, created 2026-01-01T00:00:00Z",)
+        assert one.is_of_tenants is (made["metadata"].get("namespace") == TEAM)
+        assert str(one.remedy).endswith(f"or else: kubectl {command}")
+
+
+def test_objects_of_a_former_render_are_deleted_in_order(cluster: FakeCluster) -> None:
+    for kind in (kinds.POLICY, kinds.POLICY_BINDING):
+        put(cluster, kind, rendered("former", render=FORMER))
+    put(cluster, ROLE, rendered("former", OURS, FORMER))
+    order = "validatingadmissionpolicybinding/former validatingadmissionpolicy/former role/former"
+    assert str(only(cluster).remedy).endswith(f"kubectl -n {OURS} delete {order}")
+
+
+def test_former_renders_are_unknown_without_that_in_force(cluster: FakeCluster) -> None:
+    del cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["metadata"]["annotations"]
+    answer = examined(cluster)
+    assert answer.findings == ()
+    ((title, why),) = answer.unchecked
+    assert title.startswith("objects of former renders")
+    assert why.startswith(f"ConfigMap {INSTALLATION} cannot be read, or has no annotation")
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "unchecked"),
     [
         (kinds.SERVICE_ACCOUNT, "mode", {"cap on the mode"}),
-        (kinds.POLICY, "guard", {"guard in the API server", "guard of former settings"}),
-        (kinds.POLICY_BINDING, "guard", {"guard in the API server", "guard of former settings"}),
+        (kinds.POLICY, "guard", {"guard in the API server"}),
+        (kinds.POLICY_BINDING, "guard", {"guard in the API server"}),
     ],
 )
 def test_object_that_cannot_be_read_is_not_found_well(

@@ -139,25 +139,22 @@ def _mode(seen: Seen) -> Iterator[Finding]:
 
 def _guard(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        if lost := _policies(one, exist=False):
+        if lost := [each for each, exists in one.exists.items() if each.startswith(POLICY_KIND) and not exists]:
             cause = "its guard does not exist: while no replica answers, pods over the limits may be admitted"
             yield about(one, "guard-missing", "warning", cause, _UPGRADE, *(f"not found: {each}" for each in lost))
 
 
-def _former_guard(seen: Seen) -> Iterator[Finding]:
-    """Guards that settings no longer have: `kubectl apply` of rendered manifests deletes nothing."""
+def _left_over(seen: Seen) -> Iterator[Finding]:
     for one in seen.installations:
-        parts = _policies(one, exist=True)
-        if parts and one.settings is not None and not one.settings.guard.enabled:
-            cause = "its settings have no guard, and that of former ones is still there: it denies what it denied then"
-            words = [reference(*each.split(" ", 1)) for each in reversed(parts)]  # the binding first
-            remedy = advice("`kubectl delete {policies}`", policies=words)
-            yield about(one, "guard-left-over", "warning", cause, remedy, *(f"found: {each}" for each in parts))
-
-
-def _policies(one: Installation, *, exist: bool) -> list[str]:
-    """The objects of its guard that exist, or those that do not."""
-    return [each for each, exists in one.exists.items() if each.startswith(POLICY_KIND) and exists is exist]
+        for place, former in grouped((each.namespace or one.namespace, each) for each in one.renders.former).items():
+            cause = "objects are not of its last manifests: no apply deletes them, or the last one did not finish"
+            remedy = advice(
+                "if the last apply did not finish, repeat it, or else: `kubectl -n {namespace} delete {objects}`",
+                namespace=place,
+                objects=[reference(each.kind, each.name) for each in former],
+            )
+            evidence = tuple(f"{each.kind} {each.name}, created {each.created}" for each in former)
+            yield Finding("left-over", "warning", str(one), cause, evidence, remedy, (place,))
 
 
 def _invalid(seen: Seen) -> Iterator[Finding]:
@@ -253,6 +250,8 @@ CHECKS = (
     Check("namespaces that the webhook sees", ("webhook configurations", "namespaces", "pods"), _namespaces),
     Check("cap on the mode", ("installation", "accounts"), _mode),
     Check("guard in the API server", ("installation", "settings", "guard", "policies"), _guard),
-    Check("guard of former settings", ("installation", "settings", "policies"), _former_guard),
+    Check(
+        "objects of former renders apart from Secrets and ConfigMaps", ("installation", "former renders"), _left_over
+    ),
     Check("settings of the webhook", ("installation", "settings", "namespaces"), _settings),
 )

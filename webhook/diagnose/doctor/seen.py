@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from webhook.cluster.followed import KEY
-from webhook.cluster.installations import HOOKS, POLICY_KIND, Hook, Installation, read_installations
+from webhook.cluster.installations import HOOKS, Hook, Installation, read_installations
 from webhook.cluster.objects import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -163,19 +163,16 @@ async def gather(
 def _settings(objects: Objects, installations: Sequence[Installation], settings: Settings) -> Settings:
     """The settings of the first installation that has some, or else those of the caller.
 
-    What is left out is what these lack. Guards are of no matter where no installation has one.
+    What is left out is what these lack. Settings that are refused are read, and a finding says why.
     """
     known = [one.settings for one in installations if one.settings is not None]
-    if known or not (installations or any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))):
+    is_searched = installations or not any(map(objects.lacks, (DEPLOYMENT, *HOOKS.values())))
+    if known or (is_searched and all(one.problem for one in installations)):
         # The caller looked for the usual installation only. Without any, a finding says so.
         objects.left_out[:] = [one for one in objects.left_out if one.what != "settings"]
-    if unknown := [one for one in installations if one.settings is None]:
-        objects.left_out.append(LeftOut("settings", _why_unknown(unknown[0])))
-    if not any(map(_may_have_guard, installations)):
-        is_guard = f"{POLICY.name} ", f"{POLICY_BINDING.name} "
-        objects.left_out[:] = [
-            one._replace(matters=False) if one.what.startswith(is_guard) else one for one in objects.left_out
-        ]
+    for one in installations:
+        if one.settings is None:
+            objects.left_out.append(LeftOut("settings", _why_unknown(one), matters=not one.problem))
     return next(iter(known), settings)
 
 
@@ -188,15 +185,6 @@ async def _nodes(objects: Objects, gpus: GpuResources) -> tuple[list[SeenNode], 
         keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
         closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
     return sorted(with_gpus, key=lambda one: one.name), closed
-
-
-def _may_have_guard(one: Installation) -> bool:
-    """Whether an answer depends on the guard: settings want it or are not known, or nothing removed a former one.
-
-    Helm deletes what the settings of its release no longer have, unlike `kubectl apply`.
-    """
-    is_of_helm = "meta.helm.sh/release-name" in part(one.deployment, "metadata", "annotations")
-    return one.settings is None or one.settings.guard.enabled or not is_of_helm
 
 
 async def _pods(
@@ -285,13 +273,6 @@ _LISTS: Final[Mapping[Kind, Part]] = {
 }
 """What is listed. DaemonSets are those of all namespaces, whatever the namespace of the question."""
 
-_OBJECTS: Final[Mapping[str, tuple[Kind, Part]]] = {
-    "ServiceAccount": (SERVICE_ACCOUNT, "accounts"),
-    POLICY_KIND: (POLICY, "policies"),
-    f"{POLICY_KIND}Binding": (POLICY_BINDING, "policies"),
-}
-"""The objects of an installation by their kinds (`Installation.exists`)."""
-
 
 def _lacking(
     objects: Objects, seen: Seen, namespace: str | None, installed_as: str | None
@@ -302,12 +283,18 @@ def _lacking(
     is_hidden = objects.lacks(DEPLOYMENT) and not has_deployment
     is_hidden |= objects.hides(DEPLOYMENT, *(installed_as or "/").split("/", 1))
     known = Counter(each.partition(" ")[0] for one in installations for each in one.exists)
+    guarded = [one for one in installations if one.settings is None or one.settings.guard.enabled]
+    exist: tuple[tuple[Kind, Part, Sequence[Installation]], ...] = (
+        (SERVICE_ACCOUNT, "accounts", installations),
+        (POLICY, "policies", guarded),
+        (POLICY_BINDING, "policies", guarded),
+    )
     unread: tuple[tuple[Part, str, bool], ...] = (
         *(
             (own, kind.plural, objects.lacks(kind, None if kind is DAEMON_SET else namespace))
             for kind, own in _LISTS.items()
         ),
-        *((own, kind.plural, known[noun] < len(installations)) for noun, (kind, own) in _OBJECTS.items()),
+        *((own, kind.plural, known[kind.kind] < len(wanting)) for kind, own, wanting in exist),
         ("namespaces", "namespaces", seen.facts.namespaces is None),
         ("runtime classes", "runtimeclasses", seen.facts.runtime_classes is None),
         (
@@ -331,6 +318,8 @@ def _lacking(
             "--installed-as if no webhook configuration calls it",
         )
     for one in reversed(installations):  # the first one counts
+        if one.renders.unknown and not one.renders.former:
+            yield "former renders", one.renders.unknown
         if one.settings is None:
             yield "settings", _why_unknown(one)
         elif not one.settings.guard.enabled:
