@@ -49,13 +49,14 @@ class Unread:
 
     The name of a folder ends with a slash. `may_hide`: it may hold an object, and is left out because of a file of its
     author rather than of an option, so that `--fail-on unread` counts it. `instead` is the command that checks what is
-    not read; empty where there is none.
+    not read; empty where there is none. `names_gpu`: what stands in the folder names a GPU resource.
     """
 
     file: str
     reason: str
     may_hide: bool = False
     instead: str = ""
+    names_gpu: bool = False
 
 
 MOST_LISTED = 20

@@ -120,7 +120,7 @@ def as_json(written: str) -> str:
 MAPS = (config_map("sliced", default=TIME_SLICING), config_map("mps", default=MPS))
 NAMED = {"config": {"name": "sliced", "default": "default"}}
 DIFFER = "two configurations differ"
-ELSEWHERE = "settings, values or a ClusterPolicy name another ConfigMap"
+ELSEWHERE = "settings, values or a ClusterPolicy name a ConfigMap that no input holds"
 
 
 def policy(name: str, default: str | None = None) -> str:

@@ -41,6 +41,8 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
     "our settings with a header": ("apiVersion: gpushare-webhook/v1\nkind: Settings\n", Reason.OURS, "with --config"),
     "our facts with a header": ('{"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}', Reason.OURS, "with --facts"),
     "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "with --baseline"),
+    "chart under another name": ("apiVersion: v2\nname: a\nversion: 1.0.0\n", Reason.CHART, "a Helm chart"),
+    "index of charts": ("apiVersion: v1\nentries: {}\ngenerated: now\n", Reason.OTHER, "repository of Helm charts"),
     "template": (
         "kind: {{ .Values.kind }}\n",
         Reason.TEMPLATE,

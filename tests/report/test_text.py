@@ -66,7 +66,7 @@ def test_objects_with_unchecked_places_are_counted() -> None:
     unchecked = replace(WARNING, code="GPS023")
     twice = result("warned", unchecked, unchecked)
     assert text_of(twice, twice, result("warned", WARNING)).splitlines()[-2:] == [
-        "2 objects with a GPU resource that the webhook does not check (GPS023)",
+        "2 objects with a GPU resource that is not checked here (GPS023)",
         "3 objects: 3 warned",
     ]
 

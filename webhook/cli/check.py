@@ -129,7 +129,9 @@ def command(
 
         accepted = Baseline(baseline)
     settings, given = chosen(source, selection), found(inputs, in_sections, notify)
-    first = None if no_facts_from_inputs else FirstPass(given)
+    first = (
+        None if no_facts_from_inputs else FirstPass(given, (resource.name for resource in settings.settings.resources))
+    )
     evaluator, names_sharing, evidence = _prepared(settings, first, inputs.namespace)
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
     rest = given if first is None else first.given()

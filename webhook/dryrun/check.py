@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 
 from webhook.diagnostics import Diagnostic, Unread, listed
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evaluate
 from webhook.dryrun.inputs import Found, Inputs, entries
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.manifests import Manifest, Source, objects
+from webhook.manifests import Document, Manifest, Source, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
 from webhook.policy.sharing.config import may_be_configuration
@@ -44,16 +45,25 @@ def _checked(evaluator: OfflineEvaluator, namespace: str, source: Source) -> Ite
 
 
 def checked_objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
-    """Yield the objects of an input, each before the configurations of the device plugin that it holds."""
-    if not may_configure_plugin(source.data):
-        yield from objects(source)
+    """Yield the objects of an input, each before the configurations of the device plugin and values that it holds."""
+    if not may_configure_plugin(source.data) and _SECRET not in source.data:
+        yield from objects(source, _claim)
         return
-    from webhook.dryrun.configurations import claim, configurations  # few inputs have some
+    from webhook.dryrun.configurations import configurations  # few inputs have some
 
-    for one in objects(source, claim):
+    for one in objects(source, _claim):
         yield one
         if isinstance(one, Manifest):
             yield from configurations(one)
+
+
+_SECRET = b"Secret"
+
+
+def _claim(file: str, document: Document) -> Sequence[Manifest | Diagnostic | Unread]:
+    from webhook.dryrun.configurations import claim  # few inputs have documents that are no objects
+
+    return claim(file, document)
 
 
 def _with_other_user(result: Result, first: dict[tuple[str, str], tuple[str, str]], *, one_cluster: bool) -> Result:
@@ -151,8 +161,10 @@ class FirstPass:
     the GPUs of GKE.
     """
 
-    def __init__(self, found: Iterable[Found]) -> None:
-        """Read inputs up to MOST_BYTES."""
+    def __init__(self, found: Iterable[Found], names: Iterable[str] = ()) -> None:
+        """Read inputs up to MOST_BYTES. `names` are those of GPU resources."""
+        gpus = [name.encode() for name in names]
+        self._folders: set[str] = set()
         self.rest = iter(found)
         self.held: deque[Found] = deque()
         self.sources: list[Source] = []
@@ -169,6 +181,8 @@ class FirstPass:
             if _KINDS.search(data) is not None or _SELECTOR in data or may_configure_plugin(data):
                 self.has_words = True
                 self.sources.append(one)
+            if any(name in data for name in gpus):
+                self._folders.update((".", *accumulate(one.file.split("/")[:-1], "{}/{}".format)))
             if self.gke is None and _GKE in data and (label := re.search(_GKE_GPUS, data, re.MULTILINE)):
                 self.gke = Place(one.file, one.first_line + data.count(b"\n", 0, label.start()))
             size += len(data)
@@ -178,9 +192,12 @@ class FirstPass:
                 return
 
     def given(self) -> Iterator[Found]:
-        """Yield all inputs in their order, once."""
+        """Yield all inputs in their order, once, with the folders that name a GPU resource marked as such."""
         while self.held:
-            yield self.held.popleft()
+            one = self.held.popleft()
+            if isinstance(one, Unread) and one.instead and one.file.rstrip("/") in self._folders:
+                one = replace(one, names_gpu=True)
+            yield one
         yield from self.rest
 
 

@@ -6,12 +6,15 @@ positions of its values in the file.
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeGuard
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.dryrun.search import programs
 from webhook.manifests import Document, Manifest, Reason, documents
 from webhook.manifests.recognition import UnrenderedTemplate
 from webhook.manifests.text import AliasMark, Marks, ScalarMark, SourceText
@@ -38,17 +41,21 @@ def claim(file: str, document: Document) -> list[Manifest | Diagnostic | Unread]
     if not isinstance(value, dict):
         return []
     found = list(_of_values(Values("", Manifest(file, document, (), value)), "", ""))
+    if programs.WORDS.search(document.text.content):
+        found.append(Manifest(file, document, (), programs.as_object(value)))
     return [*found, Reason.CHART.skips(file)] if found else []
 
 
 def configurations(manifest: Manifest) -> Iterator[Manifest | Diagnostic]:
-    """Yield the configurations that an object holds, and why one cannot be read."""
+    """Yield the configurations that an object holds, why one cannot be read, and values of programs in a Secret."""
     version, kind = manifest.value.get("apiVersion"), manifest.value.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return
     namespace, name = (str(at(manifest.value, "metadata", key) or "") for key in ("namespace", "name"))
     if (group_of(version), kind) == ("", "ConfigMap"):
         yield from _of_config_map(manifest, namespace, name)
+    elif (group_of(version), kind) == ("", "Secret"):
+        yield from _of_secret(manifest, namespace, name)
     else:
         for values in values_of(manifest):
             yield from _of_values(values, namespace, name)
@@ -66,6 +73,28 @@ def _of_config_map(manifest: Manifest, namespace: str, name: str) -> Iterator[Ma
         found = likely[key] if key in likely else embedded(manifest, path)
         if not isinstance(found, UnrenderedTemplate):  # of another program, or rendered before the plugin reads it
             yield from _of_read(manifest, path, found, is_one, namespace, name)
+
+
+def _of_secret(manifest: Manifest, namespace: str, name: str) -> Iterator[Manifest]:
+    """Yield the values of programs that a Secret encodes, such as those of JupyterHub's chart."""
+    held = at(manifest.value, "data")
+    for key, value in held.items() if isinstance(held, dict) else ():
+        try:
+            text = b64decode(value).decode() if isinstance(value, str) and len(value) < _MOST_ENCODED else ""
+        except ValueError:
+            continue
+        if programs.WORDS.search(text) is None:
+            continue
+        found = embedded(manifest, ("data", key), text)
+        if not isinstance(found, Document) or not isinstance(found.value, dict):
+            found = embedded(manifest, ("data", key), json.dumps({key: text}))
+        if isinstance(found, Document) and isinstance(found.value, dict):
+            whole = programs.as_object(found.value, namespace, f"{name}/{key}")
+            yield Manifest(manifest.file, found, (), whole)
+
+
+_MOST_ENCODED = 1024 * 1024 * 3 // 2
+"""Characters of the longest value that is decoded: a Secret holds a mebibyte at most (`MaxSecretSize`)."""
 
 
 def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest | Diagnostic]:
@@ -192,13 +221,14 @@ LARGEST = 64 * 1024
 """Characters of the largest text that is read."""
 
 
-def embedded(manifest: Manifest, path: Path) -> Document | Diagnostic | None:
+def embedded(manifest: Manifest, path: Path, decoded: str | None = None) -> Document | Diagnostic | None:
     """Return the first document of a text at a path of an object; None for an empty text and for no text.
 
-    A text that is not a literal block (`|`) stands on other lines than it has: all its values are where it begins.
+    A text that is not a literal block (`|`) stands on other lines than it has: all its values are where it begins. So
+    are those of the text that it encodes, if that is given; no report shows an excerpt of such a secret.
     """
-    text = manifest.at(path)
-    if not isinstance(text, str) or len(text) > LARGEST:
+    text = manifest.at(path) if decoded is None else decoded
+    if not isinstance(text, str) or (decoded is None and len(text) > LARGEST):
         return None
     found = next(documents(manifest.file, text.encode(errors="replace")), None)
     mark = manifest.within.mark(manifest.path + path)
@@ -215,9 +245,9 @@ def embedded(manifest: Manifest, path: Path) -> Document | Diagnostic | None:
         return block
     outer = manifest.within.text
     at = outer.position(mark.start)
-    around = SourceText(outer.content[mark.start : mark.end], at.line, at.column - 1)
+    around = SourceText(outer.content[mark.start : mark.end] if decoded is None else "", at.line, at.column - 1)
     marks = Marks(around.content)
-    marks.top.inside.append(mark._replace(start=0, end=mark.end - mark.start))
+    marks.top.inside.append(mark._replace(start=0, end=len(around.content)))
     return Document(manifest.document, around, found.value, 0, marks, manifest.within.is_json)
 
 

@@ -167,7 +167,7 @@ class PluginEvidence:
             if len(self._choices) > 1:
                 self._refused = Refused(_PART, "two ClusterPolicies or values differ", tuple(self._choices.values()))
             elif not chosen:
-                why = "settings, values or a ClusterPolicy name another ConfigMap"
+                why = "settings, values or a ClusterPolicy name a ConfigMap that no input holds"
                 self._refused = Refused(_PART, why, (self._sources[0].place,))
         plugin = self._agreed(chosen) if chosen and self._refused is None else None
         if plugin is None:

@@ -26,6 +26,7 @@ from webhook.manifests.recognition import (
     Reason,
     is_values_file,
     unbuilt,
+    unrendered,
 )
 from webhook.manifests.stream import documents
 
@@ -250,7 +251,11 @@ def _file(place: _Place, entry: os.DirEntry[str], search: _Search) -> _FoundFile
             skipped = Reason.IRREGULAR
     except OSError as error:
         return problem(entry.path, reason_of(error))
-    return _FoundFile(entry.path, place.is_part(entry.name)) if skipped is None else skipped.skips(shown(entry.path))
+    if skipped is None:
+        return _FoundFile(entry.path, place.is_part(entry.name))
+    if skipped is Reason.CHART and entry.name == "values.yaml":
+        return unrendered(entry.path, read_file(entry.path))
+    return skipped.skips(shown(entry.path))
 
 
 _MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)

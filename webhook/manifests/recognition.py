@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from posixpath import basename, dirname
@@ -95,8 +96,11 @@ def recognized(file: str, value: object) -> Stranger | None:
         return None if is_kind else _without_header(file, value)
     if version.startswith(OUR_GROUP) and "items" not in value:
         return _ours(kind)
-    if kind is None and "name" in value and basename(file) == CHART_FILE:
-        return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
+    if kind is None and "items" not in value:
+        if "name" in value and ("version" in value or basename(file) == CHART_FILE):
+            return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
+        if "entries" in value:
+            return Stranger(Reason.OTHER, "the index of a repository of Helm charts: it holds no object")
     return None
 
 
@@ -141,6 +145,13 @@ def unbuilt(file: str) -> Unread:
 
 def _build(folder: str) -> Command:
     return Command("kubectl", "kustomize", folder)
+
+
+def unrendered(file: str, values: bytes | Diagnostic) -> Unread:
+    """Return the entry of the values of a chart, with the command that renders it."""
+    chart = Command("helm", "template", dirname(shown(file)) or ".")
+    entry = Reason.CHART.skips(shown(file), f"{chart} | {Command('gpushare-webhook', 'check', '-')}")
+    return replace(entry, names_gpu=isinstance(values, bytes) and b"nvidia.com/" in values)
 
 
 class UnrenderedTemplate(Diagnostic):

@@ -455,6 +455,8 @@ OFF = {"GPS023": "off"}
         (GROUP, "Unknown", {"a": 1}, f"unknown kind; {NAMES_NONE}", {}),
         (GROUP, "Unknown", {"containers": [{"name": "c", "image": "i"}]}, f"unknown kind; {NAMES_NONE}", {}),
         (GROUP, "Unknown", {GPU: 2}, "nothing checks the GPU resource that it names", {"severities": OFF}),
+        (GROUP, "Unknown", {"type": GPU}, "unknown kind; it names a GPU resource, and no amount for a pod", {}),
+        (GROUP, "Unknown", {"a": "nvidia.com/gpu.product"}, f"unknown kind; {NAMES_NONE}", {}),
         ("", "ConfigMap", {}, "it requests no GPU resource", {}),
         ("helm.toolkit.fluxcd.io", "HelmRelease", {"values": {"gpu": 1}}, f"{RENDERED} helm template", {}),
         ("argoproj.io", "Application", {}, f"{RENDERED} argocd app manifests APPNAME", {}),
@@ -490,6 +492,51 @@ def test_reason_of_found_pods() -> None:
         "unknown kind: a search found its pods, which the webhook in the cluster does not check; "
         'add {group: example.com, kind: Unknown, path: "spec.t"} to workloads.paths'
     )
+
+
+def inner(spec: Json, kind: str = "Deployment", version: str = "apps/v1") -> Json:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+
+
+DEPLOYMENT = inner({"template": {"spec": {"containers": [CONTAINER]}}})
+CRON_JOB = inner({"jobTemplate": {"spec": {"template": {"spec": {"containers": [CONTAINER]}}}}}, "CronJob", "batch/v1")
+
+
+def test_reason_of_objects_in_an_object_names_all_their_pods() -> None:
+    verdict = evaluate({"spec": {"items": [DEPLOYMENT, CRON_JOB, DEPLOYMENT]}})
+    assert [(one.code, one.severity) for one in verdict.findings] == [("GPS001", Severity.WARN)] * 3
+    entries = [
+        f'{{group: example.com, kind: Unknown, path: "spec.items[*].spec.{path}"}}'
+        for path in ("template", "jobTemplate.spec.template")
+    ]
+    assert verdict.reason == (
+        "unknown kind: the webhook checks the objects in it when a controller creates them; "
+        f"add {' and '.join(entries)} to workloads.paths to check it before"
+    )
+
+
+@pytest.mark.parametrize(
+    ("held", "code"),
+    [
+        (inner({"template": {"spec": {"containers": {GPU: 2}}}}), "GPS023"),  # not the structure of its kind
+        (inner({"x": {"containers": [CONTAINER]}}, "Other", "example.com/v1"), "GPS001"),
+        (inner({"a": DEPLOYMENT}, "Other", "example.com/v1"), "GPS001"),
+        (inner({"hard": {f"requests.{GPU}": 2}}, "ResourceQuota", "v1"), None),
+        ({"apiVersion": "apps/v1", "kind": "Deployment", "name": "x", GPU: 2}, "GPS023"),  # a reference
+    ],
+)
+def test_object_in_an_object_is_read_as_what_it_is(held: Json, code: str | None) -> None:
+    found = [one for one in evaluate({"spec": {"held": held}}).findings if one.code != "GPS032"]
+    assert [one.code for one in found] == ([code] if code else [])
+    assert all(exists({"spec": {"held": held}}, pointer(one.path)) for one in found)
+
+
+def test_objects_in_each_other_are_bounded() -> None:
+    held = DEPLOYMENT
+    for _ in range(40):
+        held = inner({"held": held}, "Other", "example.com/v1")
+    (finding,) = evaluate({"spec": held}).findings
+    assert finding.code == "GPS023"
 
 
 def test_exempt_found_pod_has_no_finding() -> None:

@@ -124,4 +124,4 @@ def test_kind_of_an_operator_says_who_decides_on_its_gpus(group: str, kind: str,
     verdict = OfflineEvaluator.of(Settings()).evaluate(
         {"spec": {"replicas": 1}}, group, kind, RequestContext("default")
     )
-    assert verdict.reason == f"skipped: it names no GPU resource; {reason}"
+    assert verdict.reason == f"skipped: it asks for no GPU resource; {reason}"

@@ -18,6 +18,7 @@ from webhook.dryrun.search.mentions import (
     find_mentions,
     find_pods,
 )
+from webhook.dryrun.search.programs import PROGRAM_VALUES, program_of
 from webhook.dryrun.search.without_pods import RENDERED, active, is_of_kubernetes, why_no_pods
 from webhook.manifests.recognition import FRAGMENT
 from webhook.policy.checks import CONFIG_CHECKS, LIMIT_CHECKS, LIMITING, NAME_CHECKS, OBJECT_CHECKS
@@ -25,12 +26,13 @@ from webhook.policy.checks.gps032_quota import NamespaceLimits
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.evaluate import Evaluator, exemption, inject, run_checks
 from webhook.policy.messages import is_one_edit_away
+from webhook.policy.pods.quantity import NANO, parse_or_zero
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.sharing import objects as sharing
 from webhook.policy.sharing.objects import NAMING, VALUES, ConfigNames
 from webhook.policy.snapshot import Snapshot
 from webhook.policy.verdict import KEPT_PER_CODE, Path, Severity, Verdict, VerdictBuilder, Violation, message, skipped
-from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, ExtractedPod, Kind, Kinds
+from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, Deferral, ExtractedPod, Kind, Kinds, group_of
 from webhook.policy.workloads.paths import EVERY, REPEATED, Assembly, Form, PathPattern, PodPath, Whole, steps, written
 from webhook.policy.workloads.presets import ASSIGNED, PRESETS
 
@@ -92,11 +94,14 @@ _LONGEST_KEY = 63
 """Characters of a key of a path."""
 
 
-def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
-    """The entry in YAML; None if the settings cannot write the group, the kind or the path."""
+def entry(group: str, kind: str, path: Path, holds: Whole, below: PathPattern = ()) -> str | None:
+    """The entry in YAML; None if the settings cannot write the group, the kind or the path.
+
+    `below` are the steps below the path, to pods of an object there.
+    """
     from webhook.policy.settings.formats import ApiGroup, KindName, TemplatePath  # few objects need an entry
 
-    pattern = tuple(EVERY if isinstance(step, int) else step for step in path)
+    pattern = (*(EVERY if isinstance(step, int) else step for step in path), *below)
     text = written(pattern)
     values = ((ApiGroup, group), (KindName, kind), (TemplatePath, text))
     keys = (step for step in path if isinstance(step, str))
@@ -155,17 +160,25 @@ _AMOUNTS: Mapping[Form, tuple[PathPattern, ...]] = {
 
 
 class ManifestObject(NamedTuple):
-    """An object of a manifest, with its API group and kind."""
+    """An object of a manifest, with its API group and kind. `level` counts the objects around it."""
 
     manifest: Members
     group: str
     kind: str
+    level: int = 0
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether it holds values of a chart, or what is rendered from them, which a program may read."""
+        return bool(self.rendered_by) or (self.group, self.kind) in _OF_VALUES
 
     @property
     def rendered_by(self) -> str | None:
         """The command that renders the manifests of which the object is the source; None for another object."""
         return RENDERED.get((self.group, self.kind))
 
+
+_OF_VALUES = (PROGRAM_VALUES, ("", "ConfigMap"), ("", "Secret"))
 
 _RENDER = "render the template, and check the result"
 
@@ -178,13 +191,11 @@ def _unchecked(
     `has_found_pods`: a search found pods that name a GPU resource in an object of an unknown kind.
     """
     if isinstance(known, Unknown) and (has_found_pods or mentions):
-        if known.is_placeholder:
-            field = "kind" if is_placeholder(held.kind) else "apiVersion"
-            yield Violation((field,), f"{field} is a template placeholder", _RENDER)
-        elif known.meant:
-            problem = "there is no kind {} in {}; did you mean {}?"
-            yield Violation(("kind",), message(problem, held.kind, held.group or "v1", known.meant), known.remedy)
+        yield from _about_kind(held, known)
     for number, mention in enumerate(mentions):
+        if held.is_of_values and (program := program_of(mention)) is not None:
+            yield _of_program(program, mention)
+            continue
         names, intended = [mention.name], None
         remedy = f"check the output of {held.rendered_by}" if held.rendered_by else _remedy(held, known, mention)
         # A verdict keeps no more findings, so that their number does not multiply the time to compare paths.
@@ -196,6 +207,8 @@ def _unchecked(
         elif intended is not None:
             problem, remedy = "this amount of {} cannot be checked here; did you mean {}?", f"move it to {intended}"
             names.append(intended)
+        elif mention.value == mention.name:
+            problem = "users choose the amount of {}, which cannot be checked here"
         elif is_placeholder(mention.value):
             problem = "this amount of {} is a template placeholder"
         elif (held.group, held.kind) == FRAGMENT:
@@ -207,6 +220,30 @@ def _unchecked(
             problem = f"this amount of {{}} cannot be checked: {why}"
             names.append(held.kind)
         yield Violation(mention.path, message(problem, *names), remedy)
+
+
+def _about_kind(held: ManifestObject, known: Unknown) -> Iterator[Violation]:
+    if known.is_placeholder:
+        field = "kind" if is_placeholder(held.kind) else "apiVersion"
+        yield Violation((field,), f"{field} is a template placeholder", _RENDER)
+    elif known.meant:
+        problem = "there is no kind {} in {}; did you mean {}?"
+        yield Violation(("kind",), message(problem, held.kind, held.group or "v1", known.meant), known.remedy)
+
+
+def _of_program(program: str, mention: Mention) -> Violation:
+    """The violation about an amount with which a program makes pods."""
+    amount, rest = divmod(parse_or_zero(mention.value), NANO)
+    count = "an amount" if rest or not 0 < amount < _COUNTED else amount
+    problem = f"each pod that {program} starts asks for {count} of {{}}, which is not checked here"
+    if mention.is_text:
+        problem = f"this text gives pods that {program} starts an amount of {{}}, which is not checked here"
+    remedy = "compare the amount with the limit; the webhook checks these pods when they start"
+    return Violation(mention.path, message(problem, mention.name), remedy)
+
+
+_COUNTED = 10**6
+"""An amount that a message no longer states."""
 
 
 def _remedy(held: ManifestObject, known: Kind | Unknown, mention: Mention) -> str:
@@ -223,29 +260,43 @@ def _remedy(held: ManifestObject, known: Kind | Unknown, mention: Mention) -> st
     return f"add {added} to workloads.paths" if added else "check the pods that its controller makes of it"
 
 
-def _why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:
-    """Why the pods of an object had to be searched for, and the setting that makes the first one known."""
-    said = "a search found its pods, which the webhook in the cluster does not check"
-    if unknown.cause:
-        return f"{unknown.cause}: {said}"
-    holds = found.place.holds
-    added = None if isinstance(holds, Assembly) else entry(held.group, held.kind, found.path, holds)
-    return f"unknown kind: {said}" + (f"; add {added} to workloads.paths" if added else "")
+def _why_searched(held: ManifestObject, unknown: Unknown, found: Iterable[_Found]) -> str:
+    """Why the pods of an object had to be searched for, and the settings that make the first ones known."""
+    if held.rendered_by:
+        return f"other objects are rendered from it; check the output of {held.rendered_by}"
+    is_later, entries = True, dict[str, None]()
+    for path, place, is_of_object in found:
+        is_later &= is_of_object
+        if len(entries) < _MOST_ENTRIES and not isinstance(place.holds, Assembly):
+            added = entry(held.group, held.kind, path, place.holds, place.steps)
+            entries |= {added: None} if added else {}
+    said = "the webhook checks the objects in it when a controller creates them"
+    if not is_later:
+        said = "a search found its pods, which the webhook in the cluster does not check"
+    if unknown.cause or not entries:
+        return f"{unknown.cause or 'unknown kind'}: {said}"
+    return f"unknown kind: {said}; add {' and '.join(entries)} to workloads.paths" + " to check it before" * is_later
+
+
+_MOST_ENTRIES = 3
+"""Entries that are proposed for one object."""
 
 
 def _open_amounts(held: ManifestObject, pods: Sequence[PodContext]) -> str:
     """Why the pods of an object may get GPUs for which they do not ask; empty where nothing is known."""
     chosen = None if any(one.requests.named for one in pods) else ASSIGNED.get((held.group, held.kind))
     if chosen is not None:
-        return f"open: it names no GPU resource; {chosen}"
+        return f"open: it asks for no GPU resource; {chosen}"
     return _CLAIMS if any(one.pod.spec.get("resourceClaims") for one in pods) else ""
 
 
 _CLAIMS = "open: its resource claims, which may give it GPUs, are not checked"
 
 
-def _why_skipped(held: ManifestObject, known: Kind | Unknown, mentions: Sequence[Mention]) -> str:
-    """Why nothing of an object is checked."""
+def _why_skipped(
+    held: ManifestObject, known: Kind | Unknown, mentions: Sequence[Mention], *, is_named: bool = False
+) -> str:
+    """Why nothing of an object is checked. `is_named`: it names a GPU resource in some place."""
     group, kind = held.group, held.kind
     cause = known.cause if isinstance(known, Unknown) else ""
     if mentions:
@@ -256,10 +307,23 @@ def _why_skipped(held: ManifestObject, known: Kind | Unknown, mentions: Sequence
         return f"skipped: other objects are rendered from it; check the output of {held.rendered_by}"
     chosen = ASSIGNED.get((group, kind))
     if chosen is not None:
-        return f"skipped: it names no GPU resource; {chosen}"
+        return f"skipped: it asks for no GPU resource; {chosen}"
     if isinstance(known, Kind) or (is_of_kubernetes(group) and not cause):
         return "skipped: it requests no GPU resource"
-    return f"skipped: {cause or 'unknown kind'}; it names none of the configured resources"
+    named = "names a GPU resource, and no amount for a pod" if is_named else "names none of the configured resources"
+    return f"skipped: {cause or 'unknown kind'}; it {named}"
+
+
+class _Found(NamedTuple):
+    """Pods that name a GPU resource: the path to them, or to an object in which the place leads to them."""
+
+    path: Path
+    place: PodPath
+    is_of_object: bool = False
+
+
+MOST_LEVELS = 8
+"""Objects inside each other that are read as what they are. Each is encoded with all that it holds."""
 
 
 class OfflineEvaluator(Evaluator):
@@ -278,7 +342,11 @@ class OfflineEvaluator(Evaluator):
         pods = self.pods(manifest, group, kind)
         if not origin.is_offline:
             return self.verdict(pods, origin)
-        held = ManifestObject(manifest, group, kind)
+        return self._offline(ManifestObject(manifest, group, kind), pods, origin)
+
+    def _offline(self, held: ManifestObject, pods: list[ExtractedPod], origin: RequestContext) -> Verdict:
+        """The verdict for an object with these pods, on the command line. Raises MalformedError."""
+        manifest, group, kind, _ = held
         if (group, kind) == sharing.KIND:  # it applies to nodes, and so in no namespace
             verdict = VerdictBuilder()
             config = sharing.SharingConfig(sharing.of_object(manifest), self.plugin_version())
@@ -286,6 +354,13 @@ class OfflineEvaluator(Evaluator):
             return verdict.build()
         if (group, kind) == VALUES:
             return self._of_names(held, "")
+        if (group, kind) == PROGRAM_VALUES:
+            mentions = [one for one in find_mentions(manifest, self._names, ()) if program_of(one) is not None]
+            verdict = VerdictBuilder()
+            run_checks(
+                OBJECT_CHECKS, _unchecked(held, Unknown(), mentions), self.snapshot.of(origin.namespace), verdict
+            )
+            return verdict.build() if verdict.counts else skipped("skipped: values that give no pods GPUs")
         why_not_searched = self.snapshot.of(origin.namespace).exemption
         if why_not_searched is None and (runs_no_pods := why_no_pods(group, kind)) is not None:
             why_not_searched = f"skipped: {runs_no_pods} and runs no pods"
@@ -321,7 +396,7 @@ class OfflineEvaluator(Evaluator):
         plugin, verdict = self.snapshot.facts.device_plugin, VerdictBuilder()
         known = None if plugin is None or plugin.configs is None else {config.name for config in plugin.configs}
         known = None if known is None else known | self.snapshot.nodes.refused
-        run_checks(NAME_CHECKS, ConfigNames(*held, known), self.snapshot.of(""), verdict)
+        run_checks(NAME_CHECKS, ConfigNames(held.manifest, held.group, held.kind, known), self.snapshot.of(""), verdict)
         return verdict.build() if verdict.counts or not why_not_searched else skipped(why_not_searched)
 
     def _of_known(self, held: ManifestObject, kind: Kind, pods: list[ExtractedPod], origin: RequestContext) -> Verdict:
@@ -341,38 +416,41 @@ class OfflineEvaluator(Evaluator):
     def _of_unknown(self, held: ManifestObject, origin: RequestContext) -> Verdict:
         """The verdict for an object of an unknown kind, in which a search may find pods, and amounts elsewhere."""
         verdict = VerdictBuilder()
-        pods, checked = self._check_found(held, origin, verdict)
+        pods, checked, objects = self._check_found(held, origin, verdict)
         text = encoded(held.manifest)
-        mentions = self._mentions(held.manifest, text, pods, checked)
-        mentions += _bare(
-            held, text, chain(chain.from_iterable(map(containers_of, pods)), (one.path for one in mentions))
-        )
+        mentions = self._mentions(held.manifest, text, pods, checked, objects)
+        left_out = chain(chain.from_iterable(map(containers_of, pods)), objects, (one.path for one in mentions))
+        mentions += _bare(held, text, left_out)
         unknown_kind = unknown(held.group, held.kind, self._by_name)
-        naming = [
-            one.extracted for one in checked if one.requests.named or one.requests.positive or one.requests.of_pod
-        ]
+        naming = [_Found(one.extracted.path, one.extracted.place) for one in checked if _names_gpu(one)]
+        naming += chain.from_iterable(objects.values())
         unchecked = _unchecked(held, unknown_kind, mentions, has_found_pods=bool(naming))
         run_checks(OBJECT_CHECKS, unchecked, self.snapshot.of(origin.namespace), verdict)
         if naming and not verdict.reason:
-            verdict.reason = _why_searched(held, unknown_kind, naming[0])
-        return (
-            verdict.build() if verdict.counts or verdict.reason else skipped(_why_skipped(held, unknown_kind, mentions))
-        )
+            verdict.reason = _why_searched(held, unknown_kind, naming)
+        if verdict.counts or verdict.reason:
+            return verdict.build()
+        return skipped(_why_skipped(held, unknown_kind, mentions, is_named=self._names.named_in(text)))
 
     def _check_found(
         self, held: ManifestObject, origin: RequestContext, verdict: VerdictBuilder
-    ) -> tuple[list[ExtractedPod], list[PodContext]]:
-        """Check mappings that look like pods, with a warning at most. Return the pods, and the checked contexts.
+    ) -> tuple[list[ExtractedPod], list[PodContext], dict[Path, list[_Found]]]:
+        """Check mappings that look like pods or objects, with a warning at most.
 
-        A mapping without the structure of a pod is left out.
+        Return the pods, the checked contexts, and the paths to objects with their pods that name a GPU resource. A
+        mapping without the structure of a pod, or of its kind, is left out.
         """
         policy = self.snapshot.of(origin.namespace)
         deferral = Kind(held.group, held.kind, ()).deferral(held.manifest)
-        found, checked = [], []
+        found, checked, objects = [], [], dict[Path, list[_Found]]()
         guesses = () if (held.group, held.kind) == FRAGMENT else islice(find_pods(held.manifest), MOST_PODS)
         for path, raw, holds in guesses:
-            place = PodPath("", holds)
             try:
+                if holds == "object":
+                    if held.level < MOST_LEVELS:
+                        objects[path] = self._check_inner(held, path, raw, origin, verdict, deferral)
+                    continue
+                place = PodPath("", holds)
                 pod = ExtractedPod(path, raw, place, held.manifest, is_pod=False, deferral=deferral)
                 context = PodContext(pod, origin, policy)
                 exempt = exemption(context)
@@ -385,10 +463,48 @@ class OfflineEvaluator(Evaluator):
             except MalformedError:
                 continue
             found.append(context.extracted)
-        return found, checked
+        return found, checked, objects
+
+    def _check_inner(
+        self,
+        held: ManifestObject,
+        path: Path,
+        raw: Members,
+        origin: RequestContext,
+        verdict: VerdictBuilder,
+        deferral: Deferral | None,
+    ) -> list[_Found]:
+        """Check an object in another one as what it is, with a warning at most. Return its pods that name GPUs.
+
+        A controller creates it later, in a cluster and a namespace that may be others. Raises MalformedError.
+        """
+        inner = ManifestObject(raw, group_of(raw["apiVersion"]), raw["kind"], held.level + 1)
+        metadata = raw.get("metadata")
+        namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+        if isinstance(namespace, str) and namespace:
+            origin = origin._replace(namespace=namespace)
+        pods = self.pods(*inner[:3])
+        for one in pods:
+            one.deferral = one.deferral or deferral
+        found = self._offline(inner, pods, origin)
+        for finding in found.findings:
+            whole = Violation((*path, *finding.path), finding.message, finding.remedy)
+            verdict.add(finding.code, min(finding.severity, Severity.WARN), whole)
+        for (code, severity), count in found.omitted_by_severity().items():
+            counted = code, min(severity, Severity.WARN)
+            verdict.counts[counted] = verdict.counts.get(counted, 0) + count
+        if not found.is_skipped and not pods:
+            verdict.reason = verdict.reason or found.reason
+        naming = (one for one in pods if _names_gpu(self.context(one, origin)))
+        return [_Found(path, one.place, is_of_object=True) for one in naming]
 
     def _mentions(
-        self, manifest: Members, text: bytes | None, pods: list[ExtractedPod], checked: list[PodContext]
+        self,
+        manifest: Members,
+        text: bytes | None,
+        pods: list[ExtractedPod],
+        checked: list[PodContext],
+        objects: Iterable[Path] = (),
     ) -> tuple[Mention, ...]:
         """The amounts of an object that no check of its pods reads. Exempt pods are left alone."""
         names = self._names
@@ -397,7 +513,12 @@ class OfflineEvaluator(Evaluator):
             return ()  # as for most objects, for which the search takes too long
         containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
         exempt = {pod.path for pod in pods}.difference(context.extracted.path for context in checked)
-        return tuple(find_mentions(manifest, names, read | exempt, containers))
+        return tuple(find_mentions(manifest, names, read.union(exempt, objects), containers))
+
+
+def _names_gpu(context: PodContext) -> bool:
+    requests = context.requests
+    return bool(requests.named or requests.positive or requests.of_pod)
 
 
 def _bare(held: ManifestObject, text: bytes | None, left_out: Iterable[Path]) -> tuple[Mention, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from webhook.policy.pods.gpu_resources import MIG, GpuResources
 from webhook.policy.pods.quantity import parse_or_zero
@@ -71,10 +71,10 @@ OF_CONTAINER = frozenset(
 """The members of a container."""
 
 
-def find_pods(manifest: Members) -> Iterator[tuple[Path, Members, Whole]]:
+def find_pods(manifest: Members) -> Iterator[tuple[Path, Members, Whole | Literal["object"]]]:
     """The mappings that look like a pod template, a pod spec or a container, in the order of the object, with paths.
 
-    The containers of a pod are not searched: they hold no pods.
+    So are whole objects, which a controller creates. Neither they nor the containers of a pod are searched.
     """
     stack: list[_Branch] = [(manifest, None, NOTHING)]
     while stack:
@@ -82,6 +82,9 @@ def find_pods(manifest: Members) -> Iterator[tuple[Path, Members, Whole]]:
         left_out: Collection[str] = ()
         if isinstance(node, dict):
             spec = node.get("spec")
+            if link is not None and _is_object(node):
+                yield path_to(link), node, "object"
+                continue
             if link is not None and node.keys() <= _TEMPLATE and isinstance(spec, dict) and _is_pod_spec(spec):
                 yield path_to(link), node, "template"
                 node, link, left_out = spec, (link, "spec"), CONTAINERS
@@ -92,6 +95,13 @@ def find_pods(manifest: Members) -> Iterator[tuple[Path, Members, Whole]]:
                 yield path_to(link), node, "container"
                 left_out = OF_CONTAINER
         stack += _below(node, link, NOTHING, left_out)
+
+
+def _is_object(node: Members) -> bool:
+    """Whether a mapping is an object, and not a reference to one, which has a name beside the kind."""
+    header = node.get("apiVersion"), node.get("kind")
+    is_whole = isinstance(node.get("metadata"), dict) or isinstance(node.get("spec"), dict)
+    return is_whole and all(isinstance(one, str) and one for one in header)
 
 
 def _is_pod_spec(node: Members) -> bool:
@@ -131,8 +141,13 @@ class Mention(NamedTuple):
     is_text: bool = False
 
 
-_AMOUNTS = ("quantity", "value", "count", "amount", "gpu", "gpus", "gpuCount", "number", "limit", "request")
+_AMOUNTS = tuple(
+    "quantity value count amount gpu gpus gpuCount number limit request defaultCount minCount maxCount".split()
+)
 """Members with the amount of the resource that another member of the mapping names."""
+
+_CHOSEN = "identifier"
+"""The member with the name of a resource whose amount users choose (AcceleratorProfile, HardwareProfile)."""
 
 
 def encoded(manifest: Members) -> bytes | None:
@@ -145,6 +160,11 @@ def encoded(manifest: Members) -> bytes | None:
         return marshal.dumps(manifest, 2)
     except ValueError:
         return None
+
+
+def in_encoding(text: str) -> bytes:
+    """A text of ASCII as `encoded` writes it: its length comes first."""
+    return len(text).to_bytes(4, "little") + text.encode()
 
 
 class GpuNames:
@@ -161,6 +181,10 @@ class GpuNames:
     def occurrences(self, text: bytes | None) -> int | None:
         """How often the beginnings of the names occur in an encoded object; None if it could not be encoded."""
         return None if text is None else sum([text.count(begin.encode()) for begin in self._begins])
+
+    def named_in(self, text: bytes | None) -> bool:
+        """Whether a key or a value of an encoded object is the name of a GPU resource; True if it was not encoded."""
+        return text is None or MIG.encode() in text or any(in_encoding(name) in text for name in self._gpus.by_name)
 
     def may_be_in(self, text: str) -> bool:
         """Whether a text has the beginning of a name."""
@@ -333,7 +357,8 @@ def _of_mapping(node: Members, link: Link, names: GpuNames, sense: _Sense) -> It
                 path = path_to(link)
                 yield Mention((*path, key), key, value, path[:-1] if is_resources and not is_range else None)
         elif sense is _EVERYTHING and isinstance(value, str) and "/" in value and value in names and key != "key":
-            field = next((one for one in _AMOUNTS if one != key and _amount(node.get(one))), None)
+            amounts = (one for one in _AMOUNTS if one != key and _amount(node.get(one)))
+            field = next(amounts, key if key == _CHOSEN else None)
             if field is not None:
                 yield Mention((*path_to(link), field), value, node[field])
 
@@ -371,8 +396,7 @@ _OF_OTHERS = frozenset(("allocatable", "capacity", "hard", "limitRange", "machin
 
 _NO_BARE = ELSEWHERE | _OF_OTHERS
 
-ENCODED_BARE = tuple(len(name).to_bytes(4, "little") + name.encode() for name in BARE)
-"""How `encoded` writes a text of just these characters: its length comes first."""
+ENCODED_BARE = tuple(map(in_encoding, BARE))
 
 
 def find_bare(manifest: Members, left_out: Iterable[Path]) -> Iterator[Mention]:

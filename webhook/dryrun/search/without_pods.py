@@ -30,6 +30,7 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
         "topology.node.k8s.io": ("NodeResourceTopology",),
     },
+    "it scales nodes": {"autoscaling.openshift.io": ("ClusterAutoscaler", "MachineAutoscaler")},
     # Placeholder pods exist in the memory of the autoscaler only (kubernetes/autoscaler, `apis/capacitybuffer`).
     "it asks for spare nodes": {"autoscaling.x-k8s.io": ("CapacityBuffer", "ProvisioningRequest")},
     "it claims devices by their class": {"resource.k8s.io": ("ResourceClaim", "ResourceClaimTemplate")},

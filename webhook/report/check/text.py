@@ -22,8 +22,8 @@ _COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue
 _REASONS = 20
 """Reasons that are listed. Some name a field of the object, so that each object could have another one."""
 
-_COMMANDS = 10
-"""Commands that are listed for what is not read; the summary counts the rest."""
+_COMMANDS = 5
+"""Commands that are listed for what is not read, for GPUs first; the summary counts the rest."""
 
 
 class TextWriter:
@@ -35,13 +35,14 @@ class TextWriter:
         self._remedies = Remedies()
         self._reasons: Counter[str] = Counter()
         self._omitted = 0
-        self._commands: list[str] = []
+        self._commands: tuple[list[str], list[str]] = [], []
 
     def add(self, entry: Entry) -> str:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
         if isinstance(entry, Unread):
-            if entry.instead and len(self._commands) < _COMMANDS:
-                self._commands.append(f"{entry.file}: {entry.instead}")
+            commands = self._commands[not entry.names_gpu]
+            if entry.instead and len(commands) < _COMMANDS:
+                commands.append(entry.instead)
             return self._written(_unread(entry, self._page))
         if not isinstance(entry, Result) or not (entry.findings or entry.omitted or entry.reason or entry.notes):
             return ""
@@ -69,9 +70,9 @@ class TextWriter:
             for code, remedy in remedies:
                 yield from _hanging(f"  {code}", remedy, self._page)
             yield ""
-        if self._commands:
+        if commands := [*self._commands[0], *self._commands[1]][:_COMMANDS]:
             yield "To check what is not read:"
-            yield from (f"  {printable(command, LINE)}" for command in self._commands)
+            yield from (f"  {printable(command, LINE)}" for command in commands)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
         for line in (*_notes(tally, self._omitted, self._reasons), f"{summary(tally)}{settings}", assumption(tally)):
@@ -218,7 +219,7 @@ def _notes(tally: Tally, omitted: int, reasons: Counter[str]) -> Iterator[str]:
     for reason, count in (tally.skipped + reasons).most_common():
         yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
-        yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
+        yield f"{counted(tally.unchecked, 'object')} with a GPU resource that is not checked here (GPS023)"
     for by, what in ((Suppressor.COMMENT, "comments"), (Suppressor.BASELINE, "the baseline")):
         if count := tally.suppressed[by]:
             yield f"{counted(count, 'finding')} suppressed by {what}, which the cluster does not read"
