@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from webhook.policy.placement.platforms import GKE_SHARING, KAI_FRACTION, KAI_MEMORY, KAI_MPS
 from webhook.policy.settings import key_of
 from webhook.policy.settings.settings import Injections
 
 _CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look by default
 _OFF = {"enabled": False}
-_GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
 
 _HOST_DAEMON = {
     "pipeDirectory": {"containerRoot": _CUDA_DEFAULT, "perResource": False},
@@ -28,10 +28,11 @@ _HOST_DAEMON = {
 _KAI_CONTAINER = "gpu-fraction-container-name"
 _WHOLE_CARDS = [{"name": "nvidia.com/gpu", "kind": "whole"}]
 _NO_DAEMON_MEMORY = {"GPS005": "off"}
+_NEEDS_MOUNT = {**_NO_DAEMON_MEMORY, "GPS012": "warn"}
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
     "device-plugin": {},
-    "host-daemon": {"severities": _NO_DAEMON_MEMORY, "injections": _HOST_DAEMON, "placement": {"mpsLabels": {}}},
+    "host-daemon": {"severities": _NEEDS_MOUNT, "injections": _HOST_DAEMON, "placement": {"mpsLabels": {}}},
     "gke": {
         "severities": _NO_DAEMON_MEMORY,
         "limits": {"mpsMayAcceptMore": True, "timeSlicing": {"perContainer": 1}},
@@ -42,24 +43,24 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         },
         "users": {"hostIPC": "required"},
         "placement": {
-            "mpsLabels": {_GKE_STRATEGY: "mps"},
-            "timeSlicingLabels": {_GKE_STRATEGY: "time-sharing"},
+            "mpsLabels": {GKE_SHARING: "mps"},
+            "timeSlicingLabels": {GKE_SHARING: "time-sharing"},
         },
     },
     "openshift": {"injections": {"runtimeClass": _OFF, "pipeMount": _OFF}},
     "kai": {
-        "severities": _NO_DAEMON_MEMORY,
+        "severities": _NEEDS_MOUNT,
         "resources": _WHOLE_CARDS,
         "injections": {
             "runtimeClass": _OFF,
             "pipeDirectory": _HOST_DAEMON["pipeDirectory"],
             "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "DirectoryOrCreate"},
         },
-        "placement": {"mpsLabels": {"nvidia.mps/enabled": "true"}},
+        "placement": {"mpsLabels": {KAI_MPS: "true"}},
         "requests": {
             "annotations": [
-                {"annotation": "gpu-fraction", "container": _KAI_CONTAINER},
-                {"annotation": "gpu-memory", "container": _KAI_CONTAINER},
+                {"annotation": KAI_FRACTION, "container": _KAI_CONTAINER},
+                {"annotation": KAI_MEMORY, "container": _KAI_CONTAINER},
             ]
         },
     },
