@@ -28,11 +28,10 @@ _HOST_DAEMON = {
 _KAI_CONTAINER = "gpu-fraction-container-name"
 _WHOLE_CARDS = [{"name": "nvidia.com/gpu", "kind": "whole"}]
 _NO_DAEMON_MEMORY = {"GPS005": "off"}
-_NEEDS_MOUNT = {**_NO_DAEMON_MEMORY, "GPS012": "warn"}
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
     "device-plugin": {},
-    "host-daemon": {"severities": _NEEDS_MOUNT, "injections": _HOST_DAEMON, "placement": {"mpsLabels": {}}},
+    "host-daemon": {"severities": _NO_DAEMON_MEMORY, "injections": _HOST_DAEMON, "placement": {"mpsLabels": {}}},
     "gke": {
         "severities": _NO_DAEMON_MEMORY,
         "limits": {"mpsMayAcceptMore": True, "timeSlicing": {"perContainer": 1}},
@@ -49,7 +48,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     },
     "openshift": {"injections": {"runtimeClass": _OFF, "pipeMount": _OFF}},
     "kai": {
-        "severities": _NEEDS_MOUNT,
+        "severities": _NO_DAEMON_MEMORY,
         "resources": _WHOLE_CARDS,
         "injections": {
             "runtimeClass": _OFF,

@@ -179,7 +179,7 @@ def described(placement: Placement, failure: Failure, selector: Path) -> Violati
             return Violation(selector, problem, "check selectors, affinity and taints against the nodes")
 
 
-_WAIT = "none needed if the state passes; else ask an administrator about the node"
+_WAIT = "ask an administrator about the node if the state does not pass"
 _PLUGIN = "if it has GPUs, its device plugin does not run, or not yet; else correct the selectors"
 
 
