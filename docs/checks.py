@@ -66,9 +66,8 @@ def _of_check(check: Check[Any]) -> str:
     findings = ("".join(_findings(report(check, example, "wrong"))) for example in examples(page))
     page = re.sub(_FINDINGS, lambda found: found[1] + next(findings), page, flags=re.MULTILINE | re.DOTALL)
     severity = f"[{check.severity.label}](../../../docs/reference/checks.md#severities)"
-    return _with_title(
-        page, f"{check.code}: {check.title}", f"Default severity: {severity}. Applies to {check.scope.value}."
-    )
+    pods = check.scope.value.replace("shows MPS", "[shows MPS](../../../docs/reference/checks.md#terms)")
+    return _with_title(page, f"{check.code}: {check.title}", f"Default severity: {severity}. Applies to {pods}.")
 
 
 _FINDINGS = r"(^Findings[^\n]*:\n\n```text\n).*?(?=^```$)"

@@ -590,7 +590,16 @@ GKE = {"cloud.google.com/gke-accelerator": "nvidia-l4"}
         ((pod(nodeSelector=GKE),), [{"profile": "gke", "file": "./0.yaml", "line": 5}]),
         ((pod(nodeSelector=GKE), pod(nodeSelector=GKE)), [{"profile": "gke", "file": "./0.yaml", "line": 5}]),
         ((pod() + "# cloud.google.com/gke-accelerator\n",), None),
-        ((pod(nodeSelector={"cloud.google.com/gke-nodepool": "a"}),), None),
+        ((pod(nodeSelector={"cloud.google.com/machine-family": "g2"}),), None),
+        (
+            (pod(nodeSelector={"cloud.google.com/compute-class": "a"}),),
+            [{"profile": "gke", "file": "./0.yaml", "line": 5}],
+        ),
+        ((text("cloud.google.com/v1", "ComputeClass"), pod()), [{"profile": "gke", "file": "./0.yaml", "line": 1}]),
+        (
+            (pod() + "# gke-gcsfuse/volumes\nx-gke-gcsfuse/volumes: a\n",),
+            [{"profile": "gke", "file": "./0.yaml", "line": 9}],
+        ),
         (
             (pod(), text("nvidia.com/v1alpha1", "GPUCluster", spec={"draDriver": {}})),
             [{"profile": "dra", "file": "./1.yaml", "line": 1}],
@@ -604,7 +613,7 @@ def test_markers_propose_a_profile_once(case: Case, files: tuple[str, ...], prof
 
 def test_text_report_proposes_the_profile_at_its_end(case: Case) -> None:
     assert case.run(pod(nodeSelector=GKE)).out.endswith(
-        "or .gpushare.yaml; ./0.yaml:5 has labels of GKE: use --profile gke\n"
+        "or .gpushare.yaml; ./0.yaml:5 has marks of GKE: use --profile gke\n"
     )
     assert "gke" not in case.run(pod(nodeSelector=GKE), options=("--profile", "gke")).out.splitlines()[-1]
 

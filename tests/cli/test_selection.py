@@ -26,12 +26,12 @@ def found(ended: Ended) -> list[str]:
     ],
 )
 def test_only_selected_checks_run(data: Path, options: list[str], codes: list[str]) -> None:
-    ended = run("check", "pods.yaml", "-o", "json", *options)
+    ended = run("check", "pods.yaml", "--profile", "device-plugin", "-o", "json", *options)
     assert sorted(found(ended)) == codes
 
 
 def test_decision_follows_from_the_remaining_checks(data: Path) -> None:
-    ended = run("check", "pods.yaml", "--ignore", "GPS001,GPS004", "-o", "json")
+    ended = run("check", "pods.yaml", "--profile", "device-plugin", "--ignore", "GPS001,GPS004", "-o", "json")
     assert [one["decision"] for one in ended.json()["results"]] == ["allowed", "skipped", "warned"]
     assert ended.code == 0
     assert run("check", "pods.yaml", "--ignore", "GPS001").code == 1
@@ -70,8 +70,9 @@ items:
 
 
 def test_users_of_several_objects_are_not_compared_when_ignored() -> None:
-    assert found(run("check", "-", "-o", "json", stdin=USERS.encode())) == ["GPS008"]
-    assert found(run("check", "-", "-o", "json", "--ignore", "GPS008", stdin=USERS.encode())) == []
+    checked = ("check", "-", "--profile", "device-plugin", "-o", "json")
+    assert found(run(*checked, stdin=USERS.encode())) == ["GPS008"]
+    assert found(run(*checked, "--ignore", "GPS008", stdin=USERS.encode())) == []
 
 
 UNKNOWN_KIND = b"{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, gpus: {nvidia.com/gpu: 2}}\n"

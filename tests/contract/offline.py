@@ -146,8 +146,10 @@ def facts_of(fixture: Fixture) -> Json | None:
 
 
 def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None) -> Answered:
-    """The command line's verdict about an object."""
+    """The command line's verdict about an object, with the settings of the server: without a file, its defaults."""
     options: list[object] = ["-n", namespace]
+    if settings is None:
+        options += ["--profile", "device-plugin"]
     for name, option, content in (
         ("object", "-f", manifest),
         ("settings", "--config", settings),

@@ -89,7 +89,7 @@ def test_rules_describe_every_check() -> None:
         assert "## Remedy\n" in rule["help"]["text"]
         assert rule["help"]["markdown"] == rule["help"]["text"]
         assert "](." not in rule["help"]["markdown"], "a link that leads nowhere"
-    assert {rule["defaultConfiguration"]["level"] for rule in rules} == {"error", "warning"}
+    assert {rule["defaultConfiguration"]["level"] for rule in rules} == {"error", "warning", "note"}
 
 
 def test_result_has_level_place_and_fingerprint() -> None:

@@ -168,9 +168,7 @@ def _prepared(chosen: RunSettings, first: FirstPass | None, namespace: str) -> t
             facts, shown, evidence = known
     evaluator = OfflineEvaluator.of(chosen.settings, facts, shown)
     names_sharing = chosen.names_sharing or evaluator.snapshot.nodes.are_shown
-    if not (chosen.is_described or names_sharing):
-        evaluator = evaluator.trusting_markers()
-    return evaluator, names_sharing, evidence
+    return evaluator if chosen.is_described else evaluator.undescribed(), names_sharing, evidence
 
 
 @contextmanager

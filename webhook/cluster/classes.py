@@ -16,6 +16,7 @@ from webhook.cluster.api_server import IDENTIFIED, Identified, Metadata
 from webhook.cluster.nodes import shared
 from webhook.cluster.objects import Kind
 from webhook.policy.placement.cluster_objects import DeviceClass, Namespace, RuntimeClass
+from webhook.policy.placement.platforms import NAMESPACE_SELECTORS
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
@@ -28,10 +29,6 @@ MOST_LABELS: Final = 64
 """Labels that are kept: the first by name. Without the others, the node selector of a class selects more nodes."""
 
 _POD_SECURITY: Final = "pod-security.kubernetes.io/"
-
-_SELECTORS: Final = ("scheduler.alpha.kubernetes.io/node-selector", "openshift.io/node-selector")
-"""The annotations by which a namespace adds a node selector to its pods: that of the admission plugin PodNodeSelector,
-and that of OpenShift."""
 
 _LONGEST: Final = 1024
 """Characters of such an annotation that are read."""
@@ -57,7 +54,7 @@ def selecting(found: Raw) -> tuple[str, Namespace | None]:
 
 
 def _selector(metadata: Metadata) -> dict[str, str]:
-    written = next((text for key in _SELECTORS if (text := (metadata.annotations or {}).get(key))), "")
+    written = next((text for key in NAMESPACE_SELECTORS if (text := (metadata.annotations or {}).get(key))), "")
     if len(written) > _LONGEST:
         return {}
     pairs = (one.partition("=") for one in written.split(","))

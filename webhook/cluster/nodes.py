@@ -17,7 +17,7 @@ from webhook.policy.memo import memo
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 from webhook.policy.placement.node_bounds import MOST, Decisive, bounded, taint_order
-from webhook.policy.placement.node_classes import shows_gpus
+from webhook.policy.placement.platforms import shows_gpus
 from webhook.policy.pods.gpu_resources import names_gpu
 from webhook.policy.pods.quantity import NANO, parse_or_zero
 

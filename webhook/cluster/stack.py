@@ -23,7 +23,8 @@ from webhook.cluster.nodes import NodeObject, whole
 from webhook.cluster.reading import Object, controller, entries, is_true, number, part, word
 from webhook.policy.messages import cut
 from webhook.policy.placement.cluster_objects import Taint
-from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED, shows_gpus
+from webhook.policy.placement.node_classes import CAPABLE, DISCOVERED
+from webhook.policy.placement.platforms import shows_gpus
 from webhook.policy.placement.selector import (
     NAME_FIELD,
     Requirement,

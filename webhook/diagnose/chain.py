@@ -27,7 +27,7 @@ from webhook.diagnose.pods import UNFINISHED, Holding
 from webhook.diagnose.remedy import Advice, Remedy
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import shows_gpus
+from webhook.policy.placement.platforms import shows_gpus
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.settings.settings import Settings
 from webhook.report.lines import counted, first

@@ -20,6 +20,7 @@ from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Document, Manifest, Source, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
+from webhook.policy.placement.platforms import GKE_TEXTS
 from webhook.policy.sharing.config import may_be_configuration
 from webhook.policy.verdict import DECISIONS, Decision, message
 from webhook.report.model import Entry, LocatedFinding, Place, Result, Suppression, Suppressor
@@ -149,16 +150,15 @@ _SELECTOR = b"/node-selector"
 _CONFIG = re.compile(rb"""config\\?["']?[ \t]*:(?s:.){0,300}?default\\?["']?[ \t]*:""")
 """Values of the plugin's chart that name a ConfigMap and the default."""
 
-_GKE = b"cloud.google.com/gke-"
-_GKE_GPUS = rb"^[^#\n]*cloud\.google\.com/gke-(?:accelerator|gpu-)"
+_GKE = [text.encode() for text in GKE_TEXTS]
+_OUTSIDE_COMMENTS = re.compile(rb"^[^#\n]*?(?:%b)" % b"|".join(map(re.escape, _GKE)), re.MULTILINE)
 
 
 class FirstPass:
     """The inputs that have been read, the rest of them, and which of them may describe a cluster.
 
     `sources` may do so, as a search for words tells. `is_whole`: all inputs were read; otherwise `sources` is empty.
-    `has_words`: some of what was read may describe a cluster. `gke`: the first line with a label by which pods choose
-    the GPUs of GKE.
+    `has_words`: some of what was read may describe a cluster. `gke`: the first line with a mark of GKE.
     """
 
     def __init__(self, found: Iterable[Found], names: Iterable[str] = ()) -> None:
@@ -183,8 +183,9 @@ class FirstPass:
                 self.sources.append(one)
             if any(name in data for name in gpus):
                 self._folders.update((".", *accumulate(one.file.split("/")[:-1], "{}/{}".format)))
-            if self.gke is None and _GKE in data and (label := re.search(_GKE_GPUS, data, re.MULTILINE)):
-                self.gke = Place(one.file, one.first_line + data.count(b"\n", 0, label.start()))
+            is_likely = self.gke is None and any(text in data for text in _GKE)
+            if is_likely and (mark := _OUTSIDE_COMMENTS.search(data)):
+                self.gke = Place(one.file, one.first_line + data.count(b"\n", 0, mark.start()))
             size += len(data)
             if size > MOST_BYTES:
                 self.is_whole = False

@@ -82,6 +82,7 @@ class Evaluated(NamedTuple):
                 ]
             ),
             comments=manifest.comments,
+            left_out=verdict.left_out(),
         )
 
     def located(self, finding: Finding) -> LocatedFinding:

@@ -410,7 +410,7 @@ def known_from(first: FirstPass, settings: Settings, namespace: str, *, says_sha
 
     `namespace` is that of objects that name none.
     """
-    gke = () if first.gke is None else (Proposal("gke", "has labels of GKE", first.gke),)
+    gke = () if first.gke is None else (Proposal("gke", "has marks of GKE", first.gke),)
     if not first.is_whole and first.has_words and says_sharing:
         why = f"the inputs have more than {MOST_BYTES // 1024**2} MiB; describe the cluster with --facts"
         return InputFacts(evidence=_evidence([Refused("", why)], gke))

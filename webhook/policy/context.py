@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.policy.launchers.words import Launch
+from webhook.policy.placement import platforms
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.pods.pod import RAY_ADDRESS, Container, Pod
 from webhook.policy.pods.requests import GpuRequests
@@ -155,6 +156,24 @@ class PodContext:
     def is_replaced(self, value: str) -> bool:
         """Whether the kubelet, or the controller of the object, replaces a part of a text: the result is unknown."""
         return "$(" in value or ("{{" in value and self.extracted.place.renders)
+
+    @property
+    def is_on_gke(self) -> bool:
+        """Whether nothing describes the cluster, and the pod has marks of GKE, which has a device plugin of its own."""
+        return self.policy.trusts_markers and platforms.is_on_gke(self.pod, self.placement.requirement)
+
+    @property
+    def shows_mps(self) -> bool:
+        """Whether anything shows that nodes which could take the pod share their cards through MPS."""
+        placement, unknown = self.placement, self.placement.cluster.index.unknown
+        return (
+            self.policy.assumes_mps
+            or any(
+                placement.lands(one.resource) is Reachability.YES or placement.sharing("mps", one.resource) & ~unknown
+                for one in self.mps_requests
+            )
+            or (self.is_on_gke and platforms.requires_mps_of_gke(placement.requirement))
+        )
 
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when unknown.

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Self
 
 from webhook.policy.checks import CHECKS, CONFIG_CHECKS, POD_CHECKS, gps008_users
-from webhook.policy.checks.check import Check, Context
+from webhook.policy.checks.check import Check, Context, Scope
 from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.injections import ALL, STEERING, WITHOUT_GPU
 from webhook.policy.injections.steering import steered
@@ -57,9 +57,9 @@ class Evaluator:
         """
         return self if cap == self.snapshot.cap else type(self)(self.snapshot.changed(cap=cap), self.kinds)
 
-    def trusting_markers(self) -> Self:
-        """The evaluator for a cluster that nothing describes: markers of other schedulers count."""
-        return type(self)(self.snapshot.changed(trusts_markers=True), self.kinds)
+    def undescribed(self) -> Self:
+        """The evaluator for a cluster about which neither settings nor facts say anything."""
+        return type(self)(self.snapshot.changed(is_described=False), self.kinds)
 
     def pods(self, manifest: Members, group: str, kind: str) -> list[ExtractedPod]:
         """The pods of an object; none for a kind that holds no pods. Raises MalformedError and TooManyPodsError."""
@@ -94,7 +94,7 @@ class Evaluator:
                 context = inject(context, verdict)
             checked.append(context)
             self.check_pod(context, verdict)
-            if origin.is_offline:
+            if origin.is_offline and context.shows_mps:
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
         return checked
 
@@ -110,7 +110,7 @@ class Evaluator:
                     cap = Severity.DENY if check.code in self.snapshot.settings.severities else Severity.WARN
                     for violation in check.run(config._replace(version=version)):
                         placed = violation._replace(path=(*config.path, *violation.path))
-                        verdict.add(check.code, min(policy.severities[check.code], violation.cap, cap), placed)
+                        verdict.add(check.code, min(policy.severity(check.code, violation), cap), placed)
         return verdict.build()
 
     def plugin_version(self) -> str | None:
@@ -119,20 +119,22 @@ class Evaluator:
 
     def check_pod(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
-        severities = context.policy.severities
+        policy = context.policy
         for check in self._checks_for(context):
+            most = cap if check.scope is not Scope.SHOWN_MPS or context.shows_mps else Severity.OFF
             for violation in check.run(context):
-                verdict.add(check.code, min(severities[check.code], violation.cap, cap), violation)
+                verdict.add(check.code, min(policy.severity(check.code, violation), most), violation)
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
 
-        The settings bound the sets of active codes, and each occurs with at most 32 combinations of scopes.
+        The settings bound the sets of active codes, and each occurs with at most 64 combinations of scopes.
         """
         active = context.policy.active
         key = (
             active,
             bool(context.mps_requests),
+            Scope.SHOWN_MPS.includes(context),
             bool(context.requests.positive),
             bool(context.requests.named or context.requests.of_pod),
             context.expects_edits,
@@ -153,11 +155,10 @@ def run_checks(
     verdict: VerdictBuilder,
 ) -> None:
     """Run the checks that are active, and collect their findings. Raises MalformedError."""
-    active, severities = policy.active, policy.severities
     for check in checks:
-        if check.code in active:
+        if check.code in policy.active:
             for violation in check.run(context):
-                verdict.add(check.code, min(severities[check.code], violation.cap), violation)
+                verdict.add(check.code, policy.severity(check.code, violation), violation)
 
 
 def inject(received: PodContext, verdict: VerdictBuilder) -> PodContext:

@@ -1,55 +1,19 @@
-"""The limits on replicas, which requests of a pod exceed them, and the remedies, which depend on the cluster.
-
-Some schedulers share GPUs in their own way. A pod has markers by which it shows that one of them manages it.
-"""
+"""The limits on replicas, which requests of a pod exceed them, and the remedies, which depend on the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from webhook.policy.context import PodContext
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_classes import SharingStrategy
+from webhook.policy.placement.platforms import Manager, manager_by_resources, manager_of
 from webhook.policy.placement.reachability import Placement, Reachability
-from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO, is_whole
 from webhook.policy.pods.requests import ResourceRequest, peak
 from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Severity
-
-
-class Manager(NamedTuple):
-    """A scheduler: its name in messages, the markers of its pods, and the remedy for its clusters.
-
-    `scheduler` is the value of `schedulerName`, None if it also schedules for NVIDIA's device plugin. `resources` begin
-    the names of its resources.
-    """
-
-    name: str
-    scheduler: str | None
-    annotations: frozenset[str]
-    resources: tuple[str, ...]
-    remedy: str
-
-
-_NO_LIMIT = "set limits.perContainer and limits.perPod to null"
-
-MANAGERS = (
-    # Project-HAMi/HAMi docs/config.md, charts/hami/values.yaml
-    Manager("HAMi", "hami-scheduler", frozenset(), ("nvidia.com/gpumem", "nvidia.com/gpucores"), _NO_LIMIT),
-    # kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go
-    Manager(
-        "KAI Scheduler",
-        "kai-scheduler",
-        frozenset({"gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"}),
-        (),
-        "use the profile kai",
-    ),
-    # volcano-sh/volcano pkg/scheduler/api/devices/nvidia/vgpu/type.go
-    Manager("Volcano", None, frozenset(), ("volcano.sh/vgpu-",), _NO_LIMIT),
-)
 
 
 def manager_of_unnamed_cluster(context: PodContext) -> Manager | None:
@@ -65,27 +29,8 @@ def for_manager(context: PodContext) -> str:
 
     Where the cluster is known, only resources that another device plugin serves show that.
     """
-    manager = manager_of_unnamed_cluster(context) or _by_resources(context.pod)
+    manager = manager_of_unnamed_cluster(context) or manager_by_resources(context.pod)
     return "" if manager is None else f"; for a cluster that {manager.name} manages, {manager.remedy}"
-
-
-def manager_of(pod: Pod) -> Manager | None:
-    """The scheduler whose markers a pod has."""
-    scheduler = pod.spec.get("schedulerName")
-    for manager in MANAGERS:
-        is_named = scheduler is not None and scheduler == manager.scheduler
-        if is_named or not manager.annotations.isdisjoint(pod.annotations):
-            return manager
-    return _by_resources(pod)
-
-
-def _by_resources(pod: Pod) -> Manager | None:
-    names = {name for container in pod.containers for name in (*container.limits, *container.requests)}
-    for manager in MANAGERS:
-        for name in names:
-            if name.startswith(manager.resources):
-                return manager
-    return None
 
 
 _SHARED: Mapping[SharingStrategy, str] = {"mps": "shared through MPS", "time-slicing": "time-sliced"}

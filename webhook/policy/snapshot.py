@@ -14,6 +14,7 @@ from webhook.policy.messages import Command
 from webhook.policy.placement.facts import Facts, Shown
 from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
 from webhook.policy.placement.node_index import node_kinds
+from webhook.policy.placement.platforms import GKE_SHARING
 from webhook.policy.placement.reachability import ClusterNodes, Placement
 from webhook.policy.placement.selector import as_raw
 from webhook.policy.pods.gpu_resources import KnownNames
@@ -29,7 +30,7 @@ from webhook.policy.settings.settings import (
     Resource,
     Settings,
 )
-from webhook.policy.verdict import Severity
+from webhook.policy.verdict import Severity, Violation
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import LimitScope, NamespaceLimit
@@ -58,8 +59,10 @@ class NamespacePolicy:
     computed and reported, but not made. `has_default_queue`: Kueue queues Jobs that name no queue. `node_selector` is
     that which the namespace adds to pods. `namespace_limits`: the smallest known limit of each resource.
 
-    The rest is the same in every namespace. `trusts_markers`: markers of other schedulers count. `reads_classes`: the
-    server reads the cluster's RuntimeClasses. `has_guard`: the guard is installed.
+    The rest is the same in every namespace. `trusts_markers`: nothing at all describes the cluster, so that a pod's
+    marks of its platform count. `assumes_mps`: any node may share its cards through MPS, even if nothing shows it: the
+    settings are those of a webhook, except on GKE, where a label shows it. `reads_classes`: the server reads the
+    cluster's RuntimeClasses. `has_guard`: the guard is installed.
     """
 
     def __init__(self, snapshot: Snapshot, namespace: str) -> None:
@@ -67,12 +70,12 @@ class NamespacePolicy:
         labels = self.namespace_labels = snapshot.namespaces.get(namespace)
         self.exemption = _exemption(settings.exempt, namespace, labels)
         rule = next((rule for rule in settings.namespaces if _matches(rule, namespace, labels)), None)
-        mode = min(snapshot.cap, (rule and rule.mode) or settings.mode, key=MODES.index)
-        highest = Severity(MODES.index(mode))
-        self.warns = highest >= Severity.WARN
-        named = {**settings.severities, **(rule.severities if rule else {})}
+        modes = snapshot.cap, (rule and rule.mode) or settings.mode
+        self._highest = Severity(min(map(MODES.index, modes)))
+        self.warns = self._highest >= Severity.WARN
+        named = self._named = {**settings.severities, **(rule.severities if rule else {})}
         wanted = {**snapshot.defaults, **{code: Severity[name.upper()] for code, name in named.items()}}
-        self.severities = {code: min(severity, highest) for code, severity in wanted.items()}
+        self.severities = {code: min(severity, self._highest) for code, severity in wanted.items()}
         self.active = frozenset(code for code, severity in self.severities.items() if severity is not Severity.OFF)
         asked = (rule and rule.injections.mode) or settings.injections.mode or ("on" if self.warns else "report")
         most = {"off": "off", "audit": "report"}.get(snapshot.cap, "on")  # capped to audit, it changes no pod
@@ -82,7 +85,9 @@ class NamespacePolicy:
         self.allows_hostpath = (labels or {}).get(ENFORCE_LABEL, settings.pod_security.unlabelled) == "privileged"
         has_queue = settings.workloads.default_queue
         self.has_default_queue = namespace in snapshot.default_queues if has_queue is None else has_queue
-        self.trusts_markers = snapshot.trusts_markers
+        self.trusts_markers = not (snapshot.is_described or snapshot.nodes.are_shown)
+        is_described = snapshot.is_described or "mps" in (snapshot.nodes.strategies or ())
+        self.assumes_mps = is_described and GKE_SHARING not in settings.placement.mps_labels
         self.exempt_annotation = settings.exempt.annotation
         self.container_limits = snapshot.container_limits
         self.limits, self.users = settings.limits, settings.users
@@ -93,16 +98,21 @@ class NamespacePolicy:
         self.annotation_requests = settings.requests.annotations
         self.annotated_resource = snapshot.annotated_resource
         self.known_names = snapshot.known_names
-        self.facts = snapshot.facts
+        self.facts, self.pipes = snapshot.facts, snapshot.pipes
         self.namespace_limits = snapshot.namespace_limits.get(namespace, {})
         self.node_selector = snapshot.node_selectors.get(namespace, {})
-        self.nodes = snapshot.nodes
-        self.node_kinds = snapshot.node_kinds
+        self.nodes, self.node_kinds = snapshot.nodes, snapshot.node_kinds
         self.runtime_classes = snapshot.runtime_classes
         self.injected_class, self.injects_by_cdi = snapshot.injected_class, snapshot.injects_by_cdi
-        self.pipes = snapshot.pipes
         self._added_tolerations = snapshot.tolerations
         self._toleration_settings = settings.injections.tolerations
+
+    def severity(self, code: str, violation: Violation) -> Severity:
+        """The severity of a violation that a check reports."""
+        severity = self.severities[code]
+        if severity < violation.least and code not in self._named:
+            severity = min(violation.least, self._highest)
+        return min(severity, violation.cap)
 
     def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
         """The tolerations of the settings for a pod with these requests, in the form of its spec.
@@ -163,8 +173,8 @@ class Snapshot:
     """Settings and facts as one snapshot, with the policy of each namespace.
 
     `defaults` holds the default severity of each check by its code. `nodes`: the nodes where pods can run.
-    `trusts_markers`: nothing at all describes the cluster, so that a pod's markers of another scheduler count. `cap`:
-    the highest mode in any namespace. `endings` holds the end of a denial in the cluster by its first code.
+    `is_described`: settings or facts say something about the cluster, or a webhook runs there. `cap`: the highest mode
+    in any namespace. `endings` holds the end of a denial in the cluster by its first code.
 
     `injected_class`: the configured runtime class; that of the device plugin's own pods where only that one exists.
     `injects_by_cdi`: the cluster is known to inject devices through CDI, also where the class is not injected.
@@ -179,7 +189,7 @@ class Snapshot:
         self.facts = facts
         self.defaults = defaults
         self.nodes = nodes
-        self.trusts_markers = False
+        self.is_described = True
         self.cap: Cap = "enforce"
         self.gpus = nodes.classes.gpus
         # Of the first shared resource, else of the first whole cards, annotations ask for a share.
@@ -214,7 +224,7 @@ class Snapshot:
         self._policies: dict[str, NamespacePolicy] = {}
 
     def changed(self, **values: Cap | bool) -> Snapshot:
-        """The same settings and facts under another `cap`, or with another value of `trusts_markers`."""
+        """The same settings and facts under another `cap`, or with another value of `is_described`."""
         other = copy(self)
         vars(other).update(values, _policies={})
         return other

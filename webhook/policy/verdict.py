@@ -48,6 +48,7 @@ class Decision(_Labelled):
 
 
 DECISIONS: Mapping[Severity, Decision] = {
+    Severity.OFF: Decision.ALLOWED,
     Severity.AUDIT: Decision.ALLOWED,
     Severity.WARN: Decision.WARNED,
     Severity.DENY: Decision.DENIED,
@@ -102,13 +103,14 @@ class Violation(NamedTuple):
     """The report of a check about one value, before the settings give it a severity.
 
     `path` leads to a node that exists in the object. `cap` is the highest severity of this violation: a check that
-    cannot be certain only warns.
+    cannot be certain only warns. `least` is its lowest severity, unless the settings name the check.
     """
 
     path: Path
     message: str | Message
     remedy: str
     cap: Severity = Severity.DENY
+    least: Severity = Severity.OFF
 
 
 Violations = Iterable[Violation]
@@ -184,6 +186,10 @@ class Verdict(NamedTuple):
         """The edits of a pod that the mutating hook makes."""
         return self.edits if self.injected_annotation is None else (*self.edits, self.injected_annotation)
 
+    def left_out(self) -> dict[str, int]:
+        """How many violations of each code are no findings, because nothing shows MPS."""
+        return {code: count for (code, severity), count in self.counts.items() if severity is Severity.OFF}
+
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
         left: dict[str, int] = {}
@@ -194,7 +200,7 @@ class Verdict(NamedTuple):
 
     def omitted_by_severity(self) -> dict[tuple[str, Severity], int]:
         """How many findings of each code and severity were counted but not kept."""
-        left = dict(self.counts)
+        left = {counted: count for counted, count in self.counts.items() if counted[1] is not Severity.OFF}
         for finding in self.findings:
             left[finding.code, finding.severity] -= 1
         return {counted: count for counted, count in left.items() if count}
@@ -231,6 +237,8 @@ class VerdictBuilder:
     def add(self, code: str, severity: Severity, violation: Violation) -> None:
         counted = code, severity
         self.counts[counted] = self.counts.get(counted, 0) + 1
+        if severity is Severity.OFF:
+            return
         kept = self.findings.setdefault(code, [])
         if len(kept) == KEPT_PER_CODE:
             # In place of the last one that is less severe: a pod with enough warnings would be denied without a reason.

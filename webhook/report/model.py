@@ -105,7 +105,8 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     is the file that a renderer names as the origin of the object. `users` are the users with which the object uses MPS,
     as far as they are to be compared with those of other objects, as findings without a message yet. The decision
     leaves out what is `suppressed`. `notes` are remarks about suppression, such as that a comment has no effect.
-    `comments` are those of the object that ignore findings.
+    `comments` are those of the object that ignore findings. `left_out` counts, by code, what would be findings if
+    anything showed that nodes share GPUs through MPS.
     """
 
     file: str
@@ -122,6 +123,7 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     comments: tuple[Comment, ...] = ()
+    left_out: Mapping[str, int] = _NOTHING
 
     def without(self, suppressed: Sequence[Suppression]) -> Result:
         """Return the result without some of its findings.

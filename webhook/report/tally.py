@@ -84,6 +84,7 @@ class Tally:
         self.evidence = evidence
         self._assumes_sharing = assumes_sharing
         self._omitted: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
         self.decisions = dict.fromkeys(DECISIONS, 0)
         self.errors = 0
         self.codes: Counter[tuple[str, str]] = Counter()
@@ -103,6 +104,7 @@ class Tally:
                 self.skipped[entry.reason] += 1
             self.codes.update((finding.code, finding.severity.label) for finding in entry.findings)
             self._omitted.update(entry.omitted)
+            self._left_out.update(entry.left_out)
             has_unchecked = any(finding.code == _UNCHECKED for finding in entry.findings)
             self.unchecked += has_unchecked and not is_of_another_kind(entry)
             for suppression in entry.suppressed:
@@ -120,6 +122,11 @@ class Tally:
         counts = (*((code, count) for (code, _), count in self.codes.items()), *self._omitted.items())
         return sum(count for code, count in counts if code in _ABOUT_SHARING)
 
+    @property
+    def left_out(self) -> Counter[str]:
+        """The violations by code that are left out, because nothing shows that nodes share GPUs through MPS."""
+        return self._left_out if self._assumes_sharing else Counter()
+
     def summary(self) -> dict[str, Any]:
         unread = self.unread.data() if self.unread else {}
         return {"objects": self.objects, **self.decisions, "errors": self.errors, **filled(unread=unread)}
@@ -132,7 +139,8 @@ class Tally:
         return ExitCode.DENIED if fails else ExitCode.OK
 
 
-_ABOUT_SHARING = frozenset(check.code for check in CHECKS if check.scope in (Scope.MPS, Scope.SHARED)) - {"GPS024"}
+_SHARING = (Scope.MPS, Scope.SHOWN_MPS, Scope.SHARED)
+_ABOUT_SHARING = frozenset(check.code for check in CHECKS if check.scope in _SHARING) - {"GPS024"}
 """The checks that report nothing where nodes share no GPUs. GPS024 assumes nothing: it knows how they share them."""
 
 _UNCHECKED = "GPS023"
@@ -186,15 +194,19 @@ ASSUMED = "nodes share GPUs through MPS"
 
 
 def assumption(tally: Tally) -> str:
-    """Return what the run assumes, and how to name the cluster; empty where no finding depends on it."""
-    if not tally.assumed:
+    """Return what the run assumes, and how to name the cluster; empty where nothing depends on it."""
+    said = []
+    if tally.assumed:
+        depends = "1 finding depends" if tally.assumed == 1 else f"{tally.assumed} findings depend"
+        said.append(f"assumed: {ASSUMED}. {depends} on it")
+    if tally.left_out:
+        codes = ", ".join(f"{code} {count}" for code, count in sorted(tally.left_out.items()))
+        number = counted(tally.left_out.total(), "warning")
+        said.append(f"left out: {number} for MPS, which nothing shows here ({codes})")
+    if not said:
         return ""
-    proposed = "".join(f"; {proposal}" for proposal in tally.evidence.proposals)
-    depends = "1 finding depends" if tally.assumed == 1 else f"{tally.assumed} findings depend"
-    return (
-        f"assumed: {ASSUMED}. {depends} on it. Name the cluster by --context, --facts, --profile (whole-cards if it "
-        f"shares no GPUs) or .gpushare.yaml{proposed}"
-    )
+    name = "Name the cluster by --context, --facts, --profile (whole-cards if it shares no GPUs) or .gpushare.yaml"
+    return ". ".join((*said, name)) + "".join(f"; {proposal}" for proposal in tally.evidence.proposals)
 
 
 def is_of_another_kind(result: Result) -> bool:

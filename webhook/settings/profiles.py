@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from webhook.policy.placement.platforms import GKE_SHARING, KAI_FRACTION, KAI_MEMORY, KAI_MPS
 from webhook.policy.settings import key_of
 from webhook.policy.settings.settings import Injections
 
 _CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look by default
 _OFF = {"enabled": False}
-_GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
 
 _HOST_DAEMON = {
     "pipeDirectory": {"containerRoot": _CUDA_DEFAULT, "perResource": False},
@@ -42,8 +42,8 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         },
         "users": {"hostIPC": "required"},
         "placement": {
-            "mpsLabels": {_GKE_STRATEGY: "mps"},
-            "timeSlicingLabels": {_GKE_STRATEGY: "time-sharing"},
+            "mpsLabels": {GKE_SHARING: "mps"},
+            "timeSlicingLabels": {GKE_SHARING: "time-sharing"},
         },
     },
     "openshift": {"injections": {"runtimeClass": _OFF, "pipeMount": _OFF}},
@@ -55,11 +55,11 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
             "pipeDirectory": _HOST_DAEMON["pipeDirectory"],
             "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "DirectoryOrCreate"},
         },
-        "placement": {"mpsLabels": {"nvidia.mps/enabled": "true"}},
+        "placement": {"mpsLabels": {KAI_MPS: "true"}},
         "requests": {
             "annotations": [
-                {"annotation": "gpu-fraction", "container": _KAI_CONTAINER},
-                {"annotation": "gpu-memory", "container": _KAI_CONTAINER},
+                {"annotation": KAI_FRACTION, "container": _KAI_CONTAINER},
+                {"annotation": KAI_MEMORY, "container": _KAI_CONTAINER},
             ]
         },
     },

@@ -56,7 +56,7 @@ def pod(marker: Json, *amounts: int) -> Json:
 
 def found(manifest: Json, *, trusts: bool) -> dict[str, tuple[Severity, str, str]]:
     evaluator = OfflineEvaluator.of(Settings())
-    evaluator = evaluator.trusting_markers() if trusts else evaluator
+    evaluator = evaluator.undescribed() if trusts else evaluator
     findings = evaluator.evaluate(manifest, "", "Pod", RequestContext("default")).findings
     return {one.code: (one.severity, one.message, one.remedy) for one in findings if one.code in ("GPS001", "GPS002")}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.policy.placement.cluster_objects import Taint
-from webhook.policy.placement.node_classes import shows_gpus
+from webhook.policy.placement.platforms import shows_gpus
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ from webhook.policy.messages import Command, printable
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
-from webhook.policy.placement.node_classes import shows_gpus
+from webhook.policy.placement.platforms import shows_gpus
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.gpu_resources import GpuResources, names_gpu
 from webhook.policy.pods.reading import MalformedError

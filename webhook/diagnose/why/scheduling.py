@@ -39,6 +39,7 @@ from webhook.policy.placement.nearest import (
     offered_instead,
 )
 from webhook.policy.placement.node_classes import RENAMED, REPLICAS, SHARING
+from webhook.policy.placement.platforms import EKS_ACCELERATOR, EKS_NODE_GROUP
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.placement.selector import is_lifecycle
 from webhook.policy.pods.gpu_resources import KnownNames, names_gpu
@@ -184,14 +185,10 @@ def _ask_again(case: Case) -> str:
     return f"{_DESCRIBE} shows whether its device plugin runs"
 
 
-_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
-_NODE_GROUP: Final = "eks.amazonaws.com/nodegroup"
-
-
 def _autoscaled(node: SeenNode) -> list[str]:
     """A hint where the cluster autoscaler adds more nodes than are needed (kubernetes/autoscaler#1949)."""
-    hint = f"the cluster autoscaler waits for the GPUs of a new node only if its group sets the label {_ACCELERATOR}"
-    return [hint] if _NODE_GROUP in node.labels and _ACCELERATOR not in node.labels else []
+    hint = f"the cluster autoscaler waits for the GPUs of a new node only if its group sets the label {EKS_ACCELERATOR}"
+    return [hint] if EKS_NODE_GROUP in node.labels and EKS_ACCELERATOR not in node.labels else []
 
 
 def _of_chain(

@@ -38,7 +38,7 @@ from webhook.policy.context import PodContext
 from webhook.policy.sharing.objects import ConfigNames, SharingConfig
 from webhook.policy.verdict import Severity, Violations
 
-DENY, WARN = Severity.DENY, Severity.WARN
+DENY, WARN, AUDIT = Severity.DENY, Severity.WARN, Severity.AUDIT
 
 POD_CHECKS: tuple[Check[PodContext], ...] = (
     Check(
@@ -53,7 +53,7 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
         gps004_pipe_directory.run,
         "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon",
     ),
-    Check("GPS005", WARN, Scope.MPS, gps005_shared_memory.run, "A mount hides the MPS daemon's `/dev/shm`"),
+    Check("GPS005", AUDIT, Scope.SHOWN_MPS, gps005_shared_memory.run, "A mount hides the MPS daemon's `/dev/shm`"),
     Check(
         "GPS006", WARN, Scope.MPS, gps006_client_limits.run, "A limit of the MPS client is malformed or has no effect"
     ),
@@ -64,12 +64,22 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
         gps007_visible_devices.run,
         "The pod reaches GPUs beyond its allocation, or hides its own",
     ),
-    Check("GPS008", WARN, Scope.MPS, gps008_users.run, "Containers use MPS as different users"),
-    Check("GPS009", WARN, Scope.MPS, gps009_host_namespaces.run, "The pod's use of host namespaces does not suit MPS"),
+    Check("GPS008", WARN, Scope.SHOWN_MPS, gps008_users.run, "Containers use MPS as different users"),
+    Check(
+        "GPS009",
+        WARN,
+        Scope.SHOWN_MPS,
+        gps009_host_namespaces.run,
+        "The pod's use of host namespaces does not suit MPS",
+    ),
     Check("GPS010", DENY, Scope.GPU, gps010_two_resources.run, "A container requests GPUs that it cannot use together"),
     Check("GPS011", WARN, Scope.GPU, gps011_runtime_class.run, "The runtime class does not suit the pod"),
     Check(
-        "GPS012", WARN, Scope.MPS, gps012_host_path.run, "The namespace does not allow the mount of the pipe directory"
+        "GPS012",
+        WARN,
+        Scope.SHOWN_MPS,
+        gps012_host_path.run,
+        "The namespace does not allow the mount of the pipe directory",
     ),
     Check(
         "GPS013", WARN, Scope.ANY, gps013_resource_name.run, "A resource name looks like a typo, or no node offers it"
@@ -90,7 +100,7 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
         gps019_unmutated.run,
         "A pod reached the validating hook without the edits of the mutating one",
     ),
-    Check("GPS020", WARN, Scope.MPS, gps020_ranks.run, "Several ranks of one distributed job may share a card"),
+    Check("GPS020", WARN, Scope.SHOWN_MPS, gps020_ranks.run, "Several ranks of one distributed job may share a card"),
     Check(
         "GPS021",
         WARN,

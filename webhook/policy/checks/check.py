@@ -17,6 +17,7 @@ class Scope(Enum):
     """The pods or objects that a check runs on. The reference prints the value after "applies to"."""
 
     MPS = "pods that request a shared resource and could land on an MPS node"
+    SHOWN_MPS = "pods that request a shared resource and could land on an MPS node, where something shows MPS"
     SHARED = "pods that request a shared resource"
     GPU = "pods that request a GPU"
     NAMES_GPU = "pods that name a GPU resource"
@@ -34,6 +35,8 @@ class Scope(Enum):
             return self is Scope.EPHEMERAL
         if self is Scope.MPS:
             return bool(context.mps_requests)
+        if self is Scope.SHOWN_MPS:  # the command line counts what it leaves out elsewhere
+            return bool(context.mps_requests) and (context.origin.is_offline or context.shows_mps)
         if self in (Scope.GPU, Scope.SHARED):
             return bool(context.requests.positive)
         if self is Scope.NAMES_GPU:

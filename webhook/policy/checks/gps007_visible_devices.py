@@ -12,12 +12,12 @@ from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import is_sandbox
 from webhook.policy.injections.void_devices import is_monitor, sees_mig
 from webhook.policy.placement.node_index import NodeBitset
+from webhook.policy.placement.platforms import manager_of
 from webhook.policy.placement.selector import Requirement
 from webhook.policy.pods.pod import CUDA_VISIBLE, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import is_placeholder, members
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.replica_limits import manager_of
 from webhook.policy.verdict import Violation, Violations, message
 from webhook.policy.workloads.kinds import group_of
 from webhook.policy.workloads.paths import Assembly

@@ -9,7 +9,7 @@ from webhook.policy.verdict import Violation, Violations
 
 def run(context: PodContext) -> Violations:
     """One violation per field."""
-    pod, wanted = context.pod, context.policy.users.host_ipc
+    pod, wanted = context.pod, "required" if context.is_on_gke else context.policy.users.host_ipc
     if pod.spec.get("hostUsers") is False:
         yield _omit(
             pod, "hostUsers", "hostUsers: false makes each pod a different MPS user, so pods wait for each other"

@@ -30,7 +30,7 @@ def run(context: PodContext) -> Violations:
     elif known is not None and contradicts(context, known):
         problem = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         yield Violation(path, problem, "make the pod's nodeSelector agree with the class")
-    if context.mps_requests and is_sandbox(context, name):
+    if context.mps_requests and is_sandbox(context, name) and context.shows_mps:
         problem = message("RuntimeClass {} is a sandbox in which MPS does not work", name)
         yield Violation(path, problem, "name a class without a sandbox")
 

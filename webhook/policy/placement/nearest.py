@@ -14,8 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.node_classes import RENAMED, shows_gpus
+from webhook.policy.placement.node_classes import RENAMED
 from webhook.policy.placement.node_index import NodeBitset, NodeIndex
+from webhook.policy.placement.platforms import shows_gpus
 from webhook.policy.placement.reachability import ClusterNodes, Placement
 from webhook.policy.placement.selector import NAME_FIELD, Expression, alternatives, is_lifecycle, node_selector
 from webhook.policy.pods.gpu_resources import CARD, names_gpu
@@ -178,7 +179,7 @@ def described(placement: Placement, failure: Failure, selector: Path) -> Violati
             return Violation(selector, problem, "check selectors, affinity and taints against the nodes")
 
 
-_WAIT = "none needed if the state passes; else ask an administrator about the node"
+_WAIT = "ask an administrator about the node if the state does not pass"
 _PLUGIN = "if it has GPUs, its device plugin does not run, or not yet; else correct the selectors"
 
 

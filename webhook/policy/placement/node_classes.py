@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -14,7 +13,7 @@ from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Taint
+    from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
 
 
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
@@ -126,44 +125,6 @@ CARD_COUNT = "nvidia.com/gpu.count"
 
 DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, CARD_COUNT})
 """Labels of GPU feature discovery. It sets all of them on a GPU node, and removes them together."""
-
-
-_MARKS: Final[Mapping[str, str]] = {
-    "nvidia.com/gpu.present": "true",
-    CAPABLE: "true",
-    "kubernetes.azure.com/accelerator": "nvidia",
-    "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia",
-    "eks.amazonaws.com/instance-gpu-manufacturer": "nvidia",
-}
-"""Labels of the GPU operator, GPU feature discovery, AKS, Karpenter and EKS that say that a node has GPUs of NVIDIA."""
-
-_MODELS: Final = (
-    "k8s.amazonaws.com/accelerator",
-    "cloud.google.com/gke-accelerator",
-    "karpenter.k8s.aws/instance-gpu-name",
-    "eks.amazonaws.com/instance-gpu-name",
-)
-"""Labels of EKS, GKE and Karpenter whose values name the model."""
-
-_OTHERS: Final = re.compile(r"amd|radeon|neuron|inferentia|trainium|tpu|gaudi", re.ASCII | re.IGNORECASE)
-"""Words of accelerators of other vendors."""
-
-_PCI: Final = re.compile(r"feature\.node\.kubernetes\.io/pci-(?:03\d\d_)?10de(?:_\w+)?\.present", re.ASCII)
-"""Labels of node feature discovery for a device of NVIDIA, in the forms of its charts."""
-
-_TALOS: Final = "extensions.talos.dev/nvidia-"
-
-
-def shows_gpus(labels: Mapping[str, str], taints: Iterable[Taint] = ()) -> bool:
-    """Whether labels, or taints such as those of NVIDIA's guides, say that a node has GPUs of NVIDIA."""
-    return (
-        any(taint.key.startswith(DOMAIN) for taint in taints)
-        or any(labels.get(key) == value for key, value in _MARKS.items())
-        or CONFIG_LABEL in labels
-        or labels.get(CARD_COUNT, "0") != "0"
-        or any(key in labels and not _OTHERS.search(labels[key]) for key in _MODELS)
-        or any((value == "true" and _PCI.fullmatch(key)) or key.startswith(_TALOS) for key, value in labels.items())
-    )
 
 
 def _is_set_by_plugin(labels: Container[str]) -> bool:

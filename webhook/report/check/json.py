@@ -39,7 +39,12 @@ class JsonWriter:
                 notChecked=list(tally.selection.left_out),
                 suppressed=filled(**{by.value: tally.suppressed[by] for by in Suppressor}),
                 factsFromInputs=tally.evidence.as_data(),
-                assumed=tally.assumed and {"sharing": "mps", "findings": tally.assumed, **filled(profiles=profiles)},
+                assumed=(tally.assumed or tally.left_out)
+                and {
+                    "sharing": "mps",
+                    "findings": tally.assumed,
+                    **filled(leftOut=dict(sorted(tally.left_out.items())), profiles=profiles),
+                },
             ),
             "summary": tally.summary(),
         }
