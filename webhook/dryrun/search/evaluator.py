@@ -65,11 +65,26 @@ def by_folded_name(kinds: Kinds) -> dict[str, Kind]:
     return {f"{group}/{kind}".lower(): one for (group, kind), one in kinds.items()}
 
 
+_OTHER_VERSION = "this version of its kind is unknown"
+
+
+def has_known_version(manifest: Members, kind: Kind) -> bool:
+    """Whether an object has a version of its kind whose paths are known, or none at all.
+
+    An older one may keep its pods elsewhere, as MPIJob did in kubeflow.org/v1alpha1.
+    """
+    version = manifest.get("apiVersion")
+    return not isinstance(version, str) or version.rpartition("/")[2] in kind.versions
+
+
 def unknown(group: str, kind: str, by_name: Mapping[str, Kind]) -> Unknown:
-    """Why the kinds with these folded names do not include the kind."""
+    """Why the kinds with these folded names do not include the kind, or a version of it."""
     if is_placeholder(group) or is_placeholder(kind):
         return Unknown(cause="its kind is unknown until the template is rendered", is_placeholder=True)
     preset = _OF_PRESETS.get((group, kind))
+    namesake = by_name.get(f"{group}/{kind}".lower())
+    if namesake is not None and (namesake.group, namesake.kind) == (group, kind):
+        return Unknown(cause=_OTHER_VERSION)
     if preset is not None:
         cause = f"the settings leave out the preset {preset}"
         return Unknown(cause=cause, remedy=f"add {preset} to workloads.presets")
@@ -216,7 +231,8 @@ def _unchecked(
         elif held.rendered_by:
             problem = "this amount of {} cannot be checked: other objects are rendered from this one"
         else:
-            why = "no path of kind {} leads here" if isinstance(known, Kind) else "kind {} is unknown"
+            is_known = isinstance(known, Kind) or known.cause == _OTHER_VERSION
+            why = "no path of kind {} leads here" if is_known else "kind {} is unknown"
             problem = f"this amount of {{}} cannot be checked: {why}"
             names.append(held.kind)
         yield Violation(mention.path, message(problem, *names), remedy)
@@ -371,7 +387,7 @@ class OfflineEvaluator(Evaluator):
                 return self._of_names(held, why_not_searched)
             return self.verdict(pods, origin) if pods else skipped(why_not_searched)
         known = self.kinds.get((group, kind))
-        if known is None:
+        if known is None or not (pods or has_known_version(manifest, known)):
             return self._of_unknown(held._replace(manifest=active(manifest, group, kind)), origin)
         return self._of_known(held, known, pods, origin)
 
