@@ -45,7 +45,10 @@ def fits(findings: tuple[Finding, ...]) -> None:
         assert found.remedy
 
 
-@every_case(FIRING, lambda fixture: fixture.name)
+@every_case(
+    [fixture for fixture in FIRING if "annotation" not in json.dumps(fixture.object) or fixture.folder != "GPS024"],
+    lambda fixture: fixture.name,
+)  # an annotation of GPS024 may name the container
 def test_long_container_names(fixture: Fixture) -> None:
     renamed: Json = json.loads(json.dumps(fixture.object), object_hook=_rename)
     evaluator = evaluator_of(fixture)

@@ -15,6 +15,7 @@ from webhook.policy.context import PodContext, RequestContext
 from webhook.policy.injections import ALL, STEERING, WITHOUT_GPU
 from webhook.policy.injections.steering import steered
 from webhook.policy.placement.facts import NOTHING_SHOWN, UNKNOWN, Facts, Shown
+from webhook.policy.placement.node_classes import FAMILY, clients
 from webhook.policy.placement.reachability import cluster_nodes
 from webhook.policy.pods.client_limits import INJECTED
 from webhook.policy.pods.pod import Pod
@@ -103,19 +104,23 @@ class Evaluator:
 
         It is a warning at most unless `severities` names the check: a denial can keep administrators from a repair.
         """
-        policy, version, verdict = self.snapshot.of(""), self.plugin_version(), VerdictBuilder()
-        for config in texts:
+        policy, verdict = self.snapshot.of(""), VerdictBuilder()
+        for config in map(self.with_facts, texts):
             for check in CONFIG_CHECKS:
                 if check.code in policy.active:
                     cap = Severity.DENY if check.code in self.snapshot.settings.severities else Severity.WARN
-                    for violation in check.run(config._replace(version=version)):
+                    for violation in check.run(config):
                         placed = violation._replace(path=(*config.path, *violation.path))
                         verdict.add(check.code, min(policy.severity(check.code, violation), cap), placed)
         return verdict.build()
 
-    def plugin_version(self) -> str | None:
+    def with_facts(self, config: SharingConfig) -> SharingConfig:
+        """The same configuration, with what is known of the plugin and the nodes."""
         plugin, source = self.snapshot.facts.device_plugin, self.snapshot.settings.facts.device_plugin
-        return (None if source is None else source.version) or (None if plugin is None else plugin.version)
+        version = (None if source is None else source.version) or (None if plugin is None else plugin.version)
+        index = self.snapshot.nodes.index
+        families = {family for family, _ in index.by_value(FAMILY, index.all) if family}
+        return config._replace(version=version, clients=clients(families))
 
     def check_pod(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""

@@ -95,7 +95,7 @@ class NamespacePolicy:
         self.reads_classes = settings.facts.runtime_classes
         self.has_guard = settings.guard.enabled
         self.resources, self.resource = snapshot.gpus.by_name, snapshot.gpus.find
-        self.annotation_requests = settings.requests.annotations
+        self.annotation_requests, self.has_fractions = settings.requests.annotations, settings.requests.fractions
         self.annotated_resource = snapshot.annotated_resource
         self.known_names = snapshot.known_names
         self.facts, self.pipes = snapshot.facts, snapshot.pipes
@@ -192,10 +192,12 @@ class Snapshot:
         self.is_described = True
         self.cap: Cap = "enforce"
         self.gpus = nodes.classes.gpus
-        # Of the first shared resource, else of the first whole cards, annotations ask for a share.
-        candidates = [one for one in settings.resources if one.kind != "mig"] if settings.requests.annotations else ()
-        first = min(candidates, key=lambda one: one.kind != "shared", default=None)
-        self.annotated_resource = None if first is None else replace(first, kind="shared")
+        # Of the first shared resource, else of the first whole cards, annotations ask for a share. KAI's fractioning
+        # operator shares whole cards, and connects containers to its own daemons itself.
+        asks = settings.requests
+        candidates = [one for one in settings.resources if one.kind != "mig" and (asks.annotations or asks.fractions)]
+        first = min(candidates, key=lambda one: (one.kind == "shared") is asks.fractions, default=None)
+        self.annotated_resource = first and replace(first, kind="whole" if asks.fractions else "shared")
         self.known_names = KnownNames(self.gpus.by_name)
         self.node_kinds = {each.name: node_kinds(nodes.index, each.name) for each in settings.resources}
         self.container_limits = ContainerLimits(settings.limits, nodes.classes.configs)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "kai", "dra", "whole-cards", "none"]
+Profile = Literal[
+    "device-plugin", "host-daemon", "gke", "openshift", "kai", "nv-fractions", "dra", "whole-cards", "none"
+]
 
 
 class Option(NamedTuple):

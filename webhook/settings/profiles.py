@@ -26,7 +26,9 @@ _HOST_DAEMON = {
     "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "Directory"},
 }
 _KAI_CONTAINER = "gpu-fraction-container-name"
+_KAI_SHARES = [{"annotation": name, "container": _KAI_CONTAINER} for name in (KAI_FRACTION, KAI_MEMORY)]
 _WHOLE_CARDS = [{"name": "nvidia.com/gpu", "kind": "whole"}]
+_NO_MPS = {"runtimeClass": _OFF, "pipeDirectory": _OFF, "pipeMount": _OFF}
 _NO_DAEMON_MEMORY = {"GPS005": "off"}
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
@@ -56,17 +58,14 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
             "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "DirectoryOrCreate"},
         },
         "placement": {"mpsLabels": {KAI_MPS: "true"}},
-        "requests": {
-            "annotations": [
-                {"annotation": KAI_FRACTION, "container": _KAI_CONTAINER},
-                {"annotation": KAI_MEMORY, "container": _KAI_CONTAINER},
-            ]
-        },
+        "requests": {"annotations": _KAI_SHARES},
     },
-    "dra": {
+    "nv-fractions": {
         "resources": _WHOLE_CARDS,
-        "injections": {"runtimeClass": _OFF, "pipeDirectory": _OFF, "pipeMount": _OFF},
+        "injections": _NO_MPS,
+        "requests": {"annotations": _KAI_SHARES, "fractions": True},
     },
+    "dra": {"resources": _WHOLE_CARDS, "injections": _NO_MPS},
     "whole-cards": {"resources": _WHOLE_CARDS, "injections": {"pipeDirectory": _OFF, "pipeMount": _OFF}},
     "none": {"injections": {key_of(field): _OFF for field in fields(Injections) if hasattr(field.default, "enabled")}},
 }
@@ -81,6 +80,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "openshift": "NVIDIA's device plugin where pods may not mount hostPath volumes, and CRI-O needs no runtime class.",
     "kai": "KAI Scheduler with an MPS daemon on the host: its annotations count as requests for a share, "
     "`nvidia.com/gpu` stands for whole cards, and KAI sets the runtime class itself.",
+    "nv-fractions": "KAI Scheduler with its GPU fractioning operator, which sets all that a share needs except for "
+    "tolerations: the operator's annotations are checked, and `nvidia.com/gpu` stands for whole cards.",
     "dra": "A DeviceClass serves `nvidia.com/gpu` (`extendedResourceName`): nothing limits requests for it.",
     "whole-cards": "Nodes share no GPUs: nothing limits requests or is said about MPS. Names, quantities, launchers, "
     "runtime class and tolerations stay.",

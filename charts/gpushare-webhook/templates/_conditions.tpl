@@ -32,16 +32,23 @@ than a request may take. The webhook reads them in milliseconds.
 !({{ include "gpushare-webhook.condition.names-a-gpu" . }})
 {{- end -}}
 
-{{/* Whether a pod asks for a share of a GPU by annotation, as KAI Scheduler's pods do. Empty when no annotation counts. */}}
+{{/*
+Whether a pod asks for a share of a GPU by annotation, as KAI Scheduler's pods do, or has more annotations than CEL should
+read. Empty when no annotation counts.
+*/}}
 {{- define "gpushare-webhook.condition.asks-by-annotation" -}}
 {{- $settings := include "gpushare-webhook.settings" .root | fromJson -}}
 {{- $keys := list -}}
 {{- range $settings.requests.annotations }}{{ $keys = append $keys .annotation }}{{ end -}}
 {{- $cards := list -}}
 {{- range $settings.resources }}{{ if ne "mig" .kind }}{{ $cards = append $cards .name }}{{ end }}{{ end -}}
-{{- if and $keys $cards -}}
-['{{ join "', '" $keys }}'].exists(key, key in {{ .pod }}.?metadata.?annotations.orValue({}))
+{{- $annotations := printf "%s.?metadata.?annotations.orValue({})" .pod -}}
+{{- $tests := list -}}
+{{- with $keys }}{{ $tests = append $tests (printf "['%s'].exists(key, key in %s)" (join "', '" .) $annotations) }}{{ end -}}
+{{- if $settings.requests.fractions -}}
+{{- $tests = append $tests (printf "%s.size() > 500 || %s.exists(key, key.startsWith('nvidia.com/container.'))" $annotations $annotations) -}}
 {{- end -}}
+{{- if $cards }}{{ join " || " $tests }}{{ end -}}
 {{- end -}}
 
 {{- define "gpushare-webhook.cel.asksForGpu" -}}

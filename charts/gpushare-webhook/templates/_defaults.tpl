@@ -128,7 +128,8 @@ section `key` that is null by default.
     "annotations": [],
     "annotations[]": {
       "container": null
-    }
+    },
+    "fractions": false
   },
   "users": {
     "runAsUser": null,
@@ -328,6 +329,38 @@ section `key` that is null by default.
           "container": "gpu-fraction-container-name"
         }
       ]
+    }
+  },
+  "nv-fractions": {
+    "resources": [
+      {
+        "name": "nvidia.com/gpu",
+        "kind": "whole"
+      }
+    ],
+    "injections": {
+      "runtimeClass": {
+        "enabled": false
+      },
+      "pipeDirectory": {
+        "enabled": false
+      },
+      "pipeMount": {
+        "enabled": false
+      }
+    },
+    "requests": {
+      "annotations": [
+        {
+          "annotation": "gpu-fraction",
+          "container": "gpu-fraction-container-name"
+        },
+        {
+          "annotation": "gpu-memory",
+          "container": "gpu-fraction-container-name"
+        }
+      ],
+      "fractions": true
     }
   },
   "dra": {

@@ -203,7 +203,7 @@ RUNS = [
         "MPS does not start with 17 replicas, since a card of this node serves 16 clients",
         "at most 16 replicas",
         waiting(),
-        a_node(labels={**MPS, "nvidia.com/gpu.compute.major": "7", "nvidia.com/gpu.compute.minor": "0"}, gpus=0),
+        a_node(labels={**MPS, "nvidia.com/gpu.family": "volta"}, gpus=0),
         config_map(default=sharing("mps", 17)),
         plugin(),
         daemon(),

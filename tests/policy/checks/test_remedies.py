@@ -60,6 +60,14 @@ def named(root: Json, finding: Finding, found: re.Match[str]) -> None:
     at(root, finding.path[:-1])[finding.path[-1]] = found[1]
 
 
+def name_container(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Move an annotation of KAI's operator to the first container."""
+    *path, key = finding.path
+    settings = at(root, tuple(path))
+    setting = ".".join(str(key).split(".")[-2:])
+    settings[f"nvidia.com/container.{root['spec']['containers'][0]['name']}.{setting}"] = settings.pop(key)
+
+
 def amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
     set_amount(root, finding, int(found[1]))
 
@@ -482,6 +490,12 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS024", r"set (\S+) to at most ([\d.]+)\b.*", (set_fraction,)),
     ("GPS024", r".* by node affinity: (.*)", (require,)),
     ("GPS025", r"ask the administrator .* by node affinity: (.*)", (require,)),
+    ("GPS026", r"(?:omit|split) .*", (delete,)),
+    ("GPS026", r"use one that ends in .*", (delete,)),
+    ("GPS026", r"use the name of a container", (name_container,)),
+    ("GPS026", r"use a quantity, such as (\S+)", (matched,)),
+    ("GPS026", r"use (time-slicing) or sm-sharing", (matched,)),
+    ("GPS026", r"raise the limit, or lower the request", (assign("1Mi"),)),
     ("GPS032", r"use (requests\.\S+)", (rename_member,)),
     ("GPS032", r"add (requests\.\S+)", (add_amount,)),
     ("GPS032", r"remove it, and name the amount in the pods that need a GPU", (delete,)),
@@ -502,7 +516,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS031", r"remove (?:them|timeSlicing or mps)", (delete,)),
     ("GPS031", r"name (nvidia\.com/gpu)", (matched,)),
     ("GPS031", r"name (nvidia\.com/gpu), or remove it", (matched, delete_entry)),
-    ("GPS031", r"set at most 48", (assign(48),)),
+    ("GPS031", r"set at most (?:48|16)", (assign(16),)),
     ("GPS031", r"move it below (\S+).*", (move_below,)),
     ("GPS031", r"write (\w+)", (rename_member,)),
     ("GPS034", r"ask for at most (\d+), or raise .*", (amount,)),

@@ -29,7 +29,16 @@ from webhook.diagnostics import dotted
 from webhook.policy.checks import gps030_refused, gps031_without_effect
 from webhook.policy.messages import Word
 from webhook.policy.placement.cluster_objects import PluginConfig
-from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
+from webhook.policy.placement.node_classes import (
+    CAPABLE,
+    CARD_COUNT,
+    CONFIG_LABEL,
+    FAMILY,
+    PRODUCT,
+    REPLICAS,
+    STRATEGY,
+    clients,
+)
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.settings.formats import KIND, LABEL_VALUE
@@ -398,21 +407,17 @@ def _difference(
         why = "the plugin and the daemon run, and the plugin registered nothing"
         change, shown = _LOGS, shown[:1]
         shared = [] if chosen.config is None or chosen.config.strategy != "mps" else chosen.config.resources
-        most, clients = max((one.replicas for one in shared), default=0), _clients(node)
-        if most > clients:
-            why = f"MPS does not start with {most} replicas, since a card of this node serves {clients} clients"
-            change = f"set at most {clients} replicas in the configuration"
+        most, served = (
+            max((one.replicas for one in shared), default=0),
+            clients({node.labels.get(FAMILY, "")}),
+        )
+        if most > served:
+            why = f"MPS does not start with {most} replicas, since a card of this node serves {served} clients"
+            change = f"set at most {served} replicas in the configuration"
     cause = f"{config}, allocatable {sum(node.offered.values())}: {why}"
     evidence = f"{where}: {_amounts(wanted)}", f"allocatable: {_amounts(node.offered) or 'no GPU'}"
     remedy = advice(change, plugin, object=shown)
     return about_nodes(names, "allocatable-differs", "error", cause, remedy, *evidence, of=plugin)
-
-
-def _clients(node: SeenNode) -> int:
-    """How many clients of MPS a card serves: fewer before compute capability 7.5 (cmd/mps-control-daemon/mps)."""
-    major, minor = (integer(node.labels.get(f"nvidia.com/gpu.compute.{part}", "")) for part in ("major", "minor"))
-    is_old = major is not None and minor is not None and (major, minor) < (7, 5)
-    return 16 if is_old else gps031_without_effect.MOST_CLIENTS
 
 
 def _contradictions(seen: Stack) -> Iterator[Finding]:

@@ -365,7 +365,7 @@ class OfflineEvaluator(Evaluator):
         manifest, group, kind, _ = held
         if (group, kind) == sharing.KIND:  # it applies to nodes, and so in no namespace
             verdict = VerdictBuilder()
-            config = sharing.SharingConfig(sharing.of_object(manifest), self.plugin_version())
+            config = self.with_facts(sharing.SharingConfig(sharing.of_object(manifest)))
             run_checks(CONFIG_CHECKS, config, self.snapshot.of(""), verdict)
             return verdict.build()
         if (group, kind) == VALUES:

@@ -27,6 +27,7 @@ from webhook.policy.checks import (
     gps023_unchecked,
     gps024_memory,
     gps025_namespace,
+    gps026_fractions,
     gps030_refused,
     gps031_without_effect,
     gps032_quota,
@@ -110,6 +111,13 @@ POD_CHECKS: tuple[Check[PodContext], ...] = (
     ),
     Check("GPS024", WARN, Scope.SHARED, gps024_memory.run, "A program takes more of a card's memory than its share"),
     Check("GPS025", DENY, Scope.SHARED, gps025_namespace.run, "The namespace may not share GPUs"),
+    Check(
+        "GPS026",
+        DENY,
+        Scope.ANY,
+        gps026_fractions.run,
+        "KAI Scheduler rejects the annotations by which the pod asks for a part of a card",
+    ),
     Check(
         "GPS034",
         WARN,

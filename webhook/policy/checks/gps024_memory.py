@@ -13,6 +13,7 @@ from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.node_index import NodeKind
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.client_limits import memory
+from webhook.policy.pods.fractions import share
 from webhook.policy.pods.pod import MEMORY, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
@@ -32,7 +33,8 @@ def run(context: PodContext) -> Violations:
         return
     cards: dict[str, tuple[int, int]] = {}  # the same for all containers that ask for one resource
     for request in context.requests.positive:
-        if request.resource.kind != "shared" or request.billionths != NANO:
+        is_part = request.resource.kind == "whole" and request.annotation is not None  # of KAI's fractioning operator
+        if (request.resource.kind != "shared" and not is_part) or request.billionths != NANO:
             continue
         container, name = request.container, request.resource.name
         use = max(memory_uses(container), key=lambda use: use.fraction, default=None)
@@ -40,11 +42,11 @@ def run(context: PodContext) -> Violations:
             continue
         if name not in cards:
             mebibytes = max((kind.mebibytes for kind in _kinds(context, request, "mps")), default=0)
-            cards[name] = _replicas(context, request), mebibytes
+            cards[name] = 0 if is_part else _replicas(context, request), mebibytes
         replicas, mebibytes = cards[name]
         if replicas > 1:
             fraction, card = 1 / replicas, f"a card that {replicas} share"
-        elif 0 < (limit := _limit(context, container)) < mebibytes:
+        elif 0 < (limit := share(context.pod.annotations) if is_part else _limit(context, container)) < mebibytes:
             fraction = limit / mebibytes
             card = f"a card of {_size(mebibytes)}, where its limit is {_size(int(limit))}"
         else:
@@ -52,7 +54,8 @@ def run(context: PodContext) -> Violations:
         if use.fraction > fraction:
             by_default = " by default" * use.is_default
             template = f"{container.kind} {{}}: {use.program} asks{by_default} for {use.text} of {card}"
-            remedy = f"set {use.option} to at most {int(fraction * 1000) / 1000:g}{whole_cards(context, request)}"
+            other = ", or raise the limit" if is_part else whole_cards(context, request)
+            remedy = f"set {use.option} to at most {int(fraction * 1000) / 1000:g}{other}"
             yield Violation((*container.path, *use.path), message(template, container.label), remedy)
 
 
@@ -81,9 +84,15 @@ def _replicas(context: PodContext, request: ResourceRequest) -> int:
 
 
 def _kinds(context: PodContext, request: ResourceRequest, strategy: SharingStrategy) -> Sequence[NodeKind]:
-    """The kinds of the nodes that could take the pod and are known to share the resource through a strategy."""
-    placement = context.placement
-    nodes = placement.sharing(strategy, request.resource) & ~placement.cluster.index.unknown
+    """The kinds of the nodes that could take the pod and are known to share the resource through a strategy.
+
+    Of whole cards, which KAI's operator divides, those of the nodes that offer them.
+    """
+    placement, resource = context.placement, request.resource
+    sharing = (
+        placement.whole_candidates(resource) if resource.kind == "whole" else placement.sharing(strategy, resource)
+    )
+    nodes = sharing & ~placement.cluster.index.unknown
     return [kind for kind in context.policy.node_kinds[request.resource.name] if kind.nodes & nodes]
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from webhook.policy.placement.node_classes import DOMAIN, RENAMED
+from webhook.policy.placement.node_classes import DOMAIN, MOST_CLIENTS, RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.sharing.config import RefusedError, full_name, ignored, loaded
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import Path, Violation, Violations, message
-
-MOST_CLIENTS: Final = 48
-"""Clients of one card through MPS, 16 before compute capability 7.5 (cmd/mps-control-daemon/mps/device.go)."""
 
 
 def run(context: SharingConfig) -> Violations:
@@ -30,7 +27,7 @@ def run(context: SharingConfig) -> Violations:
         yield from _of_block(*sliced, "MIG devices have no names of their own" if is_unnamed else "")
     if mps.value:
         yield from _of_block(*mps, "MPS does not share MIG devices")
-        yield from _of_mps(*mps, context.version)
+        yield from _of_mps(*mps, context)
 
 
 def _of_block(path: Path, block: dict[str, Any], why_no_mig: str) -> Violations:
@@ -54,15 +51,16 @@ def _of_block(path: Path, block: dict[str, Any], why_no_mig: str) -> Violations:
             yield Violation((*here, "devices"), problem, remedy)
 
 
-def _of_mps(path: Path, block: dict[str, Any], version: str | None) -> Violations:
+def _of_mps(path: Path, block: dict[str, Any], context: SharingConfig) -> Violations:
     from webhook.policy.placement.cluster_objects import DevicePlugin  # most inputs share nothing through MPS
 
     fails = "failRequestsGreaterThanOne"
-    if block.get(fails) is False and not DevicePlugin(version=version).honours_option_for_mps:
+    if block.get(fails) is False and not DevicePlugin(version=context.version).honours_option_for_mps:
         problem = "before v0.20 the device plugin ignores this, and rejects requests for more than one replica"
         yield Violation((*path, fails), problem, "remove it, or run v0.20 or newer (facts.devicePlugin.version)")
     for index, resource in enumerate(block.get("resources") or ()):
-        if resource["replicas"] > MOST_CLIENTS:
-            few = f"MPS serves at most {MOST_CLIENTS} clients of a card, 16 before Turing"
-            problem = f"{few}: the MPS daemon does not start"
-            yield Violation((*path, "resources", index, "replicas"), problem, f"set at most {MOST_CLIENTS}")
+        most = context.clients
+        if resource["replicas"] > most:
+            cards = "a card, 16 before Turing" if most == MOST_CLIENTS else "the known cards"
+            problem = f"MPS serves at most {most} clients of {cards}: the MPS daemon does not start"
+            yield Violation((*path, "resources", index, "replicas"), problem, f"set at most {most}")

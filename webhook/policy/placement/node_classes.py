@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Set
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -160,6 +160,19 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
+FAMILY: Final = "nvidia.com/gpu.family"
+MOST_CLIENTS: Final = 48
+_BEFORE_TURING: Final = frozenset(("kepler", "maxwell", "pascal", "volta"))
+
+
+def clients(families: Set[str]) -> int:
+    """The clients of MPS that a card of one of these families serves: 48, or 16 where all are older than Turing.
+
+    With more, the control daemon of the device plugin does not start (cmd/mps-control-daemon/mps/device.go).
+    """
+    return 16 if families and families <= _BEFORE_TURING else MOST_CLIENTS
+
+
 Trait: TypeAlias = tuple[str | bool, ...]
 """A word, and names, that say what is true of a node, such as `("shares", "mps", "nvidia.com/gpu")`."""
 
@@ -176,7 +189,8 @@ class NodeClasses:
             "mps": settings.placement.mps_labels,
             "time-slicing": settings.placement.time_slicing_labels,
         }
-        kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
+        asks = settings.requests
+        kinds = ("shared", "whole") if asks.annotations and not asks.fractions else ("shared",)
         self.gpus = GpuResources(settings.resources)
         self.shared = frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
         self.configs = PluginConfigs(plugin)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from webhook.policy.pods.fractions import LIMIT, REQUEST, parts
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.pods.reading import members
@@ -116,17 +117,22 @@ class GpuRequests:
         """Count the first of these annotations that the pod has as one replica of a resource.
 
         The container that gets it is the one that another annotation names, else the first one. It gets none if it
-        requests a GPU itself. Raises MalformedError.
+        requests a GPU itself. Of whole cards, the annotations of KAI's operator give a part, with the container in the
+        key. Raises MalformedError.
         """
         own = self.pod.annotations
-        asked = next((request for request in annotations if request.annotation in own), None)
-        if asked is None:
+        present = ((one.annotation, own.get(one.container or "")) for one in annotations if one.annotation in own)
+        held = parts(own) if resource.kind == "whole" else ()
+        key, name = next(
+            chain(((each[0], each[1]) for each in held if each[2] in (REQUEST, LIMIT)), present), (None, None)
+        )
+        if key is None:
             return
-        container = self.pod.container(own.get(asked.container) if asked.container is not None else None)
+        container = self.pod.container(name)
         if container is None or any(request.container.path == container.path for request in self.positive):
             return
         self.annotated = container
-        path = (*self.pod.metadata_path, "annotations", asked.annotation)
+        path = (*self.pod.metadata_path, "annotations", key)
         self.positive.append(ResourceRequest(container, resource, "", NANO, path))
         places = {each.path: place for place, each in enumerate(self.pod.every_container())}
         self.positive.sort(key=lambda request: places[request.container.path])

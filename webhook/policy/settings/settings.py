@@ -192,6 +192,11 @@ class Requests(Section):
     annotations: tuple[elements.AnnotationRequest, ...] = setting(
         (), "Annotations of pods. Each counts as one replica of the first shared resource, else of the first whole one."
     )
+    fractions: bool = setting(
+        False,
+        "Whether KAI's GPU fractioning operator gives parts of cards. Its annotations are checked (GPS026), and like "
+        "`annotations` count as a request for the first whole resource.",
+    )
 
 
 class Users(Section):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from webhook.policy.placement.node_classes import MOST_CLIENTS
 from webhook.policy.verdict import Path, Violation
 from webhook.policy.workloads.paths import at
 
@@ -23,13 +24,15 @@ _HEADER: Final = frozenset(("apiVersion", "kind", "metadata"))
 class SharingConfig(NamedTuple):
     """A configuration of the device plugin: the value of its document. `version`: that of the plugin, if known.
 
-    `unread` says why its text is not read; the value is None then. `path` leads to the text in a ConfigMap.
+    `unread` says why its text is not read; the value is None then. `path` leads to the text in a ConfigMap. `clients`:
+    how many clients of MPS some known card serves, whichever nodes read the configuration.
     """
 
     value: object
     version: str | None = None
     unread: Violation | None = None
     path: Path = ()
+    clients: int = MOST_CLIENTS
 
 
 def as_object(value: Mapping[str, Any], namespace: str = "", name: str = "", kind: str = KIND[1]) -> dict[str, Any]:
