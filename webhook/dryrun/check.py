@@ -47,7 +47,7 @@ def _checked(evaluator: OfflineEvaluator, namespace: str, source: Source) -> Ite
 
 def checked_objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input, each before the configurations of the device plugin and values that it holds."""
-    if not may_configure_plugin(source.data) and _SECRET not in source.data:
+    if not may_configure_plugin(source.data) and not any(kind in source.data for kind in _SECRET):
         yield from objects(source, _claim)
         return
     from webhook.dryrun.configurations import configurations  # few inputs have some
@@ -58,7 +58,8 @@ def checked_objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
             yield from configurations(one)
 
 
-_SECRET = b"Secret"
+_SECRET = (b" Secret", b'"Secret"', b"'Secret'")
+"""The kind of a Secret. Most manifests name one in `imagePullSecrets` alone."""
 
 
 def _claim(file: str, document: Document) -> Sequence[Manifest | Diagnostic | Unread]:

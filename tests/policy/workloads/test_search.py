@@ -579,6 +579,8 @@ SHAPES: dict[str, Callable[[int], Any]] = {
     "text of pointers": lambda n: "limits/nvidia.com~1" * n,
     "text of blanks": lambda n: GPU + " " * n + GPU + ":" * n,
     "texts": lambda n: [f"{GPU}: 1"] * n,
+    "objects": lambda n: [DEPLOYMENT] * n,
+    "objects in each other": lambda n: inner({"a": inner({"b": [DEPLOYMENT] * n}, "Other", "e/v1")}, "Other", "e/v1"),
     "bare amounts": lambda n: [{"cpu": 1, "gpu": 1}] * n,
     "bare words": lambda n: ["gpu"] * n,
     "containers with bare amounts": lambda n: {"containers": [BARE_CONTAINER] * n},
