@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from webhook.cluster.objects import POD, Object, Objects, all_of
 from webhook.cluster.reading import FINISHED, Owner, controller, entries, number, part, word
 from webhook.cluster.stack import readiness
+from webhook.diagnose.shapes import HOLDING
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
@@ -170,12 +171,12 @@ async def reachable(objects: Objects, namespace: str | None, **query: str) -> As
     The list of all may break off after some of its pages.
     """
     listed = set()
-    async for one in all_of(objects, POD, None, **query):
+    async for one in all_of(objects, POD, None, HOLDING, **query):
         if word(one, "metadata", "namespace") == namespace:
             listed.add(word(one, "metadata", "name"))
         yield one
     if namespace is not None and objects.lacks(POD):
-        async for one in all_of(objects, POD, namespace, **query):
+        async for one in all_of(objects, POD, namespace, HOLDING, **query):
             if word(one, "metadata", "name") not in listed:
                 yield one
 

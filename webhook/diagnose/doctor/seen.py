@@ -32,6 +32,7 @@ from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, SeenNo
 from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import LivePod, live_pod
+from webhook.diagnose.shapes import HOLDING, NODE_SHAPE
 from webhook.diagnose.sharing import CLOSED
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
@@ -180,7 +181,7 @@ async def _nodes(objects: Objects, gpus: GpuResources) -> tuple[list[SeenNode], 
     """The nodes with GPUs by name, and why nodes take no new pods."""
     with_gpus: list[SeenNode] = []
     closed: dict[str, str] = {}
-    async for found in all_of(objects, NODE):
+    async for found in all_of(objects, NODE, None, NODE_SHAPE):
         with_gpus += [one] if (one := seen_node(found, gpus)) is not None else []
         keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
         closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
@@ -194,7 +195,7 @@ async def _pods(
     programs: list[ProgramPod] = []
     found: list[SeenPod] = []
     for place in [None] if namespace is None else sorted({namespace, *of_stack}):
-        async for one in all_of(objects, POD, place):
+        async for one in all_of(objects, POD, place, HOLDING):
             role, is_finished = role_of(part(one, "spec")), word(one, "status", "phase") in FINISHED
             if role is not None:
                 programs += [] if is_finished else [program_pod(one, role)]
