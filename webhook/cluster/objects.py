@@ -300,6 +300,9 @@ class LeftOut(NamedTuple):
     matters: bool = True
 
 
+_DECODED: Final = 50
+"""Objects that are decoded in one go: those of a whole page take five times the memory of its bytes."""
+
 Shape: TypeAlias = msgspec.json.Decoder[Any]
 """Decodes the fields that a question reads of each object of a long list: the others take most of the time."""
 
@@ -388,7 +391,8 @@ class LiveObjects(Objects):
                         for one in map(IDENTIFIED.decode, page.items):
                             self.leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
                     else:
-                        yield [_shaped(item, shape) for item in page.items]
+                        for at in range(0, len(page.items), _DECODED):
+                            yield [_shaped(item, shape) for item in page.items[at : at + _DECODED]]
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
