@@ -11,7 +11,8 @@ from tests.cli.cluster import FakeCluster
 from tests.diagnose.both import both_ways, put
 from tests.diagnose.cluster_objects import GPU, container, pod
 from tests.diagnose.objects import metadata
-from webhook.cluster.objects import JOB, POD, REPLICA_SET, Kind, LeftOut, Object, Objects
+from webhook.cluster.api_server import OBJECTS
+from webhook.cluster.objects import JOB, POD, REPLICA_SET, Kind, LeftOut, Object, Objects, Shape
 from webhook.cluster.reading import Owner, controller
 from webhook.diagnose import pods as module
 from webhook.diagnose.owners import Owners
@@ -59,8 +60,10 @@ def test_only_bound_and_unfinished_pods_hold_replicas(status: dict[str, str], no
 class BreakingOff(SavedObjects):
     """A cluster whose list of all pods breaks off after the first page."""
 
-    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
-        async for page in super().pages(kind, namespace, **query):
+    async def pages(
+        self, kind: Kind, namespace: str | None = None, shape: Shape = OBJECTS, /, **query: str
+    ) -> AsyncGenerator[list[Object], None]:
+        async for page in super().pages(kind, namespace, shape, **query):
             yield page[:2] if namespace is None else page
         if namespace is None:
             self.left_out.append(LeftOut("pods in all namespaces", "500"))

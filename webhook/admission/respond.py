@@ -72,40 +72,52 @@ class Outcome:
 
         The text is printable: the messages are, and a code stands before each.
         """
-        denying = _of_severity(self.verdict, Severity.DENY)
-        return cut("; ".join(f"{finding.code} {finding.message}" for finding in denying), _MESSAGE)
+        said = [f"{one.code} {one.message}" for one in self.verdict.findings if one.severity is Severity.DENY]
+        return cut("; ".join(said), _MESSAGE)
 
     def body(self) -> bytes:
         response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
-        verdict = self.verdict
-        if not self.allowed:
-            # For programs, in the order of the lines: metav1.StatusCause, whose reason is the code.
-            causes = [
-                {"reason": finding.code, "message": finding.message, "field": printable(dotted(finding.path), _FIELD)}
-                for finding in _of_severity(verdict, Severity.DENY, _MOST_CAUSES)
-            ]
-            response["status"] = {
-                "code": 403,
-                "reason": "Forbidden",
-                "message": "\n".join([*_lines(verdict, Severity.DENY, _MOST_LINES), self.endings[causes[0]["reason"]]]),
-                "details": {"causes": causes},
-            }
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if verdict.findings or self.reported:
-            warned = _lines(verdict, Severity.WARN, _MOST_WARNINGS)
-            if self.warns:
-                warned.append(f"gpushare-webhook would inject: {', '.join(self.reported)}")
-            if warned:
-                response["warnings"] = warned
-            # The injections that are only reported, the kept findings, and the numbers of further ones by code.
-            response["auditAnnotations"] = audited = {"would-inject": ",".join(self.reported)} if self.reported else {}
-            if verdict.findings:
-                kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]
-                further = [f"{code}+{more}" for code, more in verdict.omitted().items()]
-                audited["findings"] = ",".join(kept + further)
+        if self.verdict.findings or self.reported:
+            self._explain(response)
         return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+    def _explain(self, response: dict[str, Any]) -> None:
+        """Add why the object is denied, the warnings, and the audit annotations."""
+        verdict, denying, warned, kept = self.verdict, [], [], []
+        for finding in verdict.findings:
+            severity = finding.severity
+            kept.append(f"{finding.code}={severity.label}")
+            if severity is Severity.DENY:
+                denying.append(finding)
+            elif severity is Severity.WARN:
+                warned.append(f"{finding.code} {finding.message}")  # there is no room for the remedy
+        omitted = verdict.omitted()
+        if not self.allowed:
+            lines = [f"{one.code} {one.message}; {one.remedy}" for one in denying[:_MOST_LINES]]
+            if omitted or len(denying) > _MOST_LINES:
+                lines += _further(verdict, Severity.DENY, len(lines))
+            lines.append(self.endings[denying[0].code])
+            # For programs, in the order of the lines: metav1.StatusCause, whose reason is the code.
+            causes = [
+                {"reason": one.code, "message": one.message, "field": printable(dotted(one.path), _FIELD)}
+                for one in denying[:_MOST_CAUSES]
+            ]
+            status = {"code": 403, "reason": "Forbidden", "message": "\n".join(lines), "details": {"causes": causes}}
+            response["status"] = status
+        if omitted or len(warned) > _MOST_WARNINGS:
+            del warned[_MOST_WARNINGS:]
+            warned += _further(verdict, Severity.WARN, len(warned))
+        if self.warns:
+            warned.append(f"gpushare-webhook would inject: {', '.join(self.reported)}")
+        if warned:
+            response["warnings"] = warned
+        # The injections that are only reported, the kept findings, and the numbers of further ones by code.
+        audited = response["auditAnnotations"] = {"would-inject": ",".join(self.reported)} if self.reported else {}
+        if kept:
+            audited["findings"] = ",".join(kept + [f"{code}+{more}" for code, more in omitted.items()])
 
 
 _MOST_LINES = 100
@@ -124,19 +136,11 @@ _MESSAGE = 1024
 """Characters of a denial in the log."""
 
 
-def _of_severity(verdict: Verdict, severity: Severity, most: int | None = None) -> list[Finding]:
-    return [finding for finding in verdict.findings if finding.severity is severity][:most]
-
-
-def _lines(verdict: Verdict, severity: Severity, most: int) -> list[str]:
-    """One line per finding of a severity, then the number of further ones. Warnings have no room for remedies."""
-    lines = [
-        f"{finding.code} {finding.message}" + (f"; {finding.remedy}" if severity is Severity.DENY else "")
-        for finding in _of_severity(verdict, severity, most)
-    ]
+def _further(verdict: Verdict, severity: Severity, shown: int) -> list[str]:
+    """A line with the number of findings of a severity beyond those that are shown; none if there are no others."""
     counts = {code: count for (code, found), count in verdict.counts.items() if found is severity}
-    further = sum(counts.values()) - len(lines)
-    return [*lines, f"and {further} more findings of {', '.join(sorted(counts))}"] if further else lines
+    more = sum(counts.values()) - shown
+    return [f"and {more} more findings of {', '.join(sorted(counts))}"] if more else []
 
 
 def respond(body: bytes | bytearray, hook: Hook, evaluator: Evaluator) -> Outcome:

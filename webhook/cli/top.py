@@ -9,6 +9,7 @@ from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, q
 from webhook.cluster.objects import POD, all_of
 from webhook.diagnose.owners import Owners
 from webhook.diagnose.pods import gpu_pods, reachable_pods
+from webhook.diagnose.shapes import HOLDING
 from webhook.diagnose.top import BY, NAMESPACE, NODE, Top, by_node, rows
 
 
@@ -40,7 +41,8 @@ def command(query: ClusterQuery, by: str, output: AnswerFormat) -> None:
             pods = await reachable_pods(view.objects, view.settings, query.namespace, query.parameters)
             counts_all = not query.selector and view.objects.has_all(POD)
             return by_node(view.settings, view.facts, pods, counts_all=counts_all)
-        pods = await gpu_pods(all_of(view.objects, POD, query.namespace, **query.parameters), view.settings)
+        found = all_of(view.objects, POD, query.namespace, HOLDING, **query.parameters)
+        pods = await gpu_pods(found, view.settings)
         if by == NAMESPACE:
             return Top(by, list(rows(pods, lambda pod: pod.namespace)))
         owners = await Owners.read(view.objects, query.namespace)

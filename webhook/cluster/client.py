@@ -22,9 +22,6 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
-from kubernetes.aio.client import Configuration
-from kubernetes.aio.client.rest import RESTClientObject
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 from webhook import __version__
 from webhook.cluster.api_server import (
@@ -37,6 +34,13 @@ from webhook.cluster.api_server import (
     WatchEvent,
 )
 from webhook.cluster.kubeconfig import REMEDY, KubeconfigError, location, verify
+from webhook.cluster.library import (
+    ConfigException,
+    Configuration,
+    RESTClientObject,
+    load_incluster_config,
+    load_kube_config,
+)
 from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
 

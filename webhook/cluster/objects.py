@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Annotated, Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -300,13 +300,25 @@ class LeftOut(NamedTuple):
     matters: bool = True
 
 
+_DECODED: Final = 50
+"""Objects that are decoded in one go: those of a whole page take five times the memory of its bytes."""
+
+Shape: TypeAlias = msgspec.json.Decoder[Any]
+"""Decodes the fields that a question reads of each object of a long list: the others take most of the time."""
+
+
 class Objects(Protocol):
     """The objects of a cluster, live or saved. A part that cannot be read is absent, and `left_out` names it."""
 
     left_out: list[LeftOut]
 
-    def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
-        """Yield the objects of a kind in pages: of one namespace, or of all for None. `query` holds selectors."""
+    def pages(
+        self, kind: Kind, namespace: str | None = None, shape: Shape = OBJECTS, /, **query: str
+    ) -> AsyncGenerator[list[Object], None]:
+        """Yield the objects of a kind in pages: of one namespace, or of all for None. `query` holds selectors.
+
+        They have at least the fields of `shape`.
+        """
 
     async def listed(self, kind: Kind, namespace: str | None = None, **query: str) -> list[Object] | None:
         """Return the objects of a kind; None if they cannot be read. For kinds of which a cluster has few."""
@@ -349,9 +361,11 @@ class Objects(Protocol):
             self.left_out.append(LeftOut(what, str(why), matters))
 
 
-async def all_of(objects: Objects, kind: Kind, namespace: str | None = None, **query: str) -> AsyncIterator[Object]:
-    """Yield the objects of a kind one by one. `query` holds selectors."""
-    async for page in objects.pages(kind, namespace, **query):
+async def all_of(
+    objects: Objects, kind: Kind, namespace: str | None = None, shape: Shape = OBJECTS, /, **query: str
+) -> AsyncIterator[Object]:
+    """Yield the objects of a kind one by one, as `Objects.pages` does."""
+    async for page in objects.pages(kind, namespace, shape, **query):
         for one in page:
             yield one
 
@@ -365,7 +379,9 @@ class LiveObjects(Objects):
         self._incomplete: set[Kind] = set()
         self._documents: dict[str, Object | None] = {}
 
-    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
+    async def pages(
+        self, kind: Kind, namespace: str | None = None, shape: Shape = OBJECTS, /, **query: str
+    ) -> AsyncGenerator[list[Object], None]:
         try:
             rule = Rule(kind, ("get", "list"), namespace)
             async with aclosing(pages(self._api, kind.path(namespace), rule, PAGE, query, continues=True)) as listed:
@@ -375,7 +391,8 @@ class LiveObjects(Objects):
                         for one in map(IDENTIFIED.decode, page.items):
                             self.leave_out(_single(kind, one.metadata.namespace, one.metadata.name), page.unread)
                     else:
-                        yield [msgspec.json.decode(item) for item in page.items]
+                        for at in range(0, len(page.items), _DECODED):
+                            yield [_shaped(item, shape) for item in page.items[at : at + _DECODED]]
         except NotFoundError:
             return  # the cluster does not have the kind
         except (ReadError, *UNDECODABLE) as error:
@@ -453,6 +470,14 @@ class LiveObjects(Objects):
         except UNDECODABLE as error:
             self.leave_out(what, f"not an object of the API server: {error}")
             return None
+
+
+def _shaped(item: Raw, shape: Shape) -> Object:
+    try:
+        found: Object = shape.decode(item)
+    except msgspec.ValidationError:  # its reader says which field has a wrong type
+        found = OBJECTS.decode(item)
+    return found
 
 
 def _listing(kind: Kind, namespace: str | None) -> str:

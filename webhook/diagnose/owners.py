@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from webhook.cluster.objects import JOB, REPLICA_SET, Kind, Objects, all_of
 from webhook.cluster.reading import Owner, controller
 from webhook.diagnose.pods import LivePod
+from webhook.diagnose.shapes import OWNED
 
 _BETWEEN: Mapping[str, Kind] = {"ReplicaSet": REPLICA_SET, "Job": JOB}
 """The kinds that another object may control, and which the API server lists without a definition of their own."""
@@ -23,7 +24,7 @@ class Owners:
         """Read the controllers, page by page. Where they cannot be read, a pod's own controller is the topmost."""
         above = {}
         for name, kind in _BETWEEN.items():
-            async for one in all_of(objects, kind, namespace):
+            async for one in all_of(objects, kind, namespace, OWNED):
                 metadata = one["metadata"]
                 if (owner := controller(metadata)) is not None:
                     above[metadata.get("namespace", ""), Owner(name, metadata["name"])] = owner

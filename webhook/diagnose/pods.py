@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from webhook.cluster.objects import POD, Object, Objects, all_of
 from webhook.cluster.reading import FINISHED, Owner, controller, entries, number, part, word
 from webhook.cluster.stack import readiness
+from webhook.diagnose.shapes import HOLDING
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
@@ -53,7 +54,15 @@ class LivePod:
     @property
     def was_rejected(self) -> bool:
         """Whether the kubelet rejected the pod because of a device plugin."""
-        return self.phase == "Failed" and self.reason == UNEXPECTED
+        return (self.phase, self.reason) == _REJECTED
+
+
+_REJECTED: Final = ("Failed", UNEXPECTED)
+
+
+def was_rejected(found: Object) -> bool:
+    """Whether the kubelet rejected a pod because of a device plugin."""
+    return (word(found, "status", "phase"), word(found, "status", "reason")) == _REJECTED
 
 
 def live_pod(found: Object, lookup: Lookup) -> LivePod:
@@ -161,7 +170,7 @@ def held_by_node(pods: Iterable[LivePod]) -> dict[tuple[str, str], list[Holding]
 async def gpu_pods(found: AsyncIterator[Object], settings: Settings, names: Collection[str] = ()) -> list[LivePod]:
     """The pods that ask for a GPU or for a resource of these names, or were rejected for one."""
     lookup = counting(settings, names)
-    return [pod async for one in found if (pod := live_pod(one, lookup)).requests or pod.was_rejected]
+    return [live_pod(one, lookup) async for one in found if requests_of(one, lookup) or was_rejected(one)]
 
 
 async def reachable(objects: Objects, namespace: str | None, **query: str) -> AsyncIterator[Object]:
@@ -170,12 +179,12 @@ async def reachable(objects: Objects, namespace: str | None, **query: str) -> As
     The list of all may break off after some of its pages.
     """
     listed = set()
-    async for one in all_of(objects, POD, None, **query):
+    async for one in all_of(objects, POD, None, HOLDING, **query):
         if word(one, "metadata", "namespace") == namespace:
             listed.add(word(one, "metadata", "name"))
         yield one
     if namespace is not None and objects.lacks(POD):
-        async for one in all_of(objects, POD, namespace, **query):
+        async for one in all_of(objects, POD, namespace, HOLDING, **query):
             if word(one, "metadata", "name") not in listed:
                 yield one
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 
-from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, Objects
+from webhook.cluster.api_server import OBJECTS
+from webhook.cluster.objects import EVENT, PAGE, Kind, LeftOut, Object, Objects, Shape
 from webhook.cluster.reading import word
 from webhook.policy.workloads.kinds import group_of
 
@@ -28,7 +29,9 @@ class SavedObjects(Objects):
         found = self._by_kind.get((kind.group, kind.name), [])
         return [one for one in found if namespace is None or one["metadata"].get("namespace") in (namespace, "", None)]
 
-    async def pages(self, kind: Kind, namespace: str | None = None, **query: str) -> AsyncGenerator[list[Object], None]:
+    async def pages(
+        self, kind: Kind, namespace: str | None = None, shape: Shape = OBJECTS, /, **query: str
+    ) -> AsyncGenerator[list[Object], None]:
         if self.lacks(kind):
             self._leave_out(kind)
         fields = query.get("fieldSelector", "") if kind is not EVENT else ""  # of which each group has its own

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from webhook.policy.messages import Command
 from webhook.policy.placement.facts import Facts, Shown
@@ -70,18 +70,10 @@ class NamespacePolicy:
         labels = self.namespace_labels = snapshot.namespaces.get(namespace)
         self.exemption = _exemption(settings.exempt, namespace, labels)
         rule = next((rule for rule in settings.namespaces if _matches(rule, namespace, labels)), None)
-        modes = snapshot.cap, (rule and rule.mode) or settings.mode
-        self._highest = Severity(min(map(MODES.index, modes)))
-        self.warns = self._highest >= Severity.WARN
-        named = self._named = {**settings.severities, **(rule.severities if rule else {})}
-        wanted = {**snapshot.defaults, **{code: Severity[name.upper()] for code, name in named.items()}}
-        self.severities = {code: min(severity, self._highest) for code, severity in wanted.items()}
-        self.active = frozenset(code for code, severity in self.severities.items() if severity is not Severity.OFF)
-        asked = (rule and rule.injections.mode) or settings.injections.mode or ("on" if self.warns else "report")
-        most = {"off": "off", "audit": "report"}.get(snapshot.cap, "on")  # capped to audit, it changes no pod
-        injects = min(asked, most, key=_INJECTION_MODES.index)
-        self.injections = settings.injections if injects != "off" else _disabled(settings.injections)
-        self.reports_injections = injects == "report"
+        ruling = snapshot.ruling(rule)
+        self._highest, self._named = ruling.highest, ruling.named
+        self.warns, self.severities, self.active = ruling.warns, ruling.severities, ruling.active
+        self.injections, self.reports_injections = ruling.injections, ruling.reports_injections
         self.allows_hostpath = (labels or {}).get(ENFORCE_LABEL, settings.pod_security.unlabelled) == "privileged"
         has_queue = settings.workloads.default_queue
         self.has_default_queue = namespace in snapshot.default_queues if has_queue is None else has_queue
@@ -127,6 +119,33 @@ class NamespacePolicy:
         names = dict.fromkeys(request.resource.name for request in requests.positive if request.resource.renamed)
         wanted = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in names]
         return [*added, *(toleration for toleration in wanted if toleration not in added)]
+
+
+class _Ruling(NamedTuple):
+    """What a policy has by the rule of its namespace; the same object for all namespaces of a rule."""
+
+    highest: Severity
+    named: Mapping[str, str]
+    warns: bool
+    severities: Mapping[str, Severity]
+    active: frozenset[str]
+    injections: Injections
+    reports_injections: bool
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, rule: NamespaceRule | None) -> _Ruling:
+        settings = snapshot.settings
+        highest = Severity(min(map(MODES.index, (snapshot.cap, (rule and rule.mode) or settings.mode))))
+        warns = highest >= Severity.WARN
+        named = {**settings.severities, **(rule.severities if rule else {})}
+        wanted = {**snapshot.defaults, **{code: Severity[name.upper()] for code, name in named.items()}}
+        severities = {code: min(severity, highest) for code, severity in wanted.items()}
+        active = frozenset(code for code, severity in severities.items() if severity is not Severity.OFF)
+        asked = (rule and rule.injections.mode) or settings.injections.mode or ("on" if warns else "report")
+        most = {"off": "off", "audit": "report"}.get(snapshot.cap, "on")  # capped to audit, it changes no pod
+        injects = min(asked, most, key=_INJECTION_MODES.index)
+        injections = settings.injections if injects != "off" else _disabled(settings.injections)
+        return cls(highest, named, warns, severities, active, injections, injects == "report")
 
 
 def _exemption(exempt: Exempt, namespace: str, labels: Mapping[str, str] | None) -> str | None:
@@ -224,11 +243,12 @@ class Snapshot:
         self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
         self.endings = {code: _ending(settings, code) for code in defaults}
         self._policies: dict[str, NamespacePolicy] = {}
+        self._rulings: dict[int, _Ruling] = {}
 
     def changed(self, **values: Cap | bool) -> Snapshot:
         """The same settings and facts under another `cap`, or with another value of `is_described`."""
         other = copy(self)
-        vars(other).update(values, _policies={})
+        vars(other).update(values, _policies={}, _rulings={})
         return other
 
     def of(self, namespace: str) -> NamespacePolicy:
@@ -241,6 +261,13 @@ class Snapshot:
                     self._policies.clear()
                 self._policies[namespace] = policy
         return policy
+
+    def ruling(self, rule: NamespaceRule | None) -> _Ruling:
+        """What the policies of namespaces with a rule of these settings have in common; None for those without one."""
+        ruling = self._rulings.get(id(rule))
+        if ruling is None:
+            ruling = self._rulings[id(rule)] = _Ruling.of(self, rule)
+        return ruling
 
 
 def _ending(settings: Settings, code: str) -> str:

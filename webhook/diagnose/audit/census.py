@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
+from webhook.cluster.api_server import OBJECTS
 from webhook.cluster.objects import POD, Kind, Object, Objects, all_of
 from webhook.cluster.reading import controlling, number, part, word
+from webhook.diagnose.shapes import CHECKED
 from webhook.diagnostics import dotted
 from webhook.patch import pointer
 from webhook.policy.context import RequestContext
@@ -85,6 +87,9 @@ _MAKES: Final[Mapping[str, str]] = {
 }
 """What the kinds of Kubernetes make. An author may name any other owner, which makes nothing."""
 
+_BUILT_IN: Final = ("", "apps", "batch")
+"""The groups of the kinds of Kubernetes that hold pods."""
+
 _OF_NODES: Final = ("cni.projectcalico.org/", "k8s.v1.cni.cncf.io/", "k8s.ovn.org/")
 """Prefixes of annotations with which networks describe each pod alone."""
 
@@ -148,8 +153,7 @@ def _named(found: Object, api_version: str, kind: str) -> tuple[Subject, Subject
     if owner is None:
         return own, own
     maker = Subject(word(owner, "apiVersion"), word(owner, "kind"), own.namespace, word(owner, "name"))
-    is_built_in = group_of(maker.api_version) in ("", "apps", "batch")
-    return own, own if is_built_in and _MAKES.get(maker.kind) != kind else maker
+    return own, own if group_of(maker.api_version) in _BUILT_IN and _MAKES.get(maker.kind) != kind else maker
 
 
 def verdicts(worlds: Iterable[Evaluator], found: Object, own: Subject) -> Iterator[Verdict]:
@@ -203,9 +207,10 @@ async def take(
     census = Census(worlds)
     for kind in kinds:
         if namespace is None or kind.is_namespaced:
-            async for one in all_of(objects, kind, namespace, **query):
+            shape = CHECKED if kind.group in _BUILT_IN else OBJECTS
+            async for one in all_of(objects, kind, namespace, shape, **query):
                 census.add(one, kind)
-    async for one in all_of(objects, POD, namespace, **query):
+    async for one in all_of(objects, POD, namespace, CHECKED, **query):
         census.add_pod(one)
         each_pod(one)
     return census.rows()

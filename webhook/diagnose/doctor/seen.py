@@ -31,7 +31,8 @@ from webhook.cluster.reading import FINISHED, Owner, entries, part, word
 from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
 from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
 from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import LivePod, live_pod
+from webhook.diagnose.pods import LivePod, live_pod, requests_of, was_rejected
+from webhook.diagnose.shapes import HOLDING, NODE_SHAPE
 from webhook.diagnose.sharing import CLOSED
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
@@ -180,7 +181,7 @@ async def _nodes(objects: Objects, gpus: GpuResources) -> tuple[list[SeenNode], 
     """The nodes with GPUs by name, and why nodes take no new pods."""
     with_gpus: list[SeenNode] = []
     closed: dict[str, str] = {}
-    async for found in all_of(objects, NODE):
+    async for found in all_of(objects, NODE, None, NODE_SHAPE):
         with_gpus += [one] if (one := seen_node(found, gpus)) is not None else []
         keys = {taint.get("key") for taint in entries(found, "spec", "taints")}
         closed |= {word(found, "metadata", "name"): why for key, why in CLOSED.items() if key in keys}
@@ -194,16 +195,17 @@ async def _pods(
     programs: list[ProgramPod] = []
     found: list[SeenPod] = []
     for place in [None] if namespace is None else sorted({namespace, *of_stack}):
-        async for one in all_of(objects, POD, place):
-            role, is_finished = role_of(part(one, "spec")), word(one, "status", "phase") in FINISHED
+        async for one in all_of(objects, POD, place, HOLDING):
+            role, phase = role_of(part(one, "spec")), word(one, "status", "phase")
+            is_finished = phase in FINISHED
             if role is not None:
                 programs += [] if is_finished else [program_pod(one, role)]
             elif place == namespace:
-                pod, runtime_class = live_pod(one, gpus.find), word(one, "spec", "runtimeClassName")
-                message = cut(word(one, "status", "message"), MOST_DETAIL) if pod.was_rejected else ""
-                matters = bool(pod.requests) or (runtime_class and pod.phase == "Pending")
-                if pod.was_rejected or (matters and not is_finished):
-                    found.append(SeenPod(pod, runtime_class, message))
+                runtime_class, is_rejected = word(one, "spec", "runtimeClassName"), was_rejected(one)
+                waits = runtime_class and phase == "Pending"
+                if is_rejected or (not is_finished and (waits or requests_of(one, gpus.find))):
+                    message = cut(word(one, "status", "message"), MOST_DETAIL) if is_rejected else ""
+                    found.append(SeenPod(live_pod(one, gpus.find), runtime_class, message))
     return programs, found
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook.cluster.objects import LIMIT_RANGE, NODE, QUOTA, RUNTIME_CLASS, Object, Objects, all_of
 from webhook.cluster.reading import entries, part, word
+from webhook.diagnose.shapes import NODE_SHAPE
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.search.evaluator import OfflineEvaluator
@@ -227,7 +228,7 @@ class Fitter:
         known = {node.name: node for node in self._evaluator.snapshot.facts.nodes or ()}
         if not known:
             return
-        async for one in all_of(objects, NODE):
+        async for one in all_of(objects, NODE, None, NODE_SHAPE):
             if (node := known.get(word(one, "metadata", "name"))) is not None:
                 offered = _parsed(part(one, "status", "allocatable"))
                 offered |= {name: units * NANO for name, units in node.resources.items()}

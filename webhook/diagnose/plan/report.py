@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
 from webhook.cluster.objects import Kind, Objects
-from webhook.cluster.reading import FINISHED, Object
+from webhook.cluster.reading import FINISHED, Object, word
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.audit.census import Audited, data, finding_data, take
 from webhook.diagnose.audit.report import described
 from webhook.diagnose.plan.fit import Fitter
 from webhook.diagnose.plan.worlds import Worlds
-from webhook.diagnose.pods import LivePod, extended, live_pod, reachable
+from webhook.diagnose.pods import LivePod, extended, live_pod, reachable, requests_of
 from webhook.diagnose.sharing import Offer, offers
 from webhook.diagnose.top import MOST_HOLDERS, Row, rows
 from webhook.diagnostics import Diagnostic
@@ -212,11 +212,12 @@ async def plan(
     await fitter.read(objects, manifests, namespace or "")
 
     def add(found: Object) -> None:
-        pod = live_pod(found, extended)
-        if pod.requests and pod.phase not in FINISHED:
-            pods.append(pod)
-        if pod.holds:
-            fitter.hold(pod.node, found)
+        if word(found, "status", "phase") in FINISHED:
+            return
+        if requests_of(found, extended):
+            pods.append(live_pod(found, extended))
+        if node := word(found, "spec", "nodeName"):
+            fitter.hold(node, found)
 
     is_whole = two.differ and namespace is None and not query
     audited = []

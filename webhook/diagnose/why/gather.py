@@ -28,6 +28,7 @@ from webhook.cluster.reading import Object, Owner, condition, entries, part, wor
 from webhook.diagnose.chain import SHOWN, Held, chains, seen_of
 from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
 from webhook.diagnose.saved import SavedObjects
+from webhook.diagnose.shapes import OWNED
 from webhook.diagnose.why.case import Case, Log, Reference
 from webhook.diagnose.why.state import (
     ContainerState,
@@ -319,7 +320,7 @@ _SPELLED: Final[Mapping[str, str]] = {
 """The kinds by the names that kubectl knows, with the short ones."""
 
 _MOST: Final = 500
-"""Names among which a near one is looked for: a page."""
+"""Names among which a near one is looked for."""
 
 
 class KindError(ValueError):
@@ -351,13 +352,15 @@ async def lookup(objects: Objects, kind: Kind, namespace: str | None, name: str)
 
 async def nearest(objects: Objects, kind: Kind, namespace: str | None, name: str) -> str:
     """The question whether a user meant a name that is near; empty where none is, or names cannot be read."""
-    async for page in objects.pages(kind, namespace):
-        names = [name_of(one) for one in page[:_MOST]]
-        pods = sorted(one for one in names if one.startswith(f"{name}-")) if kind.name == "pod" else []
-        if pods:  # the name is that of the workload
-            return f'did you mean "{printable(pods[0])}", or a workload such as deployment/{name}?'
-        return did_you_mean(name, names) or ""
-    return ""
+    names: list[str] = []
+    async for one in all_of(objects, kind, namespace, OWNED):
+        names.append(name_of(one))
+        if len(names) == _MOST:
+            break
+    pods = sorted(one for one in names if one.startswith(f"{name}-")) if kind.name == "pod" else []
+    if pods:  # the name is that of the workload
+        return f'did you mean "{printable(pods[0])}", or a workload such as deployment/{name}?'
+    return did_you_mean(name, names) or ""
 
 
 def topmost(objects: SavedObjects, kind: str, name: str, namespace: str | None) -> tuple[str, Object]:
