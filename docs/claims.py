@@ -19,14 +19,15 @@ def page() -> str:
     lines = [
         "# Claims about other projects",
         "",
-        "This page lists what the checks and pages say about other projects, with the release in which a program found",
-        "it. `make claims` checks these releases, and `make claims NEWEST=1` lists what newer ones changed. No",
-        "registry serves the releases with a commit, which were read in clones.",
+        "The checks and pages rely on these releases of other projects. `claims/claims.toml` has each claim, with the",
+        "file that shows it. `make claims` checks the releases, and `make claims NEWEST=1` lists what newer ones",
+        "changed. No registry serves the releases with a commit, which were read in clones.",
+        "",
     ]
     for source in dict.fromkeys(claim.source.name for claim in claims):
         own = [claim for claim in claims if claim.source.name == source]
-        lines += ["", f"## {own[0].source.repository}", ""]
-        lines += [f"- {claim.says} (`{claim.path}`, {_release(claim)})" for claim in own]
+        releases = ", ".join(dict.fromkeys(map(_release, own)))
+        lines.append(f"- **{own[0].source.repository}** ({len(own)}): {releases}")
     return "\n".join([*lines, ""])
 
 
