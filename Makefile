@@ -11,7 +11,7 @@ SITE    := build/site-tools
 # rewrites all assertions.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
+.PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey claims
 .PHONY: docs site constraints image-lock command-line-lock sbom rehearse-release clean crd-definitions bench-tools budget plugin-loaders
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
@@ -134,6 +134,9 @@ bench-accept: $(READY) ## Count the instructions of each step again, and write t
 
 survey: $(READY) ## Check every repository in a folder, FOLDER=path, and count kinds, findings, reasons and errors.
 	@$(BIN)/python -m survey $(if $(FOLDER),"$(FOLDER)")
+
+claims: $(READY) ## Hold the statements about other projects against their releases; NEWEST=1 against newer ones. CLONES=folder.
+	@$(BIN)/python -m claims $(if $(NEWEST),--newest) $(if $(CLONES),--clones "$(CLONES)")
 
 ##@ Generate
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs import checks, command_line, settings, workloads
+from docs import checks, claims, command_line, settings, workloads
 from webhook.server.metrics import Metrics
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -20,6 +20,7 @@ def pages() -> dict[Path, str]:
     """Return the generated pages by file."""
     return {
         REFERENCE / "checks.md": checks.index(),
+        REFERENCE / "claims.md": claims.page(),
         REFERENCE / "command-line.md": command_line.page(),
         REFERENCE / "facts.md": settings.facts_page(),
         REFERENCE / "injections.md": checks.injections_index(),
@@ -27,6 +28,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "settings.md": settings.settings_page(),
         REFERENCE / "workloads.md": workloads.page(),
         **checks.pages(),
+        **claims.pages(),
     }
 
 

@@ -12,7 +12,7 @@ from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
 from webhook.cluster.api_server import JSON, ApiServer, Object, WatchEvent
 from webhook.cluster.objects import POD, Kind, LiveObjects, NotFoundError
-from webhook.cluster.queues import WORKLOADS
+from webhook.cluster.queues import POD_GROUPS, WORKLOADS
 from webhook.diagnose.saved import SavedObjects
 
 Found = TypeVar("Found")
@@ -41,7 +41,7 @@ def cluster_of(found: Iterable[Object]) -> FakeCluster:
     return cluster
 
 
-_KINDS = {one.path(): one for one in (*vars(kinds).values(), *WORKLOADS) if isinstance(one, Kind)}
+_KINDS = {one.path(): one for one in (*vars(kinds).values(), *WORKLOADS, *POD_GROUPS) if isinstance(one, Kind)}
 """The kinds by the path of their lists; those of tests join them."""
 
 

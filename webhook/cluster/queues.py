@@ -1,4 +1,4 @@
-"""Kueue: the namespaces with a default queue, and the kinds of its objects.
+"""Kueue, and gangs: the namespaces with a default queue, and the kinds of their objects.
 
 Kueue's webhook puts a Job that names no queue into the LocalQueue `default` of its namespace. A running webhook does
 not read these queues, since the objects that it sees name theirs; a command that checks manifests does.
@@ -20,6 +20,9 @@ LOCAL_QUEUES: Final = [Kind("LocalQueue", "localqueues", GROUP, version) for ver
 
 WORKLOADS: Final = [Kind("Workload", "workloads", GROUP, version) for version in _VERSIONS]
 """What Kueue admits in place of each Job, or pod, that waits in a queue."""
+
+POD_GROUPS: Final = [Kind("PodGroup", "podgroups", "scheduling.k8s.io", version) for version in ("v1beta1", "v1alpha3")]
+"""Gangs of Kubernetes itself, whose pods the scheduler places at once."""
 
 _DEFAULT: Final = "default"
 

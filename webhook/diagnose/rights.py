@@ -28,7 +28,7 @@ from webhook.cluster.objects import (
     STATEFUL_SET,
     Kind,
 )
-from webhook.cluster.queues import LOCAL_QUEUES, WORKLOADS
+from webhook.cluster.queues import LOCAL_QUEUES, POD_GROUPS, WORKLOADS
 from webhook.cluster.renders import MADE
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.workloads.presets import kinds_with
@@ -47,7 +47,7 @@ _OWNERS: Final = (REPLICA_SET, DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, CRON_J
 _INSTALLATION: Final = (CONFIG_MAP, ENDPOINT_SLICE, *MADE)
 
 READ: Final[Mapping[str, tuple[Kind, ...]]] = {
-    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS, WORKLOADS[0]),
+    "why": (*FACTS, CONFIG_MAP, POD, _LOG, EVENT, *_OWNERS, WORKLOADS[0], POD_GROUPS[0]),
     "top": (*FACTS, POD, REPLICA_SET, JOB),
     "audit": (*FACTS, *_WORKLOADS),
     "plan": (*FACTS, LIMIT_RANGE, QUOTA, *_WORKLOADS),

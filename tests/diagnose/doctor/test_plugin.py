@@ -168,6 +168,13 @@ def test_refused_configuration_is_an_error_where_a_node_uses_it(cluster: FakeClu
         == "sharing.mps.resources[0].replicas: the device plugin refuses this: must be at least 2, not 1"
     )
     assert str(first.remedy).endswith(f": kubectl -n {STACK} edit configmap {CONFIGS}")
+    newest = {"name": "nvidia-device-plugin-ctr", "image": "k8s-device-plugin:v0.99.0"}
+    program(cluster, PLUGIN)["containers"] = [newest]
+    unread, newer = examined(cluster).findings
+    assert unread.cause.startswith("the device plugin refuses its configuration")
+    assert (newer.finding, newer.severity) == ("GPS030", "warning")
+    assert newer.cause.startswith("by the rules of v0.20, the device plugin refuses its configuration")
+    assert "v0.20 refuses this, and v0.99.0 is not known to this program: must be at least 2" in newer.evidence[0]
 
 
 def test_part_of_configuration_without_effect(cluster: FakeCluster) -> None:

@@ -51,6 +51,13 @@ def case(name: str, cause: str, words: str, remedy: str, *found: Any) -> Any:
     return pytest.param(found, cause, words, remedy, id=name)
 
 
+def unhealthy(has: int, offers: int, labels: Object | None = None) -> Object:
+    """A node that offers fewer cards, or replicas of them, than it has: the others are not healthy."""
+    found = a_node(labels=PRESENT if labels is None else labels, gpus=offers)
+    found["status"]["capacity"] = {**found["status"]["allocatable"], GPU: str(has)}
+    return found
+
+
 HARDWARE = [
     case(
         "sign",
@@ -385,6 +392,26 @@ DAEMON = [
         daemon(on=()),
     ),
     case(
+        "shares-that-an-xid-took",
+        "resource-not-ready",
+        "config default, allocatable 0: the device plugin reports GPUs as unhealthy",
+        "look for Xid errors in the kernel log of the node; then",
+        waiting(),
+        unhealthy(4, 0, labels=ONE_CARD),
+        config_map(default=FOUR),
+        plugin(),
+        daemon(),
+    ),
+    case(
+        "cards-that-an-xid-took",
+        "resource-not-ready",
+        "its device plugin reports all 4 as unhealthy, as after an Xid error",
+        "look for Xid errors in the kernel log of the node, then restart its device plugin: kubectl debug node/gpu-1 ",
+        waiting(),
+        unhealthy(4, 0),
+        plugin(with_manager=False),
+    ),
+    case(
         "no-daemon-needed",
         "resource-not-ready",
         "registered nothing",
@@ -536,13 +563,6 @@ LEFT_OVER = {
 }
 
 
-def unhealthy() -> Object:
-    """A node of which two of four cards are not healthy."""
-    found = a_node(labels=PRESENT, gpus=2)
-    found["status"]["capacity"] = {**found["status"]["allocatable"], GPU: "4"}
-    return found
-
-
 def rollout(strategy: Object, replicas: int = 1) -> list[Object]:
     """A Deployment whose new pod waits beside its old ones."""
     metadata = {"name": "serve", "namespace": "team-a"}
@@ -692,7 +712,7 @@ HOLDERS = [
         "others hold",
         "who holds them; look why devices of a node are not healthy: kubectl describe node gpu-1",
         waiting(),
-        unhealthy(),
+        unhealthy(4, 2),
         held("a", 2, owner=("Job", "y")),
     ),
     case(
@@ -726,7 +746,7 @@ def test_first_broken_link_is_named(found: list[Any], cause: str, words: str, re
 
 
 def test_evidence_about_holders_and_the_pod_itself() -> None:
-    (cause,) = answers(waiting(preemptionPolicy="Never"), unhealthy(), held("a", 2, owner=("Job", "y")))
+    (cause,) = answers(waiting(preemptionPolicy="Never"), unhealthy(4, 2), held("a", 2, owner=("Job", "y")))
     assert cause.evidence[0] == "node gpu-1: 2 of 2 held by team-a/a (2); 2 of 4 are not healthy"
     assert "preemptionPolicy of the pod is Never" in cause.evidence[1]
 

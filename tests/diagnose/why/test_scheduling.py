@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.cluster_objects import GPU, container, mps_node, pod
+from tests.diagnose.cluster_objects import GPU, Object, container, mps_node, pod
 from tests.diagnose.why.recorded import Recorded, ask, causes, event, unscheduled
 from webhook.diagnose.why.scheduling import reasons
 from webhook.policy.placement.cluster_objects import Node, Taint
@@ -114,6 +114,29 @@ def test_gates(gate: str, expected: str) -> None:
     gated = pod("main", spec={"schedulingGates": [{"name": gate}]})
     gated["metadata"]["labels"] = labels
     assert causes(gated) == [expected]
+
+
+GANG = "waiting for minCount pods from a gang to appear in scheduling queue"
+POLICY = {"schedulingPolicy": {"gang": {"minCount": 4}}}
+
+
+@pytest.mark.parametrize(
+    ("group", "words", "remedy"),
+    [
+        (POLICY, "the scheduler places at least 4 pods of PodGroup train at once, and 2 exist", "describe podgroups."),
+        ({"schedulingPolicy": {"basic": {}}}, "the scheduler waits for the PodGroup train", "describe podgroups."),
+        (None, "the PodGroup train, of which the pod is, does not exist", "create it, or remove schedulingGroup"),
+    ],
+)
+def test_pod_that_waits_for_its_gang(group: Object | None, words: str, remedy: str) -> None:
+    spec = {"schedulingGroup": {"podGroupName": "train"}}
+    waits = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": GANG}
+    gang = [pod(name, spec=spec, status={"phase": "Pending", "conditions": [waits]}) for name in ("main", "second")]
+    kind = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "spec": group or POLICY}
+    found = kind | {"metadata": {"name": "other" if group is None else "train", "namespace": "team-a"}}
+    (cause,) = ask(Recorded(*gang, pod("stranger"), found), nodes=[mps_node("a")]).causes
+    assert (cause.finding, cause.cause[: len(words)], remedy in str(cause.remedy)) == ("gang", words, True)
+    assert cause.evidence == [f"scheduler: {GANG}"]
 
 
 def test_message_splits_into_reasons() -> None:

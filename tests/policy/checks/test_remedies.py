@@ -546,6 +546,7 @@ NOT_IN_THE_MANIFEST = [
     ("GPS014", r"check selectors, affinity and taints against the nodes"),
     ("GPS018", r"ask the administrator .*"),
     ("GPS023", r"compare the amount with the limit; .*"),
+    ("GPS031", r"if v\S+, which is not known to this program, is like v0\.20: remove it"),
     ("GPS019", r"recreate the pod .*"),
     ("GPS025", r"ask the administrator for the labels of sharing\.namespaces(?:; no node .*)?"),
     ("GPS025", r"add the namespace to the facts, or try again"),

@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.deviceplugin.configurations import configurations
+from webhook.manifests import Document, documents
+from webhook.policy.checks import CONFIG_CHECKS
 from webhook.policy.checks.gps031_without_effect import run
-from webhook.policy.sharing.config import RefusedError, parse, read, refusal
+from webhook.policy.sharing.config import NEWEST, OLDEST, RefusedError, nearest_known, parse, read, refusal
 from webhook.policy.sharing.objects import SharingConfig
+from webhook.policy.verdict import MESSAGE_LIMIT, Severity
 
 BLOCK = {"resources": [{"name": "gpu", "replicas": 2}]}
 
@@ -89,6 +93,30 @@ def test_last_of_a_field_in_different_case_counts() -> None:
     assert read({"flags": {"MIGSTRATEGY": "mixed", "migStrategy": "none"}})["migStrategy"].value == "none"
     assert refusal({"Sharing": {"mps": BLOCK}, "sharing": {"mp\u017f": None}}) is None
     assert parse("a", {"Sharing": {"mps": BLOCK}, "sharing": {"mp\u017f": None}}).strategy == "none"
+
+
+def test_release_that_is_not_known_denies_no_configuration() -> None:
+    texts = configurations()[::4]
+    read = (next(documents("", text.encode()), None) for text in texts)
+    values = [one.value if isinstance(one, Document) else None for one in read]
+    for version in ("v0.99.0", "v0.14.5", "v999999999.999999999.0-a-long-word"):
+        given = (SharingConfig(value, version) for value in values)
+        found = [each for config in given for check in CONFIG_CHECKS for each in check.run(config)]
+        assert len(found) > len(texts) // 2
+        assert {each.cap for each in found} == {Severity.WARN}
+        assert max(len(str(each.message)) for each in found) <= MESSAGE_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("version", "nearest"),
+    [
+        *((None, ""), ("v0.15.0", ""), ("0.20.7", ""), ("v0.17.4-ubi9", "")),
+        *(("v0.14.5", "v0.15"), ("v0.21.0", "v0.20"), ("v1.0.0", "v0.20")),
+    ],
+)
+def test_nearest_known_release(version: str | None, nearest: str) -> None:
+    assert nearest_known(version) == nearest
+    assert OLDEST < NEWEST
 
 
 NAMES = st.sampled_from(

@@ -42,6 +42,7 @@ from webhook.policy.placement.node_classes import (
 from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD, MIG
 from webhook.policy.settings.formats import KIND, LABEL_VALUE
+from webhook.policy.sharing.config import nearest_known
 from webhook.policy.sharing.objects import SharingConfig
 from webhook.policy.verdict import Violation
 from webhook.report.lines import counted, first
@@ -207,7 +208,11 @@ def _texts(seen: Stack) -> Iterator[Finding]:
                     said = [f"{dotted(each.path) or 'the document'}: {each.message}" for each in violations[:MOST]]
                     names = {"how": [violations[0].remedy], "configmap": one.config_map}
                     remedy = advice(f"{{how}}: {_EDIT_MAP}", one, **names)
-                    severity: Severity = "error" if code == "GPS030" and (found.where, key) in used else "warning"
+                    is_refused = code == "GPS030" and (found.where, key) in used
+                    severity: Severity = "error" if is_refused else "warning"
+                    # No release reads a text that is no YAML.
+                    if (nearest := nearest_known(one.version)) and text.value is not None:
+                        severity, cause = "warning", f"by the rules of {nearest}, {cause}"
                     subject = f"ConfigMap {found.where}, key {key}"
                     yield Finding(code, severity, subject, cause, tuple(said), remedy, (one.namespace,))
 

@@ -89,7 +89,8 @@ class Case:
     one. `makers` are the workload and the objects between it and its pods, by kind, the topmost first; for a pod, those
     that control it. `events` are those of the pod, `events_of_makers` those of the makers, the newest first.
     `is_saved`: the objects are those of files, which may hold only some of a kind. `queued` is the Workload of Kueue
-    for a held object, empty without one.
+    for a held object, empty without one. `gang` is the PodGroup for which the scheduler waits, empty where it is not
+    known and None where it does not exist, and how many of its pods exist.
 
     The rest surrounds the pod. None where it was not read, because the state needs none of it, or rights lack.
     `context` decides about the pod as it is, with the nodes of `facts`. `node` is that of a bound pod, empty if this
@@ -106,6 +107,7 @@ class Case:
     events_of_makers: Sequence[Event] = ()
     is_saved: bool = False
     queued: Object = field(default_factory=dict)
+    gang: tuple[Object | None, int] = ({}, 0)
     facts: Facts = field(default_factory=Facts)
     context: PodContext | None = None
     held: Held = UNKNOWN_HOLDERS

@@ -12,7 +12,8 @@ from webhook.cluster.reading import Object, condition, entries, is_true, number,
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Row, by_words
-from webhook.diagnose.why.state import name_of, wanted
+from webhook.diagnose.why.state import name_of, waits_for_gang, wanted
+from webhook.diagnose.words import named
 from webhook.policy.checks import CHECKS
 from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import Evaluator
@@ -35,6 +36,24 @@ def waiting(case: Case) -> Iterator[Finding]:
         summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"
         evidence = [f"spec.schedulingGates: {', '.join(gates)}"]
         yield case.cause("gated", summary, evidence, "find the controller that sets the gate: {edit}")
+    elif waits_for_gang(case.pod):
+        yield _of_gang(case, word(case.pod, "spec", "schedulingGroup", "podGroupName"))
+
+
+def _of_gang(case: Case, name: str) -> Finding:
+    """The cause where the scheduler places no pod of a PodGroup before enough of them exist (KEP-4671)."""
+    group, count = case.gang
+    least = number(group, "spec", "schedulingPolicy", "gang", "minCount")
+    summary = f"the scheduler waits for the PodGroup {name}, of which the pod is"
+    if least:
+        summary = f"the scheduler places at least {least} pods of PodGroup {name} at once"
+        summary += "" if case.is_saved else f", and {count} exist"
+    said = word(condition(case.pod, "PodScheduled"), "message")
+    remedy = "look why its controller makes no more pods: `kubectl describe podgroups.scheduling.k8s.io {group} {ns}`"
+    if group is None:
+        remedy = "create it, or remove schedulingGroup: {edit}"
+        summary = f"the PodGroup {name}, of which the pod is, does not exist"
+    return case.cause("gang", summary, [f"scheduler: {said}"] if said else (), remedy, group=[named("podgroup", name)])
 
 
 _HELD: Final = (("QuotaReserved", "False"), ("Evicted", "True"), ("Admitted", "False"))

@@ -23,7 +23,7 @@ from webhook.cluster.objects import (
     Objects,
     all_of,
 )
-from webhook.cluster.queues import GROUP, WORKLOADS
+from webhook.cluster.queues import GROUP, POD_GROUPS, WORKLOADS
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
 from webhook.diagnose.chain import SHOWN, Held, chains, seen_of
 from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
@@ -37,12 +37,14 @@ from webhook.diagnose.why.state import (
     events_of,
     has_all,
     is_finished,
+    is_gated,
     is_unscheduled,
     is_well,
     name_of,
     newest,
     node_name,
     owner_of,
+    waits_for_gang,
 )
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.context import PodContext, RequestContext
@@ -101,7 +103,8 @@ class Question:
         for name, maker in makers if kind != "Pod" else ():
             of_makers += await events_of(self.objects, maker, name)
         queued = await self._queued(of.namespace, makers, pod)
-        case = Case(of, found, self.settings, pod, makers, events, newest(of_makers), is_saved, queued)
+        gang = await self._gang(of.namespace, pod)
+        case = Case(of, found, self.settings, pod, makers, events, newest(of_makers), is_saved, queued, gang)
         return await self._around(case) if pod else case
 
     async def _queued(self, namespace: str, makers: Sequence[tuple[str, Object]], pod: Object) -> Object:
@@ -122,6 +125,17 @@ class Question:
                     if uid is not None and ("" in (uid, word(reference, "uid")) or word(reference, "uid") == uid):
                         return one
         return {}
+
+    async def _gang(self, namespace: str, pod: Object) -> tuple[Object | None, int]:
+        """The PodGroup for which the scheduler waits, as `Case.gang` has it, and the number of its pods."""
+        kind = await self.objects.served(POD_GROUPS) if waits_for_gang(pod) else None
+        if kind is None:
+            return {}, 0
+        name, count = word(pod, "spec", "schedulingGroup", "podGroupName"), 0
+        async for one in all_of(self.objects, POD, namespace):
+            count += word(one, "spec", "schedulingGroup", "podGroupName") == name and not is_finished(one)
+        found = await self.objects.one(kind, namespace, name)
+        return {} if found is None and self.objects.hides(kind, namespace, name) else found, count
 
     async def _controllers(self, namespace: str, pod: Object) -> list[tuple[str, Object]]:
         """The objects that control a pod, the topmost first; of a kind that is not known, that of the pod alone."""
@@ -156,8 +170,7 @@ class Question:
     async def _around(self, case: Case) -> Case:
         """The case with what surrounds its pod."""
         if is_unscheduled(case.pod):
-            is_gated = bool(entries(case.pod, "spec", "schedulingGates"))
-            return case if is_gated else await self._around_unscheduled(case)
+            return case if is_gated(case.pod) else await self._around_unscheduled(case)
         case = replace(case, log=await self._log(case) if self.wants_log else None)
         return case if not case.node_name or is_finished(case.pod) else await self._around_bound(case)
 

@@ -21,7 +21,7 @@ from webhook.diagnose.pods import Holding, LivePod, extended, requests_of
 from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
 from webhook.diagnose.why.case import Case, Row
-from webhook.diagnose.why.state import is_unscheduled, keeps_old, name_of, owner_of, wanted
+from webhook.diagnose.why.state import is_gated, is_unscheduled, keeps_old, name_of, owner_of, wanted
 from webhook.diagnose.words import named, reference, within
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
@@ -49,7 +49,7 @@ from webhook.policy.pods.reading import MalformedError
 def causes(case: Case) -> Iterator[Finding]:
     """The causes for which a pod has no node, each with what the scheduler says as its last evidence."""
     pod = case.pod
-    if not pod or not is_unscheduled(pod) or entries(pod, "spec", "schedulingGates"):
+    if not pod or not is_unscheduled(pod) or is_gated(pod):
         return
     said = _said(case)
     if not said and not condition(pod, "PodScheduled"):
@@ -251,14 +251,26 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Finding:
     if chain is not None and chain.broken is not None:
         return _of_chain(case, chain.node, chain.broken, cause, summary)
     evidence, remedy = [], _DESCRIBE
-    if chain is not None and chain.runs_plugin:
+    unhealthy = 0 if chain is None else sum(chain.node.capacity.values()) - sum(chain.node.offered.values())
+    if chain is not None and unhealthy:  # of a plugin that ends, the kubelet keeps the devices for five minutes
+        ends = "" if chain.runs_plugin else ", or has just ended"
+        summary += f": its device plugin reports all {unhealthy} as unhealthy, as after an Xid error{ends}"
+        remedy = _XID
+    elif chain is not None and chain.runs_plugin:
         summary += ", although its device plugin runs"
     else:
         summary += ": its device plugin does not run, or not yet"
         if chain is not None and chain.unseen:
             summary += f", as far as is seen without {chain.unseen}"
-            evidence, remedy = _autoscaled(chain.node), _ask_again(case)
-    return case.cause(cause, summary, evidence, remedy, node=node.name)
+            evidence = [*_autoscaled(chain.node), "after an Xid error it runs, and reports all replicas as unhealthy"]
+            remedy = _ask_again(case)
+    return case.cause(cause, summary, evidence, remedy, node=node.name, of=[reference("Node", node.name)])
+
+
+_XID: Final = (
+    "look for Xid errors in the kernel log of the node, then restart its device plugin: "
+    "`kubectl debug {of} -it --profile=sysadmin --image=busybox -- dmesg`"
+)
 
 
 def _is_added(case: Case, key: str) -> bool:

@@ -76,6 +76,17 @@ def is_unscheduled(pod: Object) -> bool:
     return phase(pod) in ("", "Pending") and not node_name(pod)
 
 
+def is_gated(pod: Object) -> bool:
+    """Whether the scheduler does not try a pod: gates hold it, or it waits for the other pods of its gang."""
+    return bool(entries(pod, "spec", "schedulingGates")) or waits_for_gang(pod)
+
+
+def waits_for_gang(pod: Object) -> bool:
+    """Whether the scheduler waits for a PodGroup, or its pods (kubernetes pkg/scheduler plugin GangScheduling)."""
+    in_group = bool(word(pod, "spec", "schedulingGroup", "podGroupName"))
+    return in_group and word(condition(pod, "PodScheduled"), "reason") == "SchedulingGated"
+
+
 def is_finished(pod: Object) -> bool:
     """Whether a pod has ended."""
     return phase(pod) in FINISHED

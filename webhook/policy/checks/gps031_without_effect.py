@@ -6,13 +6,20 @@ from typing import Any
 
 from webhook.policy.placement.node_classes import DOMAIN, MOST_CLIENTS, RENAMED
 from webhook.policy.pods.gpu_resources import CARD, MIG
-from webhook.policy.sharing.config import RefusedError, full_name, ignored, loaded
+from webhook.policy.sharing.config import RefusedError, full_name, ignored, loaded, nearest_known
 from webhook.policy.sharing.objects import SharingConfig
-from webhook.policy.verdict import Path, Violation, Violations, message
+from webhook.policy.verdict import Path, Severity, Violation, Violations, message
 
 
 def run(context: SharingConfig) -> Violations:
     """The parts without effect. A configuration that the plugin refuses has none."""
+    nearest = nearest_known(context.version)
+    for each in _without_effect(context):
+        remedy = f"if {context.version}, which is not known to this program, is like {nearest}: {each.remedy}"
+        yield each._replace(remedy=remedy, cap=Severity.WARN) if nearest else each
+
+
+def _without_effect(context: SharingConfig) -> Violations:
     try:
         fields = loaded(context.value)
     except RefusedError:

@@ -267,10 +267,10 @@ class MemoryUse(NamedTuple):
 
 
 def vllm_memory(line: CommandLine, start: int) -> MemoryUse | None:
-    """The memory of `vllm serve`: weights and cache together are `--gpu-memory-utilization`, at least 0.9 by default.
+    """The memory of `vllm serve`: weights and cache together are `--gpu-memory-utilization`, by default 0.9 or more.
 
-    With `--kv-cache-memory-bytes` the size of the cache is known in bytes alone, and nothing is said (vllm-project/vllm
-    vllm/config/cache.py at c1d8642; later versions take 0.92).
+    The default is 0.92 from 0.20 on; the lower one counts. With `--kv-cache-memory-bytes` the size of the cache is
+    known in bytes alone, and nothing is said (vllm-project/vllm vllm/config/cache.py).
     """
     options = Options(line, start, _VLLM_ALIASES)
     if _CACHE in options or is_on_cpu(line, start):
@@ -280,7 +280,7 @@ def vllm_memory(line: CommandLine, start: int) -> MemoryUse | None:
     if _CONFIG in options or _may_add_options(line, start):
         return None
     place = line.place(start - 1) if start else ("image",)
-    return MemoryUse("vllm", _UTILIZATION, 0.9, "0.9", place, is_default=True)
+    return MemoryUse("vllm", _UTILIZATION, 0.9, "0.9 to 0.92", place, is_default=True)
 
 
 def sglang_memory(line: CommandLine, start: int) -> MemoryUse | None:

@@ -138,7 +138,10 @@ class DevicePlugin(Section):
     @property
     def honours_option_for_mps(self) -> bool:
         """Whether the plugin heeds the option for MPS: from v0.20.0 (NVIDIA/k8s-device-plugin#1762)."""
-        if self.version is None:
-            return False
-        major, minor, *_ = self.version.lstrip("v").split(".")
-        return (int(major), int(minor)) >= (0, 20)
+        return self.version is not None and release_of(self.version) >= (0, 20)
+
+
+def release_of(version: PluginVersion) -> tuple[int, int]:
+    """The major and the minor part of a version."""
+    major, minor, *_ = version.lstrip("v").split(".")
+    return int(major), int(minor)

@@ -31,6 +31,9 @@ from webhook.policy.verdict import Path, Violation, Violations, message
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import PluginConfig
 
+OLDEST, NEWEST = (0, 15), (0, 20)
+"""The releases of the plugin, as major and minor version, whose loaders have these rules (tests/deviceplugin)."""
+
 MOST_RESOURCES: Final = 64
 """Resources that one configuration may share. Every node that uses the configuration is indexed by each of them."""
 
@@ -76,6 +79,17 @@ def parse(name: str, value: object, mig_strategy: str | None = None) -> PluginCo
         fails = block.get("failRequestsGreaterThanOne")
         return PluginConfig(name, strategy, fails, tuple(starmap(Replicas, replicas.items())))
     return PluginConfig(name)
+
+
+def nearest_known(version: str | None) -> str:
+    """The release whose rules are known, next to a version whose rules are not; empty if they are, or for None."""
+    if version is None:
+        return ""
+    from webhook.policy.placement.cluster_objects import release_of  # as in `parse`
+
+    release = release_of(version)
+    nearest = min(max(release, OLDEST), NEWEST)
+    return "" if nearest == release else f"v{nearest[0]}.{nearest[1]}"
 
 
 _FIELDS: Final[Mapping[Literal["mps", "time-slicing"], str]] = {"mps": "mps", "time-slicing": "timeSlicing"}
