@@ -96,8 +96,8 @@ def checked_objects(source: Input) -> Iterator[Manifest | Diagnostic | Unread]:
             yield from configurations(one)
 
 
-_SECRET = (b" Secret", b'"Secret"', b"'Secret'")
-"""The kind of a Secret. Most manifests name one in `imagePullSecrets` alone."""
+_SECRET = (b" Secret", b'"Secret"', b"'Secret'", b"secretGenerator")
+"""The kind of a Secret, and what makes one. Most manifests name one in `imagePullSecrets` alone."""
 
 
 def _claim(file: str, document: Document) -> Sequence[Manifest | Diagnostic | Unread]:

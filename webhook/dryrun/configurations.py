@@ -90,7 +90,7 @@ def _of_secret(manifest: Manifest, namespace: str, name: str) -> Iterator[Manife
             found = embedded(manifest, ("data", key), decoded=json.dumps({key: text}))
         if isinstance(found, Document) and isinstance(found.value, dict):
             whole = programs.as_object(found.value, namespace, f"{name}/{key}")
-            yield Manifest(manifest.file, found, (), whole)
+            yield Manifest(manifest.origin(("data", key)).file, found, (), whole)
 
 
 _MOST_ENCODED = 1024 * 1024 * 3 // 2
