@@ -49,7 +49,8 @@ class Unread:
 
     The name of a folder ends with a slash. `may_hide`: it may hold an object, and is left out because of a file of its
     author rather than of an option, so that `--fail-on unread` counts it. `instead` is the command that checks what is
-    not read; empty where there is none. `names_gpu`: what stands in the folder names a GPU resource.
+    not read, and `why` says what else there is to say about the reason; both are empty where there is none.
+    `names_gpu`: what stands in the folder names a GPU resource.
     """
 
     file: str
@@ -57,6 +58,7 @@ class Unread:
     may_hide: bool = False
     instead: str = ""
     names_gpu: bool = False
+    why: str = ""
 
 
 MOST_LISTED = 20

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from webhook.diagnostics import Diagnostic
-from webhook.dryrun.configurations import LARGEST, embedded
 from webhook.manifests import Document, Manifest, Position, Source, objects
+from webhook.manifests.embedded import LARGEST, embedded
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\ndata:\n"
 PATH = ("data", "file")

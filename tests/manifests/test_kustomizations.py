@@ -1,4 +1,4 @@
-"""Kustomizations in folders: nothing is hidden by them, and each is named with the command that builds it."""
+"""Kustomizations in folders: built, with the line that says each finding, or named with the command that builds it."""
 
 from __future__ import annotations
 
@@ -48,27 +48,200 @@ def checked(*arguments: str) -> Any:
 
 
 def codes(report: Any) -> dict[str, list[str]]:
-    """The findings by file, each as code, severity and line."""
-    return {
-        one["file"]: [f"{found['code']} {found['severity']} {found['line']}" for found in one["findings"]]
-        for one in report["results"]
-    }
+    """The findings by file, each as code, severity and line, with its file if that is another one."""
+    found: dict[str, list[str]] = {}
+    for one in report["results"]:
+        found.setdefault(one["file"], []).extend(
+            f"{finding['code']} {finding['severity']} {finding['line']} {finding.get('file', '')}".strip()
+            for finding in one["findings"]
+        )
+    return found
 
 
-def test_patch_that_is_a_complete_object_is_checked_as_one(top: Path) -> None:
+def test_patch_is_judged_on_its_base(top: Path) -> None:
     write(top, kustomization_yaml="resources: [base.json]\npatches: [{path: p.json}]", base_json=pod(1), p_json=pod(2))
     report = checked("kk")
-    assert codes(report) == {"kk/base.json": [], "kk/kustomization.yaml": [], "kk/p.json": ["GPS001 deny 1"]}
-    assert report["unread"] == [UNBUILT]
+    assert codes(report) == {"kk/base.json": ["GPS001 deny 1 kk/p.json"]}
+    assert (report["results"][0]["source"], "unread" in report) == ("kk/kustomization.yaml", False)
     assert run("check", "kk").code == 1
+    write(top, base_json=pod(2), p_json=pod(1))
+    assert codes(checked("kk")) == {"kk/base.json": []}
 
 
-def test_base_is_checked_as_it_stands(top: Path) -> None:
-    write(top, kustomization_yaml="resources: [base.json]\npatches: [{path: p.json}]", base_json=pod(2), p_json=pod(1))
+WHOLE_CARDS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+        - matchExpressions:
+          - {key: nvidia.com/gpu.sharing-strategy, operator: NotIn, values: [mps, time-slicing]}
+          - {key: nvidia.com/mps.capable, operator: NotIn, values: ["true"]}
+  containers: [{name: train, image: "registry.example.test/train:1"}]
+"""
+PATCH = """
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  containers:
+  - name: train
+    resources:
+      limits:
+        nvidia.com/gpu: 8
+"""
+
+
+def test_patch_of_pod_on_whole_cards_is_allowed(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.yaml]\npatches: [{path: p.yaml}]", a_yaml=WHOLE_CARDS, p_yaml=PATCH)
+    assert codes(checked("kk")) == {"kk/a.yaml": []}
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "line"),
+    [
+        ("patches:\n- patch: |-%s", 12),
+        ("patches:\n- target: {kind: Pod}\n  patch: |\n    - op: add\n      path: /spec/containers/0/resources\n"
+         "      value: {limits: {nvidia.com/gpu: 2}}", 7),
+    ],
+)  # fmt: skip
+def test_finding_of_inline_patch_is_at_its_line(top: Path, kustomization: str, line: int) -> None:
+    inner = PATCH.replace("\n", "\n    ")
+    write(top, kustomization_yaml="resources: [a.json]\n" + kustomization.replace("%s", inner), a_json=pod(1))
+    assert codes(checked("kk")) == {"kk/a.json": [f"GPS001 deny {line} kk/kustomization.yaml"]}
+
+
+def test_comment_of_a_patch_suppresses_its_finding(top: Path) -> None:
+    patch = PATCH.replace("gpu: 8", "gpu: 8  # gpushare-webhook: ignore GPS001 - whole cards")
+    write(top, kustomization_yaml="resources: [a.json]\npatches: [{path: p.yaml}]", a_json=pod(1), p_yaml=patch)
+    (top / ".gpushare.yaml").write_text("suppress: {comments: true}")
+    (found,) = checked("kk")["results"]
+    assert (found["decision"], found["suppressed"][0]["reason"]) == ("allowed", "whole cards")
+
+
+def test_finding_of_several_overlays_is_reported_once(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.json]", a_json=pod(2))
+    for name in ("dev", "prod", "test"):
+        (top / name).mkdir()
+        (top / name / "kustomization.yaml").write_text(f"resources: [../kk]\nnamespace: {name}\n")
+    report = checked(".")
+    assert [one["object"]["namespace"] for one in report["results"]] == ["dev", "prod", "test"]
+    (found,) = [finding for one in report["results"] for finding in one["findings"]]
+    assert found["message"].endswith("(also in 2 other overlays)")
+    assert report["summary"]["denied"] == 3
+    assert checked("dev")["results"][0]["object"]["namespace"] == "dev"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("replacements: [{path: r.yaml}]", ":2:15: `replacements` is not followed"),
+        ("transformers: [t.yaml]", ":2:15: `transformers` is not followed"),
+        ("patches: [{path: p.yaml, target: {name: '(a*)*'}}]", "is not followed"),
+        ("patches: [{path: q.yaml}]", ":2:18: no such file or folder"),
+        ("nothing: 1", ":2:10: kustomize knows no such field"),
+        ("components: [../kk]", "a kustomization includes itself, or a folder above it"),
+        ("namespace: [1]", ":2:12: must be text"),
+    ],
+)
+def test_kustomization_that_is_not_built_says_why(top: Path, text: str, said: str) -> None:
+    write(top, kustomization_yaml=f"resources: [a.json]\n{text}", a_json=pod(2), p_yaml=PATCH, r_yaml="[]", t_yaml="[]")
+    report = checked("kk")
+    assert said in report["unread"][0]["why"]
+    assert codes(report)["kk/a.json"] == ["GPS001 deny 1"]
+
+
+@pytest.mark.parametrize("lacking", ["resources: [a.json, https://example.test/x]", "helmCharts: [{name: x}]"])
+def test_kustomization_that_lacks_objects_is_built_without_them(top: Path, lacking: str) -> None:
+    text = f"{lacking}\npatches:\n- path: p.yaml\n- path: q.yaml\n  target: {{name: other}}\n"
+    text += "" if "a.json" in lacking else "resources: [a.json]"
+    write(top, kustomization_yaml=text, a_json=pod(2), p_yaml=PATCH.replace("8", "1"), q_yaml=PATCH)
+    report = checked("kk")
+    assert report["summary"]["denied"] == 0
+    assert codes(report)["kk/q.yaml"] == ["GPS023 warn 10"]
+    assert report["unread"][0]["file"] == "kk/"
+
+
+def test_kustomizations_of_one_that_is_not_built_are_built(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.json]\npatches: [{path: p.yaml}]", a_json=pod(1), p_yaml=PATCH)
+    (top / "over").mkdir()
+    (top / "over" / "kustomization.yaml").write_text("resources: [../kk]\nvars: [{name: x}]")
+    report = checked(".")
+    assert codes(report)["./kk/a.json"] == ["GPS001 deny 10 ./kk/p.yaml"]
+    assert [one["file"] for one in report["unread"]] == ["./over/"]
+
+
+def test_base_outside_the_checkout_is_not_followed(work_tree: Path) -> None:
+    write(work_tree.parent, kustomization_yaml="resources: [a.json]", a_json=pod(2))
+    (work_tree / "over").mkdir()
+    for target in ("../../kk", "link"):
+        (work_tree / "over" / "kustomization.yaml").write_text(f"resources: [{target}, b.json]")
+        (work_tree / "over" / "b.json").write_text(pod(1))
+        (work_tree / "over" / "link").unlink(missing_ok=True)
+        (work_tree / "over" / "link").symlink_to(work_tree.parent / "kk")
+        report = checked("over")
+        assert report["unread"][0]["why"].endswith("a folder outside the checkout")
+        assert report["summary"]["denied"] == 0
+
+
+def test_file_outside_the_folder_of_a_kustomization_is_not_merged(top: Path) -> None:
+    for target in ("../b.json", "link.json"):
+        write(top, kustomization_yaml=f"resources: [{target}]")
+        (top / "b.json").write_text(pod(2))
+        (top / "kk" / "link.json").unlink(missing_ok=True)
+        (top / "kk" / "link.json").symlink_to(top / "b.json")
+        report = checked(".")
+        assert codes(report)["./b.json"] == ["GPS001 deny 1"]
+        assert "outside the folder of its kustomization" in next(
+            one["why"] for one in report["unread"] if one["file"] == "./kk/"
+        )
+
+
+def test_object_of_an_excluded_file_is_left_out(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.json, b.json]", a_json=pod(2), b_json=pod(1, "other"))
+    assert codes(checked("kk", "--exclude", "a.json")) == {"kk/b.json": []}
+
+
+def test_key_given_twice_is_a_note(top: Path) -> None:
+    write(top, kustomization_yaml="namespace: a\nresources: [a.json]\nnamespace: b", a_json=pod(1))
     ended = run("check", "kk")
-    assert ended.code == 1
-    assert "  kubectl kustomize kk | gpushare-webhook check -" in ended.out
-    assert codes(checked("kk"))["kk/base.json"] == ["GPS001 deny 1"]
+    assert ended.code == 0
+    assert 'kk/kustomization.yaml:3:1: mapping key "namespace" is given twice' in ended.err
+
+
+RELEASE = {
+    "apiVersion": "helm.toolkit.fluxcd.io/v2",
+    "kind": "HelmRelease",
+    "metadata": {"name": "gpu-operator"},
+    "spec": {"values": {"devicePlugin": {"config": {"name": "sharing", "default": "any"}}}},
+}
+SHARING = "version: v1\nsharing:\n  timeSlicing:\n    resources: [{name: nvidia.com/gpu, replicas: 4}]\n"
+REFERENCES = """
+nameReference:
+- kind: ConfigMap
+  fieldSpecs: [{path: spec/values/devicePlugin/config/name, kind: HelmRelease}]
+"""
+
+
+@pytest.mark.parametrize("more", ["generatorOptions: {disableNameSuffixHash: true}", "configurations: [c.yaml]"])
+def test_generated_configuration_is_read_as_facts(top: Path, more: str) -> None:
+    text = f"configMapGenerator: [{{name: sharing, files: [any=x.yaml]}}]\nresources: [r.json, a.json]\n{more}"
+    write(top, kustomization_yaml=text, c_yaml=REFERENCES, r_json=json.dumps(RELEASE), x_yaml=SHARING, a_json=pod(2))
+    report = checked("kk")
+    assert report["factsFromInputs"]["read"][0]["says"] == "device plugin: time-slicing"
+    assert report["summary"]["denied"] == 0
+    write(top, x_yaml=SHARING.replace("replicas: 4", "replicas: 0"))
+    assert codes(checked("kk"))["kk/x.yaml"] == ["GPS030 deny 4"]
+
+
+def test_configuration_of_a_kustomization_that_is_not_built_is_in_no_input(top: Path) -> None:
+    text = "configMapGenerator: [{name: sharing, files: [any=x.yaml]}]\nresources: [r.json]\nvars: [{name: x}]"
+    write(top, kustomization_yaml=text, r_json=json.dumps(RELEASE), x_yaml=SHARING)
+    (refused,) = checked("kk")["factsFromInputs"]["refused"]
+    assert "a ConfigMap that no input holds" in refused["reason"]
 
 
 @pytest.mark.parametrize(
@@ -150,8 +323,10 @@ def test_fake_kustomization_hides_nothing(top: Path) -> None:
     for value in (lists, paths, generated, charts, {**paths, **lists}):
         write(top, kustomization_yaml=json.dumps(value), **files)
         report = checked("kk")
-        assert report["summary"]["denied"] == len(files), value
-        assert run("check", "kk").code == 1
+        assert sum(map(bool, codes(report).values())) == len(files), value
+        is_patch = "patches" in value and "resources" not in value
+        assert (report["summary"]["denied"] == len(files)) is not is_patch, value
+        assert run("check", "kk", "--fail-on", "unread").code == 1
 
 
 @pytest.mark.parametrize("text", ["patches: [\n", "\x00", "a: {{ b }}"])
@@ -176,10 +351,9 @@ def test_list_in_file_named_kustomization_is_a_patch(top: Path) -> None:
     assert found["object"]["kind"] == "Patch"
 
 
-def test_part_that_is_wrong_as_an_object_is_an_error(top: Path) -> None:
+def test_patch_with_the_header_of_an_object_is_a_part_of_one(top: Path) -> None:
     write(top, kustomization_yaml="patches: [{path: p.yaml}]", p_yaml="apiVersion: v1\nkind: Pod\nspec: []")
-    (error,) = checked("kk")["errors"]
-    assert error["file"] == "kk/p.yaml"
+    assert checked("kk")["errors"] == []
 
 
 def test_resource_that_is_also_a_patch_is_an_object(top: Path) -> None:
@@ -188,29 +362,30 @@ def test_resource_that_is_also_a_patch_is_an_object(top: Path) -> None:
     assert "no `apiVersion`" in error["message"]
 
 
-def test_excluded_kustomization_is_not_named(top: Path) -> None:
-    write(top, kustomization_yaml="patches: [{path: p.yaml}]", a_yaml=pod(1))
-    (unread,) = checked("kk", "--exclude", "kustomization.yaml")["unread"]
-    assert unread == {"file": "kk/kustomization.yaml", "reason": Reason.EXCLUDED}
+def test_excluded_kustomization_is_not_built(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.json]\npatches: [{path: p.yaml}]", a_json=pod(2), p_yaml=PATCH)
+    report = checked("kk", "--exclude", "kustomization.y*ml")
+    assert {"file": "kk/kustomization.yaml", "reason": Reason.EXCLUDED} in report["unread"]
+    assert codes(report) == {"kk/a.json": ["GPS001 deny 1"], "kk/p.yaml": ["GPS001 deny 10"]}
 
 
 def test_kustomization_alone_is_no_input(top: Path) -> None:
     write(top, kustomization_yaml="resources: [../base]")
     ended = run("check", "kk")
     assert ended.code == 2
-    assert "1 a kustomization that is not built); pipe `kubectl kustomize` and name - instead" in ended.err
+    assert "1 a kustomization that is not built in full); pipe `kubectl kustomize` and name - instead" in ended.err
 
 
 def test_each_folder_is_named_once_and_commands_are_bounded(top: Path) -> None:
     for number in range(30):
         folder = top / "kk" / f"{number:02} &"
         folder.mkdir(parents=True)
-        (folder / "kustomization.yaml").write_text("resources: [a.yaml]")
+        (folder / "kustomization.yaml").write_text("resources: [a.yaml]\nvars: [{name: x}]")
         (folder / "a.yaml").write_text(pod(1))
     out = run("check", "-R", "kk").out
     assert out.count("| gpushare-webhook check -\n") == 5
     assert "  kubectl kustomize 'kk/00 &' | gpushare-webhook check -\n" in out
-    assert "30 folders not read: a kustomization that is not built" in out
+    assert "30 folders not read: a kustomization that is not built in full" in out
 
 
 def unexpected(notice: Diagnostic) -> None:
@@ -252,29 +427,29 @@ def test_named_kustomization_is_counted(top: Path, name: str) -> None:
     header = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
     write(top, **{name.replace(".", "_"): f"{header}resources: [https://example.test/pods]\n"}, a_yaml=pod(1))
     arguments = (f"kk/{name}", "kk/a.yaml", "--fail-on", "unread")
-    assert checked(*arguments)["unread"] == [UNBUILT]
+    assert [{**one, "why": ""} for one in checked(*arguments)["unread"]] == [UNBUILT | {"why": ""}]
     assert run("check", *arguments).code == 1
     assert run("check", "kk/a.yaml", "--fail-on", "unread").code == 0
 
 
-def test_named_kustomization_without_header_is_an_error_with_the_command(top: Path) -> None:
-    write(top, kustomization_yaml="resources: [a.yaml]", a_yaml=pod(1))
-    report = checked("kk/kustomization.yaml", "kk/a.yaml")
-    assert [one["message"] for one in report["errors"]] == ["a kustomization; pipe `kubectl kustomize kk` and name -"]
-    assert "unread" not in report
+def test_named_kustomization_is_built(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.yaml]\nnamespace: x", a_yaml=pod(1))
+    for names in (("kk/kustomization.yaml",), ("kk/a.yaml", "kk/kustomization.yaml"), ("kk/*.yaml",)):
+        (found,) = checked(*names)["results"]
+        assert (found["file"], found["object"]["namespace"]) == ("kk/a.yaml", "x")
 
 
 @pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
 def test_pattern_selects_a_kustomization_by_any_of_its_names(top: Path, name: str) -> None:
     write(top, **{name.replace(".", "_"): "resources: [https://example.test/pods]"}, a_yaml=pod(1))
     for pattern, code in (("kk/**/*.yaml", 1), ("kk/*.yml", 2), ("kk/K*", 2)):
-        assert checked(pattern, "kk/a.yaml")["unread"] == [UNBUILT]
+        assert [one["file"] for one in checked(pattern, "kk/a.yaml")["unread"]] == ["kk/"]
         assert run("check", pattern, "kk/a.yaml", "--fail-on", "unread").code == code
     assert "unread" not in checked("kk/a*.yaml")
 
 
 def test_kustomization_in_the_working_directory(top: Path) -> None:
-    (top / "kustomization.yaml").write_text("resources: [a.yaml]")
+    (top / "kustomization.yaml").write_text("resources: [a.yaml]\nvars: [{name: x}]")
     (top / "a.yaml").write_text(pod(1))
     assert checked(".")["unread"][0]["instead"] == "kubectl kustomize . | gpushare-webhook check -"
 

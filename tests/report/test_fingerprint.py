@@ -35,6 +35,7 @@ def fingerprint(held: Result, found: LocatedFinding) -> str:
         (HELD, replace(FOUND, value="3"), False),
         (HELD, replace(FOUND, code="GPS002"), False),
         (HELD, replace(FOUND, path=("spec", 0)), False),
+        (HELD, replace(FOUND, file="p.yaml"), False),
     ],
 )
 def test_fingerprint_ignores_what_moves(other: Result, found: LocatedFinding, is_same: bool) -> None:

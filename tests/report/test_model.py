@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, tally
+from tests.report.reports import DENIAL, MISSING, NOTE, PLAIN, UNREADABLE, WARNING, result, tally, written
 from webhook.diagnostics import Diagnostic
+from webhook.report.check import CheckFormat
 from webhook.report.model import Result, Subject
 from webhook.report.tally import FailOn
 
@@ -50,3 +51,10 @@ def test_user_text_is_sanitised_in_text_and_kept_in_fields() -> None:
     assert str(subject) == "?:error::x a?b/?[31m"
     assert replace(DENIAL, line=1).at(":") == "?:1:3"
     assert (subject.kind, subject.namespace, subject.name) == ("::error::x", "a\nb", "\x1b[31m")
+
+
+@pytest.mark.parametrize("form", CheckFormat)
+def test_finding_in_a_file_of_its_own_is_reported_there(form: CheckFormat) -> None:
+    held = result("denied", replace(DENIAL, file="p.yaml"))
+    assert "p.yaml" in written(form.writer(PLAIN), [held])
+    assert "p.yaml" not in written(form.writer(PLAIN), [result("denied", DENIAL)])

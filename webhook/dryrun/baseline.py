@@ -20,6 +20,7 @@ class _Finding(Struct):
     code: str
     path: str | None = None
     by: str = ""
+    file: str = ""
 
 
 class _Object(Struct, rename="camel"):
@@ -48,15 +49,18 @@ class Baseline:
         name, data = content(file)
         try:
             found = [
-                (one, each.code, each.path)
+                (one, each.code, each.path, each.file)
                 for one in json.decode(data, type=_Report).results
                 # A report that was made with a baseline holds what that one suppressed, and may replace it.
                 for each in (*one.findings, *one.suppressed)
                 if each.by in ("", Suppressor.BASELINE.value)
             ]
-            # The identity of a finding: the file, the object, the code and the path. Lines and messages may change.
+            # The identity of a finding: the file, the object, the code, the path, and the file that says it, if that is
+            # another one. Lines and messages may change.
             self._known: set[tuple[str, ...]] = {
-                (relpath(one.file), *astuple(one.object), code, path) for one, code, path in found if path is not None
+                (relpath(one.file), *astuple(one.object), code, path, file and relpath(file))
+                for one, code, path, file in found
+                if path is not None
             }
         except (MsgspecError, RecursionError, ValueError) as error:
             message = f"not a report of `check -o json`: {printable(error)}"
@@ -72,7 +76,7 @@ class Baseline:
         head = relpath(entry.file), *entry.subject
         suppressed, new = [], set()
         for one in entry.findings:
-            if (*head, one.code, one.pointer) in self._known:
+            if (*head, one.code, one.pointer, one.file and relpath(one.file)) in self._known:
                 suppressed.append(Suppression(one.code, Suppressor.BASELINE, one))
             else:
                 new.add(one.code)

@@ -10,14 +10,13 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import accumulate
 
 from webhook.diagnostics import Diagnostic, Unread, listed
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE, USERS, Evaluated, evaluate
-from webhook.dryrun.inputs import Found, Inputs, entries
+from webhook.dryrun.inputs import Found, Input, Inputs, contents, entries
 from webhook.dryrun.search.evaluator import OfflineEvaluator
-from webhook.manifests import Document, Manifest, Source, objects
+from webhook.manifests import Builds, Document, Manifest, Source, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.messages import printable
 from webhook.policy.placement.platforms import GKE_TEXTS
@@ -30,24 +29,63 @@ def results(inputs: Inputs, evaluator: OfflineEvaluator, given: Iterable[Found])
     """Yield the results in the order of what the inputs hold, without what their comments ignore. Raises InputError."""
     first: dict[tuple[str, str], tuple[str, str]] = {}
     snapshot = evaluator.snapshot
-    for entry in listed(entries(inputs, partial(_checked, evaluator, inputs.namespace), given)):
-        if isinstance(entry, Result):
-            if entry.users:
-                entry = _with_other_user(entry, first, one_cluster=snapshot.facts.nodes is not None)
-            if entry.comments:
+
+    def checked(source: Input) -> Iterator[Entry]:
+        for one in checked_objects(source):
+            evaluated = evaluate(one, evaluator, inputs.namespace) if isinstance(one, Manifest) else one
+            entry = evaluated.result() if isinstance(evaluated, Evaluated) else evaluated
+            if isinstance(entry, Result) and entry.users:
+                one_cluster = snapshot.facts.nodes is not None
+                entry = _with_other_user(entry, first, ("", "") if one_cluster else _group(entry, source))
+            if isinstance(entry, Result) and entry.comments:
                 entry = _without_ignored(entry, allowed=snapshot.settings.suppress.comments)
-        yield entry
+            yield entry
+
+    def read(source: Input) -> Iterable[Entry]:
+        return _once(list(checked(source))) if isinstance(source, Builds) else checked(source)
+
+    yield from listed(entries(inputs, read, given))
 
 
-def _checked(evaluator: OfflineEvaluator, namespace: str, source: Source) -> Iterator[Entry]:
-    for one in checked_objects(source):
-        evaluated = evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one
-        yield evaluated.result() if isinstance(evaluated, Evaluated) else evaluated
+REPEATED = "with findings that are listed for another overlay"
+"""The reason of an object of which nothing new is reported."""
 
 
-def checked_objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
+def _once(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield what is found about objects that several kustomizations build, each finding once.
+
+    A finding says in how many other ones it is. The decision about an object counts all findings.
+    """
+    overlays: dict[object, dict[str, None]] = {}
+    for result in (entry for entry in entries if isinstance(entry, Result)):
+        for one in result.findings:
+            overlays.setdefault(_identity(result, one), {})[result.source] = None
+    told: set[Diagnostic] = set()
+    for entry in entries:
+        if isinstance(entry, Diagnostic) and entry not in told:
+            told.add(entry)
+            yield entry
+        if not isinstance(entry, Result):
+            continue
+        kept = []
+        for one in entry.findings:
+            first, *others = overlays[_identity(entry, one)]
+            if first == entry.source:
+                more = f" (also in {len(others)} other overlay{'s' if len(others) > 1 else ''})" if others else ""
+                kept.append(replace(one, message=f"{one.message}{more}"))
+        notes = tuple(note for note in entry.notes if note not in told)
+        told.update(notes)
+        reason = REPEATED if entry.findings and not kept else ""
+        yield entry._replace(findings=tuple(kept), notes=notes, reason=entry.reason or reason)
+
+
+def _identity(result: Result, finding: LocatedFinding) -> object:
+    return finding.file or result.file, finding.line, finding.column, finding.code, finding.message
+
+
+def checked_objects(source: Input) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input, each before the configurations of the device plugin and values that it holds."""
-    if not may_configure_plugin(source.data) and not any(kind in source.data for kind in _SECRET):
+    if not any(may_configure_plugin(data) or any(kind in data for kind in _SECRET) for _, data in contents(source)):
         yield from objects(source, _claim)
         return
     from webhook.dryrun.configurations import configurations  # few inputs have some
@@ -58,8 +96,8 @@ def checked_objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
             yield from configurations(one)
 
 
-_SECRET = (b" Secret", b'"Secret"', b"'Secret'")
-"""The kind of a Secret. Most manifests name one in `imagePullSecrets` alone."""
+_SECRET = (b" Secret", b'"Secret"', b"'Secret'", b"secretGenerator")
+"""The kind of a Secret, and what makes one. Most manifests name one in `imagePullSecrets` alone."""
 
 
 def _claim(file: str, document: Document) -> Sequence[Manifest | Diagnostic | Unread]:
@@ -68,14 +106,19 @@ def _claim(file: str, document: Document) -> Sequence[Manifest | Diagnostic | Un
     return claim(file, document)
 
 
-def _with_other_user(result: Result, first: dict[tuple[str, str], tuple[str, str]], *, one_cluster: bool) -> Result:
+def _group(result: Result, source: Input) -> tuple[str, str]:
+    """Return the namespace of an object, and its folder or that of the kustomization that builds it."""
+    file = result.source if isinstance(source, Builds) else result.file
+    return result.subject.namespace or DEFAULT_NAMESPACE, file.rpartition("/")[0]
+
+
+def _with_other_user(result: Result, first: dict[tuple[str, str], tuple[str, str]], group: tuple[str, str]) -> Result:
     """Return a result with a finding if it uses MPS as another user than the first object that may run beside it.
 
     Objects of one namespace and folder may, and all objects of one cluster, whose nodes are known. Others may be meant
-    for clusters that have nothing in common, as in a repository of examples. `first` holds users and their objects.
+    for clusters that have nothing in common, as in a repository of examples. `first` holds users and their objects, by
+    groups of objects that may run side by side.
     """
-    group = (result.subject.namespace or DEFAULT_NAMESPACE, result.file.rpartition("/")[0])
-    group = ("", "") if one_cluster else group
     if group not in first:
         first[group] = result.users[0].value, str(result.subject)
         return result
@@ -100,7 +143,7 @@ _MOST_NOTES = 20
 
 def _without_ignored(result: Result, *, allowed: bool) -> Result:
     """Return the result without the findings that its comments ignore, and with notes about comments without effect."""
-    reasons: dict[tuple[int, str], str] = {}
+    reasons: dict[tuple[str, int, str], str] = {}
     notes: list[Diagnostic] = []
     for comment in result.comments:
         problem = "" if allowed else "the comment suppresses nothing: suppress.comments is off in the settings"
@@ -110,11 +153,11 @@ def _without_ignored(result: Result, *, allowed: bool) -> Result:
             problem = "the comment names no check; name one, such as GPS001"
         for code in named if allowed else ():
             if code in _CODES:
-                reasons.setdefault((comment.target, code), reason[0].strip() if reason else "")
+                reasons.setdefault((comment.file, comment.target, code), reason[0].strip() if reason else "")
             else:
                 problem = problem or f'the comment ignores "{printable(code)}", which is not a check'
         if problem:
-            notes.append(Diagnostic(result.file, comment.line, comment.column, problem))
+            notes.append(Diagnostic(comment.file or result.file, comment.line, comment.column, problem))
     more = len(notes) - _MOST_NOTES
     if more > 0:
         message = f"and {more} more notes about comments of this object"
@@ -126,13 +169,13 @@ def _without_ignored(result: Result, *, allowed: bool) -> Result:
 _CODES = frozenset(check.code for check in CHECKS)
 
 
-def _suppressed(result: Result, reasons: Mapping[tuple[int, str], str]) -> Iterator[Suppression]:
+def _suppressed(result: Result, reasons: Mapping[tuple[str, int, str], str]) -> Iterator[Suppression]:
     """Yield what comments ignore, by the lines and codes that they name: the line of the finding, or of the object."""
-    counted: list[tuple[int, str, LocatedFinding | None, int]]
-    counted = [(located.line, located.code, located, 1) for located in result.findings]
-    counted += [(result.line, code, None, count) for code, count in result.omitted.items()]
-    for line, code, located, count in counted:
-        reason = reasons.get((line, code), reasons.get((result.line, code)))
+    counted: list[tuple[str, int, str, LocatedFinding | None, int]]
+    counted = [(located.file, located.line, located.code, located, 1) for located in result.findings]
+    counted += [("", result.line, code, None, count) for code, count in result.omitted.items()]
+    for file, line, code, located, count in counted:
+        reason = reasons.get((file, line, code), reasons.get(("", result.line, code)))
         if reason is not None:
             yield Suppression(code, Suppressor.COMMENT, located, count, reason)
 
@@ -168,26 +211,28 @@ class FirstPass:
         self._folders: set[str] = set()
         self.rest = iter(found)
         self.held: deque[Found] = deque()
-        self.sources: list[Source] = []
+        self.sources: list[Input] = []
         self.is_whole = True
         self.has_words = False
         self.gke: Place | None = None
         size = 0
         for one in self.rest:
             self.held.append(one)
-            if not isinstance(one, Source):
+            if isinstance(one, Unread | Diagnostic):
                 continue
-            data = one.data
-            # Most manifests have none of the words.
-            if _KINDS.search(data) is not None or _SELECTOR in data or may_configure_plugin(data):
-                self.has_words = True
-                self.sources.append(one)
-            if any(name in data for name in gpus):
-                self._folders.update((".", *accumulate(one.file.split("/")[:-1], "{}/{}".format)))
-            is_likely = self.gke is None and any(text in data for text in _GKE)
-            if is_likely and (mark := _OUTSIDE_COMMENTS.search(data)):
-                self.gke = Place(one.file, one.first_line + data.count(b"\n", 0, mark.start()))
-            size += len(data)
+            for file, data in contents(one):
+                # Most manifests have none of the words.
+                if _KINDS.search(data) is not None or _SELECTOR in data or may_configure_plugin(data):
+                    self.has_words = True
+                    if not self.sources or self.sources[-1] is not one:
+                        self.sources.append(one)
+                if any(name in data for name in gpus):
+                    self._folders.update((".", *accumulate(file.split("/")[:-1], "{}/{}".format)))
+                is_likely = self.gke is None and any(text in data for text in _GKE)
+                if is_likely and (mark := _OUTSIDE_COMMENTS.search(data)):
+                    first_line = one.first_line if isinstance(one, Source) else 1
+                    self.gke = Place(file, first_line + data.count(b"\n", 0, mark.start()))
+                size += len(data)
             if size > MOST_BYTES:
                 self.is_whole = False
                 self.sources.clear()

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.dryrun.search import programs
-from webhook.manifests import Document, Manifest, Reason, documents
+from webhook.manifests import Document, Manifest, Reason
+from webhook.manifests.embedded import LARGEST, embedded
 from webhook.manifests.recognition import UnrenderedTemplate
-from webhook.manifests.text import AliasMark, Marks, ScalarMark, SourceText
 from webhook.policy.sharing.config import (
     is_configuration,
     is_configuration_beside,
@@ -85,12 +85,12 @@ def _of_secret(manifest: Manifest, namespace: str, name: str) -> Iterator[Manife
             continue
         if programs.WORDS.search(text) is None:
             continue
-        found = embedded(manifest, ("data", key), text)
+        found = embedded(manifest, ("data", key), decoded=text)
         if not isinstance(found, Document) or not isinstance(found.value, dict):
-            found = embedded(manifest, ("data", key), json.dumps({key: text}))
+            found = embedded(manifest, ("data", key), decoded=json.dumps({key: text}))
         if isinstance(found, Document) and isinstance(found.value, dict):
             whole = programs.as_object(found.value, namespace, f"{name}/{key}")
-            yield Manifest(manifest.file, found, (), whole)
+            yield Manifest(manifest.origin(("data", key)).file, found, (), whole)
 
 
 _MOST_ENCODED = 1024 * 1024 * 3 // 2
@@ -110,9 +110,7 @@ def _of_values(values: Values, namespace: str, name: str) -> Iterator[Manifest |
         if section.is_of(values.chart, bool(found)):
             own.append(section)
     if own:
-        yield Manifest(
-            held.file, held.within, held.path, as_object(values_with(own, values.values), namespace, name, VALUES[1])
-        )
+        yield held.below((), as_object(values_with(own, values.values), namespace, name, VALUES[1]))
     yield from configured
 
 
@@ -129,7 +127,7 @@ def _of_read(
         if is_one(found.value):
             key = str(path[-1])
             held = as_object(found.value, namespace, f"{name}/{key}" if name else key)
-            yield Manifest(manifest.file, found, (), held)
+            yield Manifest(manifest.origin(path).file, found, (), held)
         return
     text = manifest.at(path)
     if not isinstance(text, str) or not seems_to_share(text):
@@ -168,11 +166,11 @@ def _below(manifest: Manifest, path: Path) -> Manifest | None:
     """Return the mapping at a path of an object, or the one that a text there holds; None where there is none."""
     held = manifest.at(path)
     if isinstance(held, dict):
-        return Manifest(manifest.file, manifest.within, manifest.path + path, held)
+        return manifest.below(path, held)
     found = embedded(manifest, path)
     if not isinstance(found, Document) or not isinstance(found.value, dict):
         return None
-    return Manifest(manifest.file, found, (), found.value)
+    return Manifest(manifest.origin(path).file, found, (), found.value)
 
 
 def values_of(manifest: Manifest) -> Iterator[Values]:
@@ -215,51 +213,3 @@ def _sources(spec: object, path: Path) -> Iterator[tuple[object, Path]]:
     sources = at(spec, "sources")
     for index in range(len(sources) if isinstance(sources, list) else 0):
         yield at(sources[index], "chart"), (*path, "sources", index, "helm")
-
-
-LARGEST = 64 * 1024
-"""Characters of the largest text that is read."""
-
-
-def embedded(manifest: Manifest, path: Path, decoded: str | None = None) -> Document | Diagnostic | None:
-    """Return the first document of a text at a path of an object; None for an empty text and for no text.
-
-    A text that is not a literal block (`|`) stands on other lines than it has: all its values are where it begins. So
-    are those of the text that it encodes, if that is given; no report shows an excerpt of such a secret.
-    """
-    text = manifest.at(path) if decoded is None else decoded
-    if not isinstance(text, str) or (decoded is None and len(text) > LARGEST):
-        return None
-    found = next(documents(manifest.file, text.encode(errors="replace")), None)
-    mark = manifest.within.mark(manifest.path + path)
-    mark = mark.held if isinstance(mark, AliasMark) else mark
-    if found is None or not isinstance(mark, ScalarMark):
-        return None
-    block = _in_block(manifest, mark)
-    if isinstance(found, Diagnostic):
-        if isinstance(block, Diagnostic):
-            return block
-        line, column = manifest.locate(path)
-        return replace(found, line=line, column=column)
-    if isinstance(block, Document) and block.value == found.value:
-        return block
-    outer = manifest.within.text
-    at = outer.position(mark.start)
-    around = SourceText(outer.content[mark.start : mark.end] if decoded is None else "", at.line, at.column - 1)
-    marks = Marks(around.content)
-    marks.top.inside.append(mark._replace(start=0, end=len(around.content)))
-    return Document(manifest.document, around, found.value, 0, marks, manifest.within.is_json)
-
-
-def _in_block(manifest: Manifest, mark: ScalarMark) -> Document | Diagnostic | None:
-    """Return the document that the lines of a literal block are, indented as they stand in the file.
-
-    JSON is left out: its reader counts lines from 1.
-    """
-    outer = manifest.within.text
-    start = outer.content.find("\n", mark.start, mark.end) + 1
-    if mark.style != "|" or not start:
-        return None
-    lines = outer.content[start : mark.end].encode(errors="replace")
-    found = next(documents(manifest.file, lines, outer.position(start).line, manifest.document - 1), None)
-    return None if isinstance(found, Document) and found.is_json else found

@@ -87,7 +87,9 @@ class Evaluated(NamedTuple):
 
     def located(self, finding: Finding) -> LocatedFinding:
         """A finding with its place in the text of the manifest."""
-        (line, column), excerpt, length = self.manifest.in_text(finding.path)
+        manifest = self.manifest
+        (line, column), excerpt, length = manifest.in_text(finding.path)
+        file = manifest.origin(finding.path).file
         return LocatedFinding(
             finding.code,
             finding.severity,
@@ -98,8 +100,9 @@ class Evaluated(NamedTuple):
             column=column,
             excerpt=excerpt,
             length=length,
-            value=value_of(self.manifest.at(finding.path)),
-            key=self.manifest.key_above(finding.path),
+            value=value_of(manifest.at(finding.path)),
+            key=manifest.key_above(finding.path),
+            file="" if file == manifest.file else file,
         )
 
 

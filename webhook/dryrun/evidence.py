@@ -22,7 +22,8 @@ from webhook.cluster.stack import program
 from webhook.dryrun.check import MOST_BYTES, FirstPass
 from webhook.dryrun.configurations import Values, at, claim, values_of
 from webhook.dryrun.evaluation import DEFAULT_NAMESPACE
-from webhook.manifests import Document, Manifest, Source, documents, is_pipe
+from webhook.dryrun.inputs import Input
+from webhook.manifests import Builds, Document, Manifest, Source, documents, is_pipe
 from webhook.manifests.objects import MOST_ERRORS, items_of
 from webhook.policy.checks import LIMITING
 from webhook.policy.messages import printable
@@ -295,9 +296,13 @@ class ClusterEvidence:
             self._decoders["", "Node"] = "nodes", parser(Decisive.of(settings))
             self._decoders["resource.k8s.io", "DeviceClass"] = "deviceClasses", device_class
 
-    def read(self, source: Source) -> None:
+    def read(self, source: Input) -> None:
         """Read the objects of an input. What cannot be read is reported when it is checked."""
         errors = 0
+        if isinstance(source, Builds):
+            for one in source.objects:
+                self._add(one)
+            return
         for document in documents(source.file, source.data, source.first_line, source.number):
             if isinstance(document, Document):
                 self._read_document(source, document)

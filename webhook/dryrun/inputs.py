@@ -8,7 +8,19 @@ from typing import NamedTuple, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Entry, Unread, tallied
 from webhook.dryrun.files import standard_input
-from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, documents, is_pipe, objects, sources, whole
+from webhook.manifests import (
+    STDIN,
+    Builds,
+    Manifest,
+    Reading,
+    Reason,
+    Source,
+    documents,
+    is_pipe,
+    objects,
+    sources,
+    whole,
+)
 
 
 class Inputs(NamedTuple):
@@ -24,8 +36,17 @@ class Inputs(NamedTuple):
     namespace: str
 
 
-Found: TypeAlias = Source | Unread | Diagnostic
+Input: TypeAlias = Source | Builds
+"""A file, or what kustomizations build."""
+
+Found: TypeAlias = Input | Unread | Diagnostic
 """An input, a file that is not read, or an error."""
+
+
+def contents(given: Input) -> Iterable[tuple[str, bytes]]:
+    """Return the names and the bytes of the files of an input."""
+    return ((given.file, given.data),) if isinstance(given, Source) else given.contents
+
 
 Notify: TypeAlias = Callable[[Diagnostic], object]
 
@@ -35,18 +56,23 @@ def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | 
 
     Kustomizations, and the files that they merge into objects, are left out: nothing applies them.
     """
-    given = found(inputs, whole, notify)
+    names, stdin = inputs.names, standard_input()
+    given = sources(names, stdin, notify, inputs.exclude, whole, as_in_folder=inputs.force_exclude)
     apart = (Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one for one in given)
     return entries(inputs, objects, apart)
 
 
 def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
-    """Yield the files that the inputs name; `notify` gets what a user should know, although it is no error."""
-    return sources(inputs.names, standard_input(), notify, inputs.exclude, reading, as_in_folder=inputs.force_exclude)
+    """Yield the files that the inputs name, and what their kustomizations build.
+
+    `notify` gets what a user should know, although it is no error.
+    """
+    names, stdin, as_in_folder = inputs.names, standard_input(), inputs.force_exclude
+    return sources(names, stdin, notify, inputs.exclude, reading, as_in_folder=as_in_folder, builds=True)
 
 
 def entries(
-    inputs: Inputs, read: Callable[[Source], Iterable[Entry]], found: Iterable[Found]
+    inputs: Inputs, read: Callable[[Input], Iterable[Entry]], found: Iterable[Found]
 ) -> Iterator[Entry | Unread | Diagnostic]:
     """Yield all entries in order, and at the end an error for each input that holds nothing and should.
 
@@ -59,7 +85,7 @@ def entries(
     all_empty = True
     for one in found:
         has_document = False
-        for entry in read(one) if isinstance(one, Source) else (one,):
+        for entry in read(one) if isinstance(one, Source | Builds) else (one,):
             has_document = True
             if isinstance(entry, Unread):
                 unread[entry.reason] += 1

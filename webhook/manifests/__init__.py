@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.manifests.files import Source, whole
-from webhook.manifests.manifest import Document, Manifest
+from webhook.manifests.manifest import Builds, Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.recognition import Reason
 from webhook.manifests.sources import STDIN, Reading, is_pipe, source, sources
@@ -12,6 +12,7 @@ from webhook.manifests.text import Position
 
 __all__ = [
     "STDIN",
+    "Builds",
     "Document",
     "Manifest",
     "Position",

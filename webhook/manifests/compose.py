@@ -6,6 +6,7 @@ shared, not copied, so callers must not change a value."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from yaml import CBaseLoader, YAMLError, events
@@ -47,7 +48,25 @@ class _Anchored(NamedTuple):
     characters: int
 
 
-def compose(text: SourceText) -> tuple[object, int, Marks] | None:
+class Dialect(NamedTuple):
+    """How a program reads YAML: the meaning of a plain scalar, and whether it takes the last of equal keys."""
+
+    plain: Callable[[str], scalars.Scalar]
+    takes_last: bool = False
+
+
+KUBECTL = Dialect(scalars.plain)
+KUSTOMIZATION = Dialect(scalars.plain, takes_last=True)
+"""How kustomize reads a kustomization, as opposed to the objects that it builds."""
+
+_OLD_BOOLEANS = frozenset(word for word, value in scalars.WORDS.items() if value in (True, False)) - frozenset(
+    ("true", "True", "TRUE", "false", "False", "FALSE")
+)
+KUSTOMIZE = Dialect(lambda text: text if text in _OLD_BOOLEANS else scalars.plain(text))
+"""How kustomize reads objects and patches: it puts words such as `on` in quotes, which kubectl takes for booleans."""
+
+
+def compose(text: SourceText, dialect: Dialect = KUBECTL) -> tuple[object, int, Marks] | None:
     """Return the value of a document, its offset, and the marks of all its values; None where there is no document.
 
     Raises UnreadableError at the offset of text that kubectl would reject or silently drop.
@@ -63,7 +82,7 @@ def compose(text: SourceText) -> tuple[object, int, Marks] | None:
             return None
         event: Any = parser.peek_event()
         start = event.start_mark.index
-        composer = _Composer(text)
+        composer = _Composer(text, dialect)
         value = composer.run(parser)
         event = parser.get_event()
     except YAMLError as error:
@@ -105,8 +124,9 @@ class _Open:
 
 
 class _Composer:
-    def __init__(self, text: SourceText) -> None:
+    def __init__(self, text: SourceText, dialect: Dialect) -> None:
         self.text = text
+        self.dialect = dialect
         self.marks = Marks(text.content)
         # By anchor; a bare mapping or list is still under construction.
         self.anchors: dict[str, Any] = {}
@@ -119,7 +139,7 @@ class _Composer:
     def run(self, parser: CBaseLoader) -> object:
         """Compose the document whose start was the last event, up to and including its end."""
         next_event: Any = parser.get_event
-        plain = scalars.plain
+        plain = self.dialect.plain
         top = _Open([], self.marks.top, None, self)
         self.stack.append(top)
         offset = 0
@@ -243,6 +263,8 @@ class _Composer:
         if event.anchor is not None:
             mark = ScalarMark(event.start_mark.index, event.end_mark.index, event.style)
             self.anchors[event.anchor] = _Anchored(event, mark, 1, 0, len(event.value))
+        if event.tag is None and event.implicit[0]:
+            return self.dialect.plain(event.value)
         return scalars.meaning(event.value, event.tag, is_plain=event.implicit[0])
 
     def _key(self, event: events.ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[Any, int]) -> Any:
@@ -254,7 +276,9 @@ class _Composer:
             return _MERGE
         name: Any = value
         if name in keys:
-            raise given_twice(name, self.text.position(keys[name]).line, offset)
+            if not self.dialect.takes_last:
+                raise given_twice(name, self.text.position(keys[name]).line, offset)
+            self.marks.repeated.append((name, offset))
         keys[name] = offset
         return name
 

@@ -1,6 +1,7 @@
 """The files that folders and patterns select, and what is skipped there: by its name, its folder, git, or an option.
 
-No file is left out because a kustomization names it, or a file of its author could hide any other.
+A file that a kustomization names is left out only where its content is part of what that builds, so that nothing can be
+hidden: kustomize loads no file from outside the folder of the kustomization.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import translate
 from itertools import accumulate
 from posixpath import basename, normpath, split
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Unread, tallied
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, reason_of, shown
 from webhook.manifests.git import Ignored, WorkTrees
+from webhook.manifests.manifest import Builds
 from webhook.manifests.recognition import (
     CHART_FILE,
     EXTENSIONS,
@@ -30,16 +32,24 @@ from webhook.manifests.recognition import (
 )
 from webhook.manifests.stream import documents
 
+if TYPE_CHECKING:
+    from webhook.manifests.kustomize.build import Builder
+
 _MAGIC = "*?["
 _KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
 
 
-def folder(name: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
-    """Read the manifests of a folder and of those below it."""
-    yield from _searched(name, _Search(name, trees, _excluded(exclude, name)), f"no {_KINDS} in this folder")
+def folder(
+    name: str, exclude: Sequence[str], trees: WorkTrees, built: Kustomizations | None
+) -> Iterator[Source | Builds | Unread | Diagnostic]:
+    """Read the manifests of a folder and of those below it. Without `built`, kustomizations are not built."""
+    search = _Search(name, trees, _excluded(exclude, name))
+    yield from _searched(name, search, f"no {_KINDS} in this folder", built)
 
 
-def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
+def matches(
+    pattern: str, exclude: Sequence[str], trees: WorkTrees, built: Kustomizations | None
+) -> Iterator[Source | Builds | Unread | Diagnostic]:
     """Read the files that a pattern matches below the folder with which it begins."""
     names = pattern.split("/")
     fixed = next(index for index, name in enumerate(names) if any(one in name for one in _MAGIC))
@@ -51,7 +61,7 @@ def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[
         yield problem(pattern, nothing)
         return
     search = _Search(top, trees, _excluded(exclude, top), levels, Patterns([f"/{'/'.join(rest)}"]))
-    yield from _searched(pattern, search, nothing)
+    yield from _searched(pattern, search, nothing, built)
 
 
 def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
@@ -62,12 +72,56 @@ def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
     return Reason.EXCLUDED.skips(shown(name)) if within or patterns.match("/".join([*folders, file])) else None
 
 
+class Kustomizations:
+    """The kustomizations of a run, and which files need not be read because their content is in what has been built."""
+
+    def __init__(self, exclude: Sequence[str], tell: Callable[[Diagnostic], object]) -> None:
+        self._exclude = exclude
+        self._tell = tell
+        self._builder: Builder | None = None
+        self._folders: dict[str, str] = {}
+
+    def build(self, files: Sequence[str]) -> Iterator[Builds]:
+        """Build what is not built yet of kustomizations, each with those that include it."""
+        from webhook.manifests.kustomize.build import Builder  # most inputs have none
+
+        self._builder = self._builder or Builder()
+        built = self._builder.build(files)
+        while self._builder.notes:
+            self._tell(self._builder.notes.pop(0))
+        files_of = {one.file for one in built} if self._exclude else set()
+        excluded = {file for file in files_of if excluded_file(file, self._exclude) is not None}
+        objects = [one for one in built if one.file not in excluded]
+        if objects:
+            yield Builds(objects[0].file, objects, self._builder.contents)
+
+    def holds(self, path: str) -> bool:
+        """Return whether the content of a file is part of what has been built."""
+        return self._builder is not None and self._real(path) in self._builder.used
+
+    def unread(self, file: str) -> Unread | None:
+        """Return the entry of a kustomization that is not built, or that lacks objects; None for any other."""
+        why = None if self._builder is None else self._builder.unbuilt.get(os.path.realpath(split(file)[0]))
+        return None if why is None else unbuilt(file, why)
+
+    def is_whole(self, file: str) -> bool:
+        """Return whether all objects of a kustomization are built."""
+        return self.holds(file) and self.unread(file) is None
+
+    def _real(self, path: str) -> str:
+        above, name = os.path.split(path)
+        if above not in self._folders:
+            self._folders[above] = os.path.realpath(above)
+        return f"{self._folders[above]}/{name}" if name not in ("", ".", "..") else os.path.realpath(path)
+
+
 class NamedFiles:
     """Files that are named but treated as those of a folder: the working directory, or their own outside it."""
 
-    def __init__(self, exclude: Sequence[str], trees: WorkTrees) -> None:
+    def __init__(self, exclude: Sequence[str], trees: WorkTrees, built: Kustomizations | None) -> None:
         self._exclude = Patterns(exclude)
         self._trees = trees
+        self._built = built
         self._places: dict[str, _Place] = {}
 
     def read(self, name: str) -> Iterator[Source | Unread | Diagnostic]:
@@ -76,7 +130,7 @@ class NamedFiles:
         if isinstance(found, Reason):
             yield found.skips(shown(name))
         else:
-            yield from _read(found)
+            yield from _read(found, self._built)
 
     def _found(self, name: str) -> _FoundFile | Reason:
         *folders, file = _path(name)
@@ -100,7 +154,7 @@ class NamedFiles:
         if folder not in self._places:
             names = {name for name in _MARKERS if os.path.lexists(f"{folder}/{name}")}
             names -= {name for name in names.intersection(KUSTOMIZATION_FILES) if leaves(f"{folder}/{name}", top)}
-            self._places[folder] = _place(outer, folder, self._trees, names)
+            self._places[folder] = _place(outer, folder, self._trees, names, self._exclude)
         return self._places[folder]
 
 
@@ -110,11 +164,20 @@ def _path(name: str) -> list[str]:
     return f"{_from_here(above or '.')}{file}".split("/")
 
 
-def _searched(name: str, search: _Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
+def _searched(
+    name: str, search: _Search, nothing: str, built: Kustomizations | None
+) -> Iterator[Source | Builds | Unread | Diagnostic]:
     """Read what is found in a folder. To find nothing is an error of the input, or a check of nothing would pass."""
     skipped: Counter[str] = Counter()
     has_input = False
-    for found in _walk(search):
+    files: Iterable[_FoundFile | Unread | Diagnostic] = _walk(search)
+    if built is not None:
+        files = list(files)
+        kustomizations = [one.path for one in files if isinstance(one, _FoundFile) and one.is_kustomization]
+        for builds in built.build(kustomizations) if kustomizations else ():
+            has_input = True
+            yield builds
+    for found in files:
         if isinstance(found, Unread):
             if search.only is None or not found.file.endswith("/"):
                 skipped[found.reason] += 1
@@ -123,11 +186,11 @@ def _searched(name: str, search: _Search, nothing: str) -> Iterator[Source | Unr
             has_input = True
             yield found
         else:
-            if found.is_kustomization:
+            if found.is_kustomization and not (built is not None and built.is_whole(found.path)):
                 skipped[Reason.KUSTOMIZATION] += 1  # what it builds is the input
             else:
                 has_input = True
-            yield from _read(found)
+            yield from _read(found, built)
     if skipped and not has_input:
         instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
         yield problem(name, f"every file here is skipped ({tallied(skipped.most_common())}){instead}")
@@ -135,9 +198,17 @@ def _searched(name: str, search: _Search, nothing: str) -> Iterator[Source | Unr
         yield problem(name, nothing)
 
 
-def _read(found: _FoundFile) -> Iterator[Source | Unread | Diagnostic]:
+def read_found(name: str, built: Kustomizations | None) -> Iterator[Source | Unread | Diagnostic]:
+    """Read a kustomization that is named as one that was found."""
+    yield from _read(_FoundFile(name, is_part=True), built)
+
+
+def _read(found: _FoundFile, built: Kustomizations | None) -> Iterator[Source | Unread | Diagnostic]:
     if found.is_kustomization:
-        yield unbuilt(found.path)
+        said = unbuilt(found.path) if built is None else built.unread(found.path)
+        yield from () if said is None else (said,)
+    if built is not None and built.holds(found.path):
+        return
     data = read_file(found.path)
     yield data if isinstance(data, Diagnostic) else Source(shown(found.path), data, False, is_part=found.is_part)
 
@@ -221,7 +292,7 @@ def _open(pending: list[tuple[_Place, Iterator[os.DirEntry[str]]]], search: _Sea
         yield problem(path, reason_of(error))
         return
     names = {entry.name for entry in entries if entry.name not in KUSTOMIZATION_FILES or not _leaves(entry, search)}
-    place = _place(pending[-1][0] if pending else None, path, search.trees, names)
+    place = _place(pending[-1][0] if pending else None, path, search.trees, names, search.exclude)
     pending.append((place, iter(entries)))
 
 
@@ -298,7 +369,7 @@ class _Place(NamedTuple):
         return name in KUSTOMIZATION_FILES or any(below in parts for parts in self.parts)
 
 
-def _place(outer: _Place | None, path: str, trees: WorkTrees, names: Collection[str]) -> _Place:
+def _place(outer: _Place | None, path: str, trees: WorkTrees, names: Collection[str], exclude: Patterns) -> _Place:
     """Return the place of a folder in an outer one, or of the top. `names` holds at least the markers of the folder."""
     parts: tuple[frozenset[str], ...] = ()
     if outer is None:
@@ -307,7 +378,8 @@ def _place(outer: _Place | None, path: str, trees: WorkTrees, names: Collection[
         name = basename(path)
         below, parts = f"{outer.below}{name}/", outer.parts
         ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
-    found = _parts_of(path, below, names)
+    named = [name for name in KUSTOMIZATION_FILES if name in names and not exclude.match(below + name)]
+    found = _parts_of(path, below, named)
     return _Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
 
 
@@ -326,14 +398,14 @@ _WITH_PATH = ("patches", "patchesJson6902", "replacements")
 
 
 def _parts_of(path: str, below: str, names: Collection[str]) -> frozenset[str]:
-    """Return the paths of the files that the kustomizations of a folder, with files of these names, merge into objects.
+    """Return the paths of the files that the kustomizations of a folder, which have these names, merge into objects.
 
     The paths begin where `below` does, which ends with a slash unless it is empty. What cannot be read is reported
     where the file is read.
     """
     parts: frozenset[str] = frozenset()
-    for name in KUSTOMIZATION_FILES:
-        data = read_file(f"{path}/{name}") if name in names else b""
+    for name in names:
+        data = read_file(f"{path}/{name}")
         found = data if isinstance(data, Diagnostic) else used_files(name, data, below)
         parts = parts if isinstance(found, Diagnostic) else parts | found
     return parts

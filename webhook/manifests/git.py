@@ -68,7 +68,7 @@ class WorkTrees:
         A user who names an ignored folder, such as that of a renderer's output, wants to read it.
         """
         place = os.path.realpath(folder)
-        root = _root(place)
+        root = work_tree(place)
         if root is None:
             return Ignored()
         ignored = Ignored(self._below(root, folder), "" if place == root else f"{os.path.relpath(place, root)}/")
@@ -148,7 +148,8 @@ _IS_IGNORED = ("check-ignore", "--quiet", "--no-index", "--")
 """Whether a folder of a work tree is ignored, itself or with one above it."""
 
 
-def _root(folder: str) -> str | None:
+def work_tree(folder: str) -> str | None:
+    """Return the root of the work tree that holds a real path; None outside all."""
     while not os.path.lexists(f"{folder}/.git"):
         parent = dirname(folder)
         if parent == folder:

@@ -25,13 +25,14 @@ class Comment(NamedTuple):
     """A comment: its position, the line that it is about, and its text after `ignore`.
 
     A comment at the end of a line is about this line. A comment on a line of its own is about the next line that is not
-    a comment; `target` is 0 where that line is blank or missing.
+    a comment; `target` is 0 where that line is blank or missing. `file` is empty for the file of the object.
     """
 
     line: int
     column: int
     target: int
     text: str
+    file: str = ""
 
     @property
     def place(self) -> int:
@@ -182,6 +183,25 @@ class Document:
         return self._marks
 
 
+class Origin(NamedTuple):
+    """Where a value stands: its file, and the path to it in a document."""
+
+    file: str
+    document: Document
+    path: Path
+
+    def below(self, step: str | int) -> Origin:
+        return self._replace(path=(*self.path, step))
+
+    @property
+    def position(self) -> Position:
+        return self.document.locate(self.path)
+
+    @property
+    def mark(self) -> Mark:
+        return self.document.mark(self.path)
+
+
 @dataclass(eq=False, repr=False, slots=True)
 class Manifest:
     """One object of a file: a document, an item of a list document, or the object of an AdmissionReview.
@@ -245,30 +265,47 @@ class Manifest:
         following = self.within.offset((*holder, last + 1))
         return self.within.text.position(following).line if following > self.within.offset(self.path) else None
 
+    def origin(self, path: Path) -> Origin:
+        """Return where the value at a path in the object stands. The path may lead further than the text."""
+        return Origin(self.file, self.within, self.path + path)
+
+    def below(self, path: Path, value: dict[str, Any]) -> Manifest:
+        """Return the value at a path in the object, or another one in its place, as an object."""
+        return Manifest(self.file, self.within, self.path + path, value)
+
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
-        return self.within.locate(self.path + path)
+        return self.origin(path).position
 
     def in_text(self, path: Path) -> tuple[Position, Excerpt, int]:
         """Return the position of the value at a path in the object, or of the nearest ancestor, its line, its length.
 
         The length, in characters, is 0 for a value that is not a scalar of one line.
         """
-        within, value = self.within, self.at(path)
-        mark = within.mark(self.path + path)
+        origin, value = self.origin(path), self.at(path)
+        mark, within = origin.mark, origin.document
         length = 0 if isinstance(value, dict | list) else within.marks.length(mark, value)
         return within.text.position(mark.start), within.text.excerpt(mark.start), length
 
     def key_above(self, path: Path) -> tuple[Position, Excerpt] | None:
         """Return the position and the line of the key above a mapping or list with lines of its own; None without."""
-        whole = self.path + path
+        _, within, whole = self.origin(path)
         if not isinstance(self.at(path), dict | list) or not whole or isinstance(whole[-1], int):
             return None
-        key, text = self.within.key_start(whole), self.within.text
-        if key is None or text.position(key).line == self.locate(path).line:
+        key, text = within.key_start(whole), within.text
+        if key is None or text.position(key).line == within.locate(whole).line:
             return None
         return text.position(key), text.excerpt(key)
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""
-        return Diagnostic(self.file, *self.locate(path), message)
+        origin = self.origin(path)
+        return Diagnostic(origin.file, *origin.position, message)
+
+
+class Builds(NamedTuple):
+    """What kustomizations build. `file` is that of the first object, `contents` names and bytes of all files."""
+
+    file: str
+    objects: Sequence[Manifest]
+    contents: Sequence[tuple[str, bytes]]

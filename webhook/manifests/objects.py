@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.files import Source
-from webhook.manifests.manifest import Document, Manifest
+from webhook.manifests.manifest import Builds, Document, Manifest
 from webhook.manifests.recognition import (
     FRAGMENT,
     KUSTOMIZATION,
@@ -36,13 +36,16 @@ Claim: TypeAlias = Callable[[str, Document], Sequence[Manifest | Diagnostic | Un
 """What another reader finds in a document of a file that is no object; empty where it does not read it."""
 
 
-def objects(source: Source, claim: Claim = lambda *_: ()) -> Iterator[Manifest | Diagnostic | Unread]:
+def objects(source: Source | Builds, claim: Claim = lambda *_: ()) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
 
     A document that is no object may be claimed, and is then no error. Of a file that was found in a folder, what was
     never meant to be a Kubernetes object is an `Unread`. Behind MOST_ERRORS errors, the rest is not read: to refuse a
     document of ten bytes costs as much as to check an honest one.
     """
+    if isinstance(source, Builds):
+        yield from source.objects
+        return
     errors = 0
     for found in _named(source, claim) if source.named else _found(source, claim):
         yield found
@@ -85,7 +88,7 @@ def _found(source: Source, claim: Claim) -> Iterator[Manifest | Diagnostic | Unr
             reasons[Reason.TEMPLATE] = None
         elif isinstance(document, Diagnostic):
             yield document
-        elif source.is_part and not is_complete(document.value):
+        elif source.is_part and not (basename(file) in KUSTOMIZATION_FILES and is_complete(document.value)):
             holds_objects = True
             yield fragment(file, document)
         elif isinstance(content := _content(file, document), Stranger):

@@ -27,7 +27,7 @@ class Reason(StrEnum):
     OUTSIDE = "a link out of the folder"
     IRREGULAR = NOT_REGULAR
     CHART = "part of a Helm chart"
-    KUSTOMIZATION = "a kustomization that is not built"
+    KUSTOMIZATION = "a kustomization that is not built in full"
     PART = "part of a kustomization"
     TEMPLATE = "an unrendered template"
     OURS = "settings, facts or a report of gpushare-webhook"
@@ -137,10 +137,11 @@ def _ours(kind: object) -> Stranger:
     return Stranger(Reason.OURS, message or "a file of gpushare-webhook, not a Kubernetes object")
 
 
-def unbuilt(file: str) -> Unread:
-    """Return the entry that says of a kustomization that it is not built, and which command does that."""
+def unbuilt(file: str, why: Diagnostic | None = None) -> Unread:
+    """Return the entry that says of a kustomization that it is not built, why, and which command does that."""
     folder = dirname(shown(file)) or "."
-    return Reason.KUSTOMIZATION.skips(f"{folder}/", f"{_build(folder)} | {Command('gpushare-webhook', 'check', '-')}")
+    command = f"{_build(folder)} | {Command('gpushare-webhook', 'check', '-')}"
+    return replace(Reason.KUSTOMIZATION.skips(f"{folder}/", command), why=str(why or ""))
 
 
 def _build(folder: str) -> Command:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO, TypeAlias
+from posixpath import basename
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import Source, is_folder, mode_of, problem, reason_of, shown, whole
+from webhook.manifests.manifest import Builds
+from webhook.manifests.recognition import KUSTOMIZATION_FILES
+
+if TYPE_CHECKING:
+    from webhook.manifests.folders import Kustomizations
 
 STDIN = "<stdin>"
 
@@ -24,33 +30,49 @@ def sources(
     reading: Reading = whole,
     *,
     as_in_folder: bool = False,
-) -> Iterator[Source | Unread | Diagnostic]:
+    builds: bool = False,
+) -> Iterator[Source | Builds | Unread | Diagnostic]:
     """Yield each input in the order given: files, `-` for standard input, the files of folders and of patterns.
 
     A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
     directory; for paths outside it, to the folder that is named. With `as_in_folder`, named files are treated like
-    those of folders and of patterns, which are read at once. `tell` gets remarks that are no errors of an input.
+    those of folders and of patterns, which are read at once. With `builds`, kustomizations are built. `tell` gets
+    remarks that are no errors of an input.
     """
     trees: WorkTrees | None = None
     named_files: NamedFiles | None = None
+    built: Kustomizations | None = None
+    named = {name for name in names if builds and basename(name) in KUSTOMIZATION_FILES and os.path.lexists(name)}
+    if named:
+        from webhook.manifests.folders import Kustomizations, excluded_file
+
+        built = Kustomizations(exclude, tell)
+        yield from built.build([name for name in names if name in named and excluded_file(name, exclude) is None])
     for name in names:
-        if name in ("-", "") or not (exclude or as_in_folder or is_folder(name) or _is_pattern(name)):
+        if built is not None and name not in named and not is_folder(name) and built.holds(name):
+            continue
+        is_alone = not (exclude or as_in_folder or name in named or is_folder(name) or _is_pattern(name))
+        if is_alone or name in ("-", ""):
             yield from _named(name, stdin, reading)
             continue
         # A file needs none of this.
-        from webhook.manifests.folders import NamedFiles, excluded_file, folder, matches
+        from webhook.manifests.folders import Kustomizations, NamedFiles, excluded_file, folder, matches, read_found
         from webhook.manifests.git import WorkTrees
 
+        if builds:
+            built = built or Kustomizations(exclude, tell)
         trees = trees or WorkTrees(tell)
         if is_folder(name):
-            yield from folder(name, exclude, trees)
+            yield from folder(name, exclude, trees, built)
         elif _is_pattern(name):
-            yield from matches(name, exclude, trees)
+            yield from matches(name, exclude, trees, built)
         elif as_in_folder and _SCHEME not in name and not name.startswith(_STREAMS):
-            named_files = named_files or NamedFiles(exclude, trees)
+            named_files = named_files or NamedFiles(exclude, trees, built)
             yield from named_files.read(name)
         elif (excluded := excluded_file(name, exclude)) is not None:
             yield excluded
+        elif name in named:
+            yield from read_found(name, built)
         else:
             yield from _named(name, stdin, reading)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from posixpath import basename
 from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests.compose import compose
+from webhook.manifests.compose import KUBECTL, KUSTOMIZATION, Dialect, compose
 from webhook.manifests.files import LARGEST, TOO_LARGE, Source, bounded
 from webhook.manifests.manifest import Document
-from webhook.manifests.recognition import template
+from webhook.manifests.recognition import KUSTOMIZATION_FILES, template
 from webhook.manifests.text import SourceText, UnreadableError, quoted
 
 BOM = b"\xef\xbb\xbf"
@@ -144,7 +145,9 @@ def _count(data: bytes) -> int:
     return bool(_CONTENT.search(data, 0, first)) + (first < len(data)) + data.count(_SEPARATOR, first)
 
 
-def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
+def documents(
+    file: str, data: bytes, first_line: int = 1, number: int = 0, dialect: Dialect = KUBECTL
+) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
     if is_utf16(data):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
@@ -153,7 +156,9 @@ def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> I
         yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
         return
     text = normal(data)
-    for found in _json_or_yaml(file, text) if is_json(data) else _yaml(file, text, first_line, number=number):
+    if dialect is KUBECTL and basename(file) in KUSTOMIZATION_FILES:
+        dialect = KUSTOMIZATION
+    for found in _json_or_yaml(file, text) if is_json(data) else _yaml(file, text, first_line, 0, number, dialect):
         if isinstance(found, Document):
             found.raw = data
         yield found
@@ -190,15 +195,15 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
 
 
 def _yaml(
-    file: str, data: bytes, first_line: int = 1, indent: int = 0, number: int = 0
+    file: str, data: bytes, first_line: int = 1, indent: int = 0, number: int = 0, dialect: Dialect = KUBECTL
 ) -> Iterator[Document | Diagnostic]:
     for part in parts(data, first_line, number):
-        found = _document(file, part, indent if part.first_line == first_line else 0)
+        found = _document(file, part, indent if part.first_line == first_line else 0, dialect)
         if found is not None:
             yield found
 
 
-def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | None:
+def _document(file: str, part: Part, indent: int, dialect: Dialect) -> Document | Diagnostic | None:
     """Read one part of a YAML stream; None where it is empty."""
     if part.beside:
         message = f'only a space and a comment may follow "---", not {quoted(part.beside)}'
@@ -209,7 +214,7 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
         before = SourceText(part.data[: error.start].decode(), part.first_line, indent)
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
     try:
-        found = compose(text)
+        found = compose(text, dialect)
     except UnreadableError as error:
         unrendered = template(file, text, error.offset)
         return unrendered or Diagnostic(file, *text.position(error.offset), error.message)

@@ -93,6 +93,8 @@ def given_twice(key: str, first_line: int, offset: int) -> UnreadableError:
 QUOTES = ("'", '"')
 BELOW = ("|", ">")
 """The styles of scalars whose text begins on the next line."""
+FILE = "file"
+"""The style of a text that is a whole file."""
 
 
 class ScalarMark(NamedTuple):
@@ -150,16 +152,18 @@ class Marks:
     """The tree of a document's marks.
 
     `top` is an artificial list of the root alone. `aliases` are in the order of the text. `indents` holds the columns
-    between a block mapping and the first block mapping, and the first block list, that is a value of it.
+    between a block mapping and the first block mapping, and the first block list, that is a value of it. `repeated`
+    holds keys that are given again, and where.
     """
 
-    __slots__ = ("aliases", "content", "indents", "top")
+    __slots__ = ("aliases", "content", "indents", "repeated", "top")
 
     def __init__(self, content: str) -> None:
         self.content = content
         self.top = CollectionMark([], 0, is_flow=False)
         self.aliases: list[AliasMark] = []
         self.indents: dict[type, int] = {}
+        self.repeated: list[tuple[str, int]] = []
 
     def nearest(self, path: Path) -> Mark:
         """Return the mark of the value at a path, or of its nearest ancestor."""

@@ -43,8 +43,9 @@ class Fingerprints:
             self._seen[number] += 1
 
 
-def _own(finding: LocatedFinding) -> tuple[str, str, str]:
-    return finding.code, finding.pointer, finding.value
+def _own(finding: LocatedFinding) -> tuple[str, ...]:
+    """Return what is of the finding itself: with its file, if that is another one than the object's."""
+    return finding.code, finding.pointer, finding.value, *([normpath(finding.file)] if finding.file else [])
 
 
 def value_of(value: object) -> str:

@@ -63,6 +63,7 @@ class LocatedFinding(Finding):
     length: int = 0
     value: str = ""
     key: tuple[Position, Excerpt] | None = None
+    file: str = ""
 
     @property
     def pointer(self) -> str:
@@ -72,8 +73,8 @@ class LocatedFinding(Finding):
         return printable(f"{self.code} {self.message}", LINE)
 
     def at(self, file: str) -> str:
-        """Return the position in a file as compilers write it."""
-        return printable(f"{file}:{self.line}:{self.column}", LINE)
+        """Return the position as compilers write it, in the file of the finding or of its result."""
+        return printable(f"{self.file or file}:{self.line}:{self.column}", LINE)
 
 
 class Suppressor(Enum):

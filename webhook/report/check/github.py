@@ -34,7 +34,11 @@ class GithubWriter:
                 return "".join(
                     self._command(
                         _COMMANDS[finding.severity],
-                        {"file": file, "line": finding.line, "col": finding.column},
+                        {
+                            "file": self._tree.relative(finding.file or entry.file),
+                            "line": finding.line,
+                            "col": finding.column,
+                        },
                         finding.code,
                         f"{finding.message} ({entry.subject}); {finding.remedy}",
                     )
@@ -45,7 +49,8 @@ class GithubWriter:
                 return self._command("error", {"file": file, **place}, "cannot be read", entry.message)
             case Unread(may_hide=True) if self._counts_unread:
                 instead = f"; check it with: {entry.instead}" if entry.instead else ""
-                return self._command("error", {"file": file}, "not read", f"{entry.reason}{instead}")
+                why = f" ({entry.why})" if entry.why else ""
+                return self._command("error", {"file": file}, "not read", f"{entry.reason}{why}{instead}")
             case _:
                 return ""
 

@@ -24,7 +24,8 @@ class JsonWriter:
         if isinstance(entry, Result):
             return self._results.add(_record(entry))
         if isinstance(entry, Unread):
-            self._unread.append({"file": entry.file, "reason": str(entry.reason), **filled(instead=entry.instead)})
+            said = filled(instead=entry.instead, why=entry.why)
+            self._unread.append({"file": entry.file, "reason": str(entry.reason), **said})
         else:
             self._errors.append(_diagnostic(entry))
         return ""
@@ -80,6 +81,7 @@ def _finding(finding: LocatedFinding) -> dict[str, Any]:
         "column": finding.column,
         "message": finding.message,
         "remedy": finding.remedy,
+        **filled(file=finding.file),
     }
 
 

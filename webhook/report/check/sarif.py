@@ -93,6 +93,7 @@ def _head() -> str:
 def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTree) -> dict[str, Any]:
     subject = result.subject
     rule = {"ruleIndex": _INDEX[finding.code]} if finding.code in _INDEX else {}
+    artifact = _artifact(finding.file or result.file, tree)
     region = {"startLine": max(finding.line, 1), "startColumn": max(finding.column, 1)}
     if finding.length:
         region["endColumn"] = finding.column + finding.length
@@ -103,7 +104,10 @@ def _result(result: Result, finding: LocatedFinding, digest: str, tree: SourceTr
         "message": {"text": _plain(f"{finding.message} ({subject}); {finding.remedy}")},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": _artifact(result.file, tree), "region": region},
+                "physicalLocation": {
+                    "artifactLocation": artifact,
+                    "region": region,
+                },
                 "logicalLocations": [
                     {
                         "name": subject.name or subject.kind,

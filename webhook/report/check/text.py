@@ -36,6 +36,7 @@ class TextWriter:
         self._reasons: Counter[str] = Counter()
         self._omitted = 0
         self._commands: tuple[list[str], list[str]] = [], []
+        self._whys: list[str] = []
 
     def add(self, entry: Entry) -> str:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
@@ -43,6 +44,8 @@ class TextWriter:
             commands = self._commands[not entry.names_gpu]
             if entry.instead and len(commands) < _COMMANDS:
                 commands.append(entry.instead)
+            if entry.why and len(self._whys) < _COMMANDS:
+                self._whys.append(entry.why)
             return self._written(_unread(entry, self._page))
         if not isinstance(entry, Result) or not (entry.findings or entry.omitted or entry.reason or entry.notes):
             return ""
@@ -73,6 +76,10 @@ class TextWriter:
         if commands := [*self._commands[0], *self._commands[1]][:_COMMANDS]:
             yield "To check what is not read:"
             yield from (f"  {printable(command, LINE)}" for command in commands)
+            yield ""
+        if self._whys:
+            yield "Why kustomizations are not built:"
+            yield from (f"  {printable(why, LINE)}" for why in self._whys)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
         for line in (*_notes(tally, self._omitted, self._reasons), f"{summary(tally)}{settings}", assumption(tally)):
@@ -127,7 +134,7 @@ def _by_place(findings: Iterable[LocatedFinding]) -> list[LocatedFinding]:
 
     Those about a mapping or list with lines of its own are reported at its key.
     """
-    return sorted(map(_at_key, findings), key=lambda located: (located.line, located.column))
+    return sorted(map(_at_key, findings), key=lambda located: (located.file, located.line, located.column))
 
 
 def _at_key(located: LocatedFinding) -> LocatedFinding:
