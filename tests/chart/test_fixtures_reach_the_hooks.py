@@ -94,5 +94,6 @@ def test_api_server_decodes_all_fixtures_but_the_invalid_ones() -> None:
         "GPS018/number-above-range",
         "GPS018/number-without-quotes",
         "GPS023/resource-slice",
+        "GPS026/amounts",
         "workloads/daemonset",
     }

@@ -22,6 +22,7 @@ NOT_SEARCHED = (
     "workloads/ome-predictor",
     "workloads/vllm-runtime",
     "GPS001/ephemeral-containers-count-nothing",
+    "GPS023/accelerator-profile",
     "GPS023/amount-beside-name",
     "GPS023/audit-mode",
     "GPS023/bare-amount-beside-quota",
@@ -35,7 +36,9 @@ NOT_SEARCHED = (
     "GPS023/embedded-manifest",
     "GPS023/fragment",
     "GPS023/generating-policy",
+    "GPS023/hardware-profile",
     "GPS023/indented-too-deep",
+    "GPS023/job-in-app-wrapper",
     "GPS023/job-template-left-out",
     "GPS023/kind-in-retired-group",
     "GPS023/level-missing-in-preset-kind",
@@ -45,6 +48,7 @@ NOT_SEARCHED = (
     "GPS023/misspelt-limits",
     "GPS023/mutating-admission-policy",
     "GPS023/mutating-policy",
+    "GPS023/objects-in-manifest-work",
     "GPS023/outside-the-paths-of-a-preset",
     "GPS023/patch-of-kustomization",
     "GPS023/patch-that-removes-an-amount",
@@ -53,6 +57,7 @@ NOT_SEARCHED = (
     "GPS023/placeholder-in-unknown-kind",
     "GPS023/pod-fields-below-spec-of-deployment",
     "GPS023/pod-spec-patch-of-workflow",
+    "GPS023/pods-of-an-older-version",
     "GPS023/pods-of-unknown-kind",
     "GPS023/preset-left-out",
     "GPS023/range-of-amounts",
@@ -63,6 +68,7 @@ NOT_SEARCHED = (
     "GPS023/unknown-field-of-built-in-kind",
     "GPS023/values-of-application",
     "GPS023/values-of-helm-release",
+    "GPS023/values-of-jupyterhub",
 )
 """The fixtures of which the hooks see nothing wrong: only the command line searches objects."""
 
