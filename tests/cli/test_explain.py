@@ -41,7 +41,7 @@ def test_explain_ignores_case(name: str) -> None:
 
 
 def test_explain_without_code_lists_all() -> None:
-    listed = re.findall(r"^- \*\*(\w+)\*\* \((deny|warn|on|off)\): \S", run("explain").out, re.MULTILINE)
+    listed = re.findall(r"^- \*\*(\w+)\*\* \((deny|warn|audit|on|off)\): \S", run("explain").out, re.MULTILINE)
     assert [name for name, _ in listed] == [*CODES, *INJECTIONS]
     assert {name: note for name, note in listed if name in CODES} == SEVERITIES
     assert [name for name, note in listed if note == "off"] == ["steering", "voidDevices"]
