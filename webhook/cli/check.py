@@ -135,9 +135,9 @@ def command(
     evaluator, names_sharing, evidence = _prepared(settings, first, inputs.namespace)
     tally = Tally(settings.file, selection, assumes_sharing=not names_sharing, evidence=evidence)
     rest = given if first is None else first.given()
-    checked = results(inputs, evaluator, rest)
+    checked = results(inputs, evaluator, rest, None if accepted is None else accepted.suppress)
     with _reports(outputs, fail_on, quiet) as reports:
-        for entry in checked if accepted is None else map(accepted.suppress, checked):
+        for entry in checked:
             tally.add(entry)
             if isinstance(entry, Diagnostic):
                 tell(str(entry))

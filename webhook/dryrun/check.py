@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -25,8 +25,13 @@ from webhook.policy.verdict import DECISIONS, Decision, message
 from webhook.report.model import Entry, LocatedFinding, Place, Result, Suppression, Suppressor
 
 
-def results(inputs: Inputs, evaluator: OfflineEvaluator, given: Iterable[Found]) -> Iterator[Entry]:
-    """Yield the results in the order of what the inputs hold, without what their comments ignore. Raises InputError."""
+def results(
+    inputs: Inputs, evaluator: OfflineEvaluator, given: Iterable[Found], accept: Callable[[Entry], Entry] | None = None
+) -> Iterator[Entry]:
+    """Yield the results in the order of what the inputs hold, without what their comments ignore.
+
+    `accept` leaves out further findings. Raises InputError.
+    """
     first: dict[tuple[str, str], tuple[str, str]] = {}
     snapshot = evaluator.snapshot
 
@@ -39,7 +44,7 @@ def results(inputs: Inputs, evaluator: OfflineEvaluator, given: Iterable[Found])
                 entry = _with_other_user(entry, first, ("", "") if one_cluster else _group(entry, source))
             if isinstance(entry, Result) and entry.comments:
                 entry = _without_ignored(entry, allowed=snapshot.settings.suppress.comments)
-            yield entry
+            yield accept(entry) if accept else entry
 
     def read(source: Input) -> Iterable[Entry]:
         return _once(list(checked(source))) if isinstance(source, Builds) else checked(source)
@@ -47,15 +52,9 @@ def results(inputs: Inputs, evaluator: OfflineEvaluator, given: Iterable[Found])
     yield from listed(entries(inputs, read, given))
 
 
-REPEATED = "with findings that are listed for another overlay"
-"""The reason of an object of which nothing new is reported."""
-
-
 def _once(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield what is found about objects that several kustomizations build, each finding once.
-
-    A finding says in how many other ones it is. The decision about an object counts all findings.
-    """
+    """Yield what is found about objects that several kustomizations build. The first result with a finding counts the
+    other overlays that have it, and theirs repeat it."""
     overlays: dict[object, dict[str, None]] = {}
     for result in (entry for entry in entries if isinstance(entry, Result)):
         for one in result.findings:
@@ -67,16 +66,14 @@ def _once(entries: Sequence[Entry]) -> Iterator[Entry]:
             yield entry
         if not isinstance(entry, Result):
             continue
-        kept = []
+        found = []
         for one in entry.findings:
             first, *others = overlays[_identity(entry, one)]
-            if first == entry.source:
-                more = f" (also in {len(others)} other overlay{'s' if len(others) > 1 else ''})" if others else ""
-                kept.append(replace(one, message=f"{one.message}{more}"))
+            is_first = first == entry.source
+            found.append(replace(one, also_in=len(others) if is_first else 0, is_repeated=not is_first))
         notes = tuple(note for note in entry.notes if note not in told)
         told.update(notes)
-        reason = REPEATED if entry.findings and not kept else ""
-        yield entry._replace(findings=tuple(kept), notes=notes, reason=entry.reason or reason)
+        yield entry._replace(findings=tuple(found), notes=notes)
 
 
 def _identity(result: Result, finding: LocatedFinding) -> object:
@@ -163,7 +160,7 @@ def _without_ignored(result: Result, *, allowed: bool) -> Result:
         message = f"and {more} more notes about comments of this object"
         notes[_MOST_NOTES:] = [Diagnostic(result.file, result.line, 1, message)]
     left = result.without(list(_suppressed(result, reasons))) if reasons else result
-    return left._replace(notes=(*result.notes, *notes))
+    return left._replace(notes=(*result.notes, *notes), comments=())
 
 
 _CODES = frozenset(check.code for check in CHECKS)

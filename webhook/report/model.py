@@ -54,7 +54,9 @@ class LocatedFinding(Finding):
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
     `key` is the position and the line of the key above a mapping or list that begins on a line of its own: the first
-    line of the value is about another field than the finding, which may miss one. None for other values.
+    line of the value is about another field than the finding, which may miss one. None for other values. `also_in`: in
+    how many further overlays it is. `is_repeated`: the result of an earlier overlay has it, and formats for people list
+    it there.
     """
 
     line: int
@@ -64,13 +66,16 @@ class LocatedFinding(Finding):
     value: str = ""
     key: tuple[Position, Excerpt] | None = None
     file: str = ""
+    also_in: int = 0
+    is_repeated: bool = False
 
     @property
     def pointer(self) -> str:
         return pointer(self.path)
 
     def __str__(self) -> str:
-        return printable(f"{self.code} {self.message}", LINE)
+        more = f" (also in {self.also_in} other overlay{'s' * (self.also_in > 1)})" if self.also_in else ""
+        return printable(f"{self.code} {self.message}{more}", LINE)
 
     def at(self, file: str) -> str:
         """Return the position as compilers write it, in the file of the finding or of its result."""
@@ -96,6 +101,7 @@ class Suppression:
 
 
 _NOTHING: Mapping[str, Any] = {}
+_REPEATED = "with findings that are listed for another overlay"
 
 
 class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long to create
@@ -125,6 +131,14 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     notes: tuple[Diagnostic, ...] = ()
     comments: tuple[Comment, ...] = ()
     left_out: Mapping[str, int] = _NOTHING
+
+    @property
+    def told(self) -> Result:
+        """The result without findings that are repeated, and with the reason if none is left."""
+        findings = tuple([one for one in self.findings if not one.is_repeated])
+        if len(findings) == len(self.findings):
+            return self
+        return self._replace(findings=findings, reason=self.reason or ("" if findings else _REPEATED))
 
     def without(self, suppressed: Sequence[Suppression]) -> Result:
         """Return the result without some of its findings.

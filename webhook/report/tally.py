@@ -99,6 +99,7 @@ class Tally:
         elif isinstance(entry, Unread):
             self.unread.add(entry)
         else:
+            entry = entry.told
             self.decisions[entry.decision] += 1
             if entry.decision == SKIPPED and entry.reason:
                 self.skipped[entry.reason] += 1

@@ -42,7 +42,7 @@ class GithubWriter:
                         finding.code,
                         f"{finding.message} ({entry.subject}); {finding.remedy}",
                     )
-                    for finding in entry.findings
+                    for finding in entry.told.findings
                 )
             case Diagnostic():
                 place = {"line": entry.line, "col": entry.column} if entry.line else {}

@@ -50,6 +50,7 @@ class SarifWriter:
     def add(self, entry: Entry) -> str:
         match entry:
             case Result():
+                entry = entry.told
                 found = zip(entry.findings, self._fingerprints.of(entry), strict=True)
                 return "".join(self._finding(_result(entry, *one, self._tree)) for one in found)
             case Diagnostic() if len(self._notifications) < _MOST_NOTIFICATIONS:

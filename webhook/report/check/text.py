@@ -47,7 +47,10 @@ class TextWriter:
             if entry.why and len(self._whys) < _COMMANDS:
                 self._whys.append(entry.why)
             return self._written(_unread(entry, self._page))
-        if not isinstance(entry, Result) or not (entry.findings or entry.omitted or entry.reason or entry.notes):
+        if not isinstance(entry, Result):
+            return ""
+        entry = entry.told
+        if not (entry.findings or entry.omitted or entry.reason or entry.notes):
             return ""
         self._omitted += sum(entry.omitted.values())
         if not entry.findings and entry.reason and entry.decision != SKIPPED:
@@ -99,6 +102,7 @@ class QuietWriter:
             return _joined(_unread(entry, self._page))
         if not isinstance(entry, Result):
             return ""
+        entry = entry.told
         fail_on = self._page.fail_on
         if entry.decision == SKIPPED and self._fails(entry):
             return _joined(_about(entry, entry.reason, self._page))
