@@ -203,9 +203,10 @@ def test_file_outside_the_folder_of_a_kustomization_is_not_merged(top: Path) -> 
         )
 
 
-def test_object_of_an_excluded_file_is_left_out(top: Path) -> None:
-    write(top, kustomization_yaml="resources: [a.json, b.json]", a_json=pod(2), b_json=pod(1, "other"))
-    assert codes(checked("kk", "--exclude", "a.json")) == {"kk/b.json": []}
+def test_kustomization_builds_with_the_files_that_an_option_excludes(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.json]", a_json=pod(2))
+    for excluded in ("a.json", "kk/a.json"):
+        assert codes(checked("kk", "--exclude", excluded)) == {"kk/a.json": ["GPS001 deny 1"]}
 
 
 def test_key_given_twice_is_a_note(top: Path) -> None:
@@ -222,17 +223,12 @@ RELEASE = {
     "spec": {"values": {"devicePlugin": {"config": {"name": "sharing", "default": "any"}}}},
 }
 SHARING = "version: v1\nsharing:\n  timeSlicing:\n    resources: [{name: nvidia.com/gpu, replicas: 4}]\n"
-REFERENCES = """
-nameReference:
-- kind: ConfigMap
-  fieldSpecs: [{path: spec/values/devicePlugin/config/name, kind: HelmRelease}]
-"""
 
 
-@pytest.mark.parametrize("more", ["generatorOptions: {disableNameSuffixHash: true}", "configurations: [c.yaml]"])
-def test_generated_configuration_is_read_as_facts(top: Path, more: str) -> None:
-    text = f"configMapGenerator: [{{name: sharing, files: [any=x.yaml]}}]\nresources: [r.json, a.json]\n{more}"
-    write(top, kustomization_yaml=text, c_yaml=REFERENCES, r_json=json.dumps(RELEASE), x_yaml=SHARING, a_json=pod(2))
+def test_generated_configuration_is_read_as_facts(top: Path) -> None:
+    options = "options: {disableNameSuffixHash: true}"
+    text = f"configMapGenerator: [{{name: sharing, files: [any=x.yaml], {options}}}]\nresources: [r.json, a.json]"
+    write(top, kustomization_yaml=text, r_json=json.dumps(RELEASE), x_yaml=SHARING, a_json=pod(2))
     report = checked("kk")
     assert report["factsFromInputs"]["read"][0]["says"] == "device plugin: time-slicing"
     assert report["summary"]["denied"] == 0

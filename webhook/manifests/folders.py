@@ -75,8 +75,7 @@ def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
 class Kustomizations:
     """The kustomizations of a run, and which files need not be read because their content is in what has been built."""
 
-    def __init__(self, exclude: Sequence[str], tell: Callable[[Diagnostic], object]) -> None:
-        self._exclude = exclude
+    def __init__(self, tell: Callable[[Diagnostic], object]) -> None:
         self._tell = tell
         self._builder: Builder | None = None
         self._folders: dict[str, str] = {}
@@ -89,11 +88,8 @@ class Kustomizations:
         built = self._builder.build(files)
         while self._builder.notes:
             self._tell(self._builder.notes.pop(0))
-        files_of = {one.file for one in built} if self._exclude else set()
-        excluded = {file for file in files_of if excluded_file(file, self._exclude) is not None}
-        objects = [one for one in built if one.file not in excluded]
-        if objects:
-            yield Builds(objects[0].file, objects, self._builder.contents)
+        if built:
+            yield Builds(built[0].file, built, self._builder.contents)
 
     def holds(self, path: str) -> bool:
         """Return whether the content of a file is part of what has been built."""

@@ -46,7 +46,7 @@ def sources(
     if named:
         from webhook.manifests.folders import Kustomizations, excluded_file
 
-        built = Kustomizations(exclude, tell)
+        built = Kustomizations(tell)
         yield from built.build([name for name in names if name in named and excluded_file(name, exclude) is None])
     for name in names:
         if built is not None and name not in named and not is_folder(name) and built.holds(name):
@@ -60,7 +60,7 @@ def sources(
         from webhook.manifests.git import WorkTrees
 
         if builds:
-            built = built or Kustomizations(exclude, tell)
+            built = built or Kustomizations(tell)
         trees = trees or WorkTrees(tell)
         if is_folder(name):
             yield from folder(name, exclude, trees, built)

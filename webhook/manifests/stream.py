@@ -158,13 +158,15 @@ def documents(
     text = normal(data)
     if dialect is KUBECTL and basename(file) in KUSTOMIZATION_FILES:
         dialect = KUSTOMIZATION
-    for found in _json_or_yaml(file, text) if is_json(data) else _yaml(file, text, first_line, 0, number, dialect):
+    for found in (
+        _json_or_yaml(file, text, dialect) if is_json(data) else _yaml(file, text, first_line, 0, number, dialect)
+    ):
         if isinstance(found, Document):
             found.raw = data
         yield found
 
 
-def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
+def _json_or_yaml(file: str, data: bytes, dialect: Dialect) -> Iterator[Document | Diagnostic]:
     """Read JSON until it stops being JSON, then YAML unless two values were JSON: `YAMLOrJSONDecoder`.
 
     YAML allows everything that JSON allows, so where both fail the YAML parser knows the place.
@@ -174,7 +176,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
     try:
         text = SourceText(data.decode())
     except UnicodeDecodeError:
-        yield from _yaml(file, data)
+        yield from _yaml(file, data, dialect=dialect)
         return
     read_to = number = 0
     try:
@@ -191,7 +193,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
             return
         position = text.position(read_to)
         rest = text.content[read_to:].encode()
-        yield from _yaml(file, rest, position.line, position.column - 1, number)
+        yield from _yaml(file, rest, position.line, position.column - 1, number, dialect)
 
 
 def _yaml(

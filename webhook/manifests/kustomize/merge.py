@@ -1,4 +1,4 @@
-"""Patches of objects: strategic merges and JSON patches (RFC 6902), with the results of kustomize.
+"""Patches and the objects that they are about: strategic merges and JSON patches (RFC 6902), as in kustomize.
 
 A strategic merge follows kyaml (kubernetes-sigs/kustomize, kyaml/yaml/merge2 and kyaml/yaml/walk): the items that a
 patch names come first, and lists of kinds that Kubernetes does not define are replaced.
@@ -6,9 +6,11 @@ patch names come first, and lists of kinds that Kubernetes does not define are r
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable
 
 from webhook.manifests.kustomize.nodes import Node
+from webhook.manifests.kustomize.resources import Identity, Resource
 
 _KEYS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("containers", "initContainers", "ephemeralContainers", "env", "volumes", "webhooks"), ("name",)),
@@ -29,16 +31,13 @@ Without keys, the items themselves are compared.
 
 _OF_SERVICE = ("port", "protocol")
 _DIRECTIVE = "$patch"
-_DIRECTIVES = ("delete", "merge", "replace")
 
 
-def merged(base: Node, patch: Node) -> Node | None:
-    """Return an object with a strategic merge patch; None if the patch deletes it. Raises UnbuiltError."""
-    return _value(base, patch, "", is_known=False)
+def merged(base: Node | None, patch: Node, field: str = "", *, is_known: bool = False) -> Node | None:
+    """Return an object with a strategic merge patch; None if the patch deletes it. Raises UnbuiltError.
 
-
-def _value(base: Node | None, patch: Node, field: str, *, is_known: bool) -> Node | None:
-    """Return the value of a field. `is_known`: it is part of a kind of Kubernetes, whose lists have keys."""
+    So are the values of fields. `is_known`: they are part of a kind of Kubernetes, whose lists have keys.
+    """
     if patch.value is None:
         return None
     if base is not None and base.value is not None and _shape(base.value) is not _shape(patch.value):
@@ -51,21 +50,20 @@ def _value(base: Node | None, patch: Node, field: str, *, is_known: bool) -> Nod
 
 
 def _mapping(base: Node | None, patch: Node, *, is_known: bool) -> Node | None:
-    directive = patch.value.get(_DIRECTIVE)
-    if directive is not None:
-        if directive not in _DIRECTIVES:
-            raise patch.at(_DIRECTIVE).error("the patch has an unknown directive")
-        patch = patch.without(_DIRECTIVE)
+    directive = _directive(patch)
+    patch = patch.without(_DIRECTIVE)
     if directive == "delete":
         return None
     result = patch if base is None or base.value is None or directive == "replace" else base
     holder = result.members if "kind" in result.members else patch.members
-    is_known = is_known or _is_known(holder)
+    version, kind = holder.get("apiVersion"), holder.get("kind")
+    group = version.rpartition("/")[0] if isinstance(version, str) else "."
+    is_known = is_known or (isinstance(kind, str) and ("." not in group or group.endswith(".k8s.io")))
     changed: dict[str, Node] = {}
     removed = []
     for key in patch.value:
         inner = result.at(key) if key in result.value and result is not patch else None
-        value = _value(inner, patch.at(key), key, is_known=is_known)
+        value = merged(inner, patch.at(key), key, is_known=is_known)
         if value is None:
             removed.append(key)
         else:
@@ -73,10 +71,11 @@ def _mapping(base: Node | None, patch: Node, *, is_known: bool) -> Node | None:
     return result.holding(changed).without(*removed)
 
 
-def _is_known(value: dict[str, Any]) -> bool:
-    version, kind = value.get("apiVersion"), value.get("kind")
-    group = version.rpartition("/")[0] if isinstance(version, str) else "."
-    return isinstance(kind, str) and ("." not in group or group.endswith(".k8s.io"))
+def _directive(patch: Node) -> str | None:
+    found: str | None = patch.members.get(_DIRECTIVE)
+    if found not in (None, "delete", "merge", "replace"):
+        raise patch.at(_DIRECTIVE).error("the patch has an unknown directive")
+    return found
 
 
 def _shape(value: object) -> type:
@@ -86,11 +85,8 @@ def _shape(value: object) -> type:
 def _list(base: Node | None, patch: Node, field: str) -> Node | None:
     """Return a list whose items have keys: those of the patch, merged and in its order, then the others."""
     items = patch.items()
-    directive = next((one.value[_DIRECTIVE] for one in items if one.members.keys() == {_DIRECTIVE}), None)
-    if directive is not None:
-        if directive not in _DIRECTIVES:
-            raise patch.error("the patch has an unknown directive")
-        items = [one for one in items if one.members.keys() != {_DIRECTIVE}]
+    directive = next((_directive(one) for one in items if one.members.keys() == {_DIRECTIVE}), None)
+    items = [one for one in items if one.members.keys() != {_DIRECTIVE}]
     if directive == "delete":
         return None
     held = [] if base is None or directive == "replace" else base.items()
@@ -105,7 +101,7 @@ def _list(base: Node | None, patch: Node, field: str) -> Node | None:
         if same is not None and one.members.get(_DIRECTIVE) == "replace":
             value: Node | None = same  # for kustomize, the item of the object wins
         else:
-            value = one if key is None or not isinstance(one.value, dict) else _value(same, one, "", is_known=True)
+            value = one if key is None or not isinstance(one.value, dict) else merged(same, one, "", is_known=True)
         if value is None:
             deleted.add(key)
         else:
@@ -135,83 +131,97 @@ def _key(item: Node, field: str) -> object:
     return tuple("TCP" if value is None else str(value) for value in values)
 
 
-def applied(node: Node, operations: Node) -> Node:
-    """Return an object with the operations of a JSON patch. Raises UnbuiltError where one does not apply."""
-    for operation in operations.items():
-        node = _operation(node, operation)
-    return node
-
-
-def _operation(node: Node, operation: Node) -> Node:
-    """Return the object with one operation (RFC 6902, 4)."""
-    members = operation.members
-    name, path = members.get("op"), _steps(operation, "path")
-    value = operation.at("value") if "value" in members else Node(None, operation.source)
-    match name:
-        case "add" | "replace" | "remove":
-            return _changed(node, path, name, value, operation)
-        case "move":
-            source = _steps(operation, "from")
-            found = _found(node, source, operation)
-            return _changed(_changed(node, source, "remove", value, operation), path, "add", found, operation)
-        case "test":
-            if _found(node, path, operation).value != value.value:
-                raise operation.error("the test of the patch fails")
-            return node
-    # A few copies of objects into themselves would make one of any size.
-    raise operation.error("the operation of the patch is not followed")
-
+_INDEX = re.compile("-?[0-9]{1,9}")
+"""An index of a JSON patch; kustomize counts negative ones from the end."""
 
 _DEEPEST = 64
 """Steps of a pointer: a value is at most that much deeper than the deepest document."""
 
 
-def _steps(operation: Node, field: str) -> list[str]:
-    pointer = operation.members.get(field)
-    if not isinstance(pointer, str) or not pointer.startswith("/"):
-        raise operation.error(f"the operation has no `{field}` that begins with a slash")
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
-    if len(steps) > _DEEPEST:
-        raise operation.error(f"the pointer has more than {_DEEPEST} steps")
-    return steps
-
-
-def _found(node: Node, path: list[str], operation: Node) -> Node:
-    for step in path:
-        node = node.at(_step(node, step, operation))
+def applied(node: Node, operations: Node) -> Node:
+    """Return an object with the operations of a JSON patch. Raises UnbuiltError where one does not apply."""
+    for operation in operations.items():
+        name, pointer = operation.members.get("op"), operation.members.get("path")
+        if name not in ("add", "replace", "remove", "test"):
+            # A few copies of objects into themselves would make one of any size.
+            raise operation.error("the operation of the patch is not followed")
+        if not isinstance(pointer, str) or not pointer.startswith("/"):
+            raise operation.error("the operation has no `path` that begins with a slash")
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
+        if len(steps) > _DEEPEST:
+            raise operation.error(f"the pointer has more than {_DEEPEST} steps")
+        if name == "add" and steps[:2] == ["metadata", "annotations"] and node.get(*steps[:2]) is None:
+            node = node.put(steps[:2], Node({}, operation.source))  # kustomize makes this mapping, and no other one
+        node = _changed(node, steps, name, operation)
     return node
 
 
-def _step(node: Node, step: str, operation: Node) -> str | int:
-    """Return the key or the index of a value that exists."""
-    if isinstance(node.value, list):
-        if step.isascii() and step.isdigit() and len(step) < 10 and int(step) < len(node.value):
-            return int(step)
-    elif step in node.members:
-        return step
-    raise operation.error("the path of the operation leads nowhere in the object")
-
-
-def _changed(node: Node, path: list[str], name: str, value: Node, operation: Node) -> Node:
+def _changed(node: Node, path: list[str], name: str, operation: Node) -> Node:
+    """Return a value with an operation at a path in it (RFC 6902, 4)."""
     step, *rest = path
-    if rest:
-        key = _step(node, step, operation)
-        inner = _changed(node.at(key), rest, name, value, operation)
-        if isinstance(key, str):
-            return node.holding({key: inner})
-        items = node.items()
-        items[key] = inner
-        return node.of_items(items)
+    value = operation.get("value") or Node(None, operation.source)
+    items = node.items()
+    key: str | int = step
     if isinstance(node.value, list):
-        items = node.items()
-        if name == "add" and (step == "-" or step == str(len(items))):
-            items.append(value)
-            return node.of_items(items)
-        index = int(_step(node, step, operation))
-        items[index : index + (name != "add")] = [] if name == "remove" else [value]
-        return node.of_items(items)
-    if not isinstance(node.value, dict):
+        if not rest and name == "add" and step in ("-", "-1", str(len(items))):
+            return node.of_items([*items, value])
+        key = int(step) if _INDEX.fullmatch(step) else len(items)
+        key += len(items) if key < 0 and (rest or name != "add") else 0
+    exists = 0 <= key < len(items) if isinstance(key, int) else key in node.members
+    if not exists and (rest or name in ("remove", "test") or not isinstance(node.value, dict)):
         raise operation.error("the path of the operation leads nowhere in the object")
-    if name == "remove":
-        _step(node, step, operation)
-    return node.without(step) if name == "remove" else node.holding({step: value})
+    if not rest and name == "test":
+        if node.at(key).value != value.value:
+            raise operation.error("the test of the patch fails")
+        return node
+    new = _changed(node.at(key), rest, name, operation) if rest else value
+    is_removed = not rest and name == "remove"
+    if isinstance(key, int):
+        items[key : key + (bool(rest) or name != "add")] = [] if is_removed else [new]
+        return node.of_items(items)
+    return node.without(key) if is_removed else node.holding({key: new})
+
+
+_PATTERN = re.compile(r"(?:[\w/:-]|\\[.-]|\[[A-Za-z0-9._]+-?\]|\[[A-Za-z]-[A-Za-z0-9-]*\]|[.|()^$*+?])*", re.ASCII)
+_REPEATED = re.compile(r"(?:\.\*)+")
+_MOST_CHOICES = 2
+"""Groups and repetitions of a pattern: the time to match a name grows with their power."""
+
+_LONGEST = 253
+"""Characters of a name, and of a pattern."""
+
+
+def selector(target: Node) -> Callable[[Resource], bool]:
+    """Return whether objects are the target of a patch, by regular expressions. Raises UnbuiltError."""
+    for key in ("labelSelector", "annotationSelector"):
+        if target.members.get(key):
+            raise target.at(key).error(f"`{key}` is not followed")
+    patterns = {key: one for key in Identity._fields if (one := _pattern(target, key)) is not None}
+
+    def selects(resource: Resource) -> bool:
+        now, first = resource.now, resource.identities[0]
+        return all(
+            any(
+                len(text := getattr(one, key)) <= _LONGEST and pattern.fullmatch(text)
+                for one in ((now, first) if key in ("name", "namespace") else (now,))
+            )
+            for key, pattern in patterns.items()
+        )
+
+    return selects
+
+
+def _pattern(target: Node, key: str) -> re.Pattern[str] | None:
+    """Return an expression that means the same to RE2, and that a name matches or not in little time."""
+    text = target.members.get(key)
+    if text is None or text == "":
+        return None
+    text = _REPEATED.sub(".*", text) if isinstance(text, str) else "{"
+    choices = sum(text.count(one) for one in "(*+?")
+    is_odd = "(?" in text or ("[" in text and "--" in text) or not _PATTERN.fullmatch(text)
+    if is_odd or len(text) > _LONGEST or choices > _MOST_CHOICES:
+        raise target.at(key).error(f"the expression of the target's {key} is not followed")
+    try:
+        return re.compile(text)
+    except re.error:
+        raise target.at(key).error(f"the target's {key} is not a regular expression") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -55,11 +55,6 @@ class Node(NamedTuple):
         """Return the items of a list; none for any other value."""
         return [self.at(index) for index in range(len(self.value))] if isinstance(self.value, list) else []
 
-    def items_at(self, key: str) -> list[Node]:
-        """Return the items of the list at a key; none where there is no list."""
-        found = self.get(key)
-        return [] if found is None else found.items()
-
     def holding(self, members: Mapping[str, Node]) -> Node:
         """Return the mapping with these members instead of, or beside, its own."""
         sources: dict[str | int, Source] = {key: one.source for key, one in members.items()}
@@ -83,10 +78,19 @@ class Node(NamedTuple):
             one = inner.put(rest, one)
         return self.holding({key: one})
 
-    def pairs(self, *path: str) -> list[tuple[str, Node]]:
+    def extended(self, path: Sequence[str], members: Mapping[str, Node]) -> Node:
+        """Return the mapping with more members in the mapping at a path."""
+        if not members:
+            return self
+        held = self.get(*path)
+        if held is None or not isinstance(held.value, dict):
+            held = Node({}, next(iter(members.values())).source)
+        return self.put(path, held.holding(members))
+
+    def members_at(self, *path: str) -> dict[str, Node]:
         """Return the members of the mapping at a path; none where there is no mapping."""
         found = self.get(*path)
-        return [] if found is None else [(key, found.at(key)) for key in found.members]
+        return {} if found is None else {key: found.at(key) for key in found.members}
 
     def get(self, *path: str) -> Node | None:
         """Return the value at a path; None where there is none."""
@@ -106,27 +110,27 @@ class Node(NamedTuple):
         return UnbuiltError(self.about(why))
 
 
-def of_document(file: str, document: Document, path: Path = ()) -> Source:
-    """Return the source of a value of a document."""
-    return Source(Origin(file, document, path))
+def of_document(file: str, document: Document) -> Node:
+    """Return the value of a document."""
+    return Node(document.value, Source(Origin(file, document, ())))
 
 
 def text_of(file: str, text: str) -> Node:
     """Return the text of a whole file as a value."""
     marks = Marks(text)
     marks.top.inside.append(ScalarMark(0, len(text), FILE))
-    return Node(text, of_document(file, Document(1, SourceText(text), text, 0, marks, _comments=())))
+    return of_document(file, Document(1, SourceText(text), text, 0, marks, _comments=()))
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True, kw_only=True)
 class Built(Manifest):
     """An object that a kustomization builds. `parts` says where its values come from, `overlay` is the kustomization.
 
     Its file is the one that its base, or its generator, stands in.
     """
 
-    parts: Source | None = None
-    overlay: str = ""
+    parts: Source
+    overlay: str
 
     @classmethod
     def of(cls, node: Node, overlay: str) -> Built:
@@ -137,13 +141,9 @@ class Built(Manifest):
     def source(self) -> str:
         return self.overlay
 
-    @property
-    def _source(self) -> Source:
-        return self.parts or of_document(self.file, self.within, self.path)
-
     def origin(self, path: Path) -> Origin:
         """Return where the value at a path comes from, or that of its nearest ancestor."""
-        source: Source = self._source
+        source: Source = self.parts
         value: Any = self.value
         for step in path:
             is_item = isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)
@@ -153,7 +153,7 @@ class Built(Manifest):
         return source.origin
 
     def below(self, path: Path, value: dict[str, Any]) -> Manifest:
-        source = self._source
+        source = self.parts
         for step in path:
             source = source.below(step)
         return Built.of(Node(value, source), self.overlay)
@@ -164,16 +164,11 @@ class Built(Manifest):
         seen = {id(self.within)}
         # The zero-argument form of `super` does not work in a dataclass with slots.
         found = [*super(Built, self).comments] if not isinstance(self.within.value, str) else []
-        for origin in _origins(self._source):
+        pending = [self.parts]
+        while pending:
+            origin, parts = pending.pop()
+            pending += parts.values()
             if id(origin.document) not in seen:
                 seen.add(id(origin.document))
                 found += [one._replace(file=origin.file) for one in origin.document.comments]
         return tuple(found)
-
-
-def _origins(source: Source) -> Iterator[Origin]:
-    pending = [source]
-    while pending:
-        one = pending.pop()
-        yield one.origin
-        pending += one.parts.values()
