@@ -209,6 +209,16 @@ def test_kustomization_builds_with_the_files_that_an_option_excludes(top: Path) 
         assert codes(checked("kk", "--exclude", excluded)) == {"kk/a.json": ["GPS001 deny 1"]}
 
 
+def test_baseline_accepts_a_finding_in_all_overlays(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.json]", a_json=pod(2))
+    for name in ("one", "two"):
+        (top / name).mkdir()
+        (top / name / "kustomization.yaml").write_text(f"resources: [../kk]\nnamespace: {name}")
+    run("check", ".", "-q", "-o", "json=baseline")
+    report = checked(".", "--baseline", "baseline")
+    assert (report["summary"]["denied"], report["summary"]["allowed"]) == (0, 2)
+
+
 def test_key_given_twice_is_a_note(top: Path) -> None:
     write(top, kustomization_yaml="namespace: a\nresources: [a.json]\nnamespace: b", a_json=pod(1))
     ended = run("check", "kk")

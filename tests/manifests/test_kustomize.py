@@ -122,7 +122,6 @@ def chain(top: Path, layers: int, text: str) -> str:
     [
         (build, "MOST_LAYERS", 8, "more than 8 kustomizations include each other"),
         (build, "MOST_BYTES", 1, "all kustomizations together build more than"),
-        (build, "MOST_OBJECTS", 0, "a kustomization with more than 0 objects"),
         (reader, "MOST_STEPS", 5, "all kustomizations together need more than 5 steps"),
         (reader, "MOST_BYTES", 100, "the files of kustomizations have more than"),
     ],

@@ -27,9 +27,6 @@ from webhook.manifests.recognition import FRAGMENT, KUSTOMIZATION
 MOST_LAYERS = 50
 """Kustomizations that include each other in a row."""
 
-MOST_OBJECTS = 20_000
-"""Objects of one kustomization."""
-
 MOST_BYTES = 256 * 1024**2
 """Bytes of all objects that the kustomizations of a run build, each as often as it is built, with 4 KiB at least."""
 
@@ -39,22 +36,18 @@ class Builder:
 
     `used` holds the real paths of kustomizations and files that are part of what has been built, and `contents` the
     names and the bytes of those that are part of what has been built last. `unbuilt` says, by the real path of its
-    folder, why a kustomization is not built, or which objects it lacks.
+    folder, why a kustomization is not built, or which objects it lacks. `notes` are those of the reader.
     """
 
     def __init__(self) -> None:
         self._reader = Reader()
+        self.notes = self._reader.notes
         self._known: dict[str, _Accumulated | Diagnostic] = {}
         self._active: list[str] = []
         self._bytes = MOST_BYTES
         self.used: set[str] = set()
         self.contents: list[tuple[str, bytes]] = []
         self.unbuilt: dict[str, Diagnostic] = {}
-
-    @property
-    def notes(self) -> list[Diagnostic]:
-        """What kustomize accepts and the author may not know."""
-        return self._reader.notes
 
     def build(self, files: Iterable[str]) -> list[Built]:
         """Return the objects of the kustomizations in these files that no other one of them includes, in their order.
@@ -66,22 +59,19 @@ class Builder:
         referrers = Counter(chain.from_iterable(included.values()))
         found: dict[str, list[Built]] = {}
         parts: dict[int, _Accumulated] = {}
-        done: set[str] = set()
         # Those that include each other come last.
         for first in sorted(named, key=lambda real: referrers[real] > 0):
             pending = [first]
             while pending:
                 real = pending.pop()
-                if real in done:
+                if real in found:
                     continue
-                done.add(real)
-                if real not in self.used:
-                    found[real] = self._overlay(named[real], real, parts)
+                found[real] = [] if real in self.used else self._overlay(named[real], real, parts)
                 referrers.subtract(included[real])
                 pending += [one for one in included[real] if not referrers[one]]
         read = self._reader.contents
         self.contents = [read[one] for one in sorted({*chain(*(part.used for part in parts.values()))}) if one in read]
-        return [one for real in named for one in found.get(real, ())]
+        return [one for real in named for one in found[real]]
 
     def _included(self, folder: str) -> set[str]:
         """Return the real paths that a kustomization includes, some of which may be folders."""
@@ -96,7 +86,7 @@ class Builder:
         """Return the objects of a kustomization; none if it cannot be built. Add what it includes to the parts."""
         try:
             layer = self._reader.layer(folder)
-            if layer.is_component:
+            if layer.kind == "Component":
                 raise layer.node.error("a component that no kustomization here includes")
             found = self._accumulated(layer, boundary(folder))
             self._bytes -= 1024 * sum(4 + one.kibibytes for one in found.resources) + 4096 * len(found.parts)
@@ -162,7 +152,7 @@ class Builder:
         if any(f"{one}/".startswith(f"{real}/") for one in self._active):
             raise entry.error("a kustomization includes itself, or a folder above it")
         found = self._reader.layer(path)
-        if found.is_component is not is_component:
+        if (found.kind == "Component") is not is_component:
             raise entry.error("holds no component" if is_component else "a component cannot be a resource")
         return found
 
@@ -243,9 +233,8 @@ class Builder:
             is_merge = isinstance(patch.value, dict)
             if is_merge:  # where a target is named, kustomize ignores the kind and the name of the patch
                 patch = patch.without("apiVersion", "kind")
-                metadata = patch.get("metadata")
-                if metadata is not None and isinstance(metadata.value, dict):
-                    patch = patch.holding({"metadata": metadata.without("name", "namespace")})
+                if isinstance(patch.value.get("metadata"), dict):
+                    patch = patch.holding({"metadata": patch.at("metadata").without("name", "namespace")})
             if not found and into.lacks:
                 into.parts.append(_part(patch, FRAGMENT))
             for index in reversed(found):
@@ -272,11 +261,10 @@ class Builder:
             patches = self._reader.documents(layer, path)
         else:
             raise entry.error("a patch needs a `path`, or a `patch`")
-        if not patches or not all(isinstance(one.value, dict | list) for one in patches):
+        kinds = {type(one.value) for one in patches}
+        if not kinds or kinds - {dict, list}:
             raise entry.error("must be a patch")
-        if len(patches) > 1 and (
-            entry.get("target") is not None or any(isinstance(one.value, list) for one in patches)
-        ):
+        if len(patches) > 1 and (list in kinds or entry.get("target") is not None):
             raise entry.error("kustomize accepts one patch for a target")
         return patches
 
@@ -296,13 +284,11 @@ class _Accumulated:
         self.inner: list[_Accumulated] = []
 
     def identify(self) -> None:
-        """Find out what the objects are now. Raises UnbuiltError if two are the same, or if there are too many."""
+        """Find out what the objects are now. Raises UnbuiltError if two are the same."""
         known: set[resources.Identity] = set()
         for one in self.resources:
             if one.now in known:
                 raise one.node.error("another object of the kustomization has this kind, name and namespace")
-            if len(known) == MOST_OBJECTS:
-                raise one.node.error(f"a kustomization with more than {MOST_OBJECTS:,} objects")
             known.add(one.now)
 
     def about(self, wanted: resources.Identity) -> list[int]:

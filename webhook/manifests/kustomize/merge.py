@@ -182,7 +182,9 @@ def _changed(node: Node, path: list[str], name: str, operation: Node) -> Node:
     return node.without(key) if is_removed else node.holding({key: new})
 
 
-_PATTERN = re.compile(r"(?:[\w/:-]|\\[.-]|\[[A-Za-z0-9._]+-?\]|\[[A-Za-z]-[A-Za-z0-9-]*\]|[.|()^$*+?])*", re.ASCII)
+_PATTERN = re.compile(
+    r"(?:[\w/:-]|\\[.-]|\[[A-Za-z0-9._]+-?\]|\[(?:[A-Za-z]-[A-Za-z]|\d-\d)+-?\]|\((?!\?)|[.|)^$*+?])*", re.ASCII
+)
 _REPEATED = re.compile(r"(?:\.\*)+")
 _MOST_CHOICES = 2
 """Groups and repetitions of a pattern: the time to match a name grows with their power."""
@@ -218,8 +220,7 @@ def _pattern(target: Node, key: str) -> re.Pattern[str] | None:
         return None
     text = _REPEATED.sub(".*", text) if isinstance(text, str) else "{"
     choices = sum(text.count(one) for one in "(*+?")
-    is_odd = "(?" in text or ("[" in text and "--" in text) or not _PATTERN.fullmatch(text)
-    if is_odd or len(text) > _LONGEST or choices > _MOST_CHOICES:
+    if not _PATTERN.fullmatch(text) or len(text) > _LONGEST or choices > _MOST_CHOICES:
         raise target.at(key).error(f"the expression of the target's {key} is not followed")
     try:
         return re.compile(text)

@@ -66,11 +66,8 @@ class Layer(NamedTuple):
     folder: str
     real: str
     node: Node
+    kind: str
     used: set[str]
-
-    @property
-    def is_component(self) -> bool:
-        return self.node.members.get("kind") == "Component"
 
     def items(self, field: str) -> list[Node]:
         """Return the items of a field. Raises UnbuiltError if it is no list."""
@@ -110,14 +107,14 @@ class Reader:
         found = self._parsed(self._loaded(file, real), compose.KUSTOMIZATION)
         if len(found) != 1 or not isinstance(found[0].value, dict):
             raise _unbuilt(file, "a kustomization must be one mapping")
-        node = found[0]
-        document = node.source.origin.document
+        node, document = found[0], found[0].source.origin.document
         for key, offset in document.marks.repeated:
             message = f"mapping key {quoted(key)} is given twice; kustomize takes the last one"
             self.notes.append(Diagnostic(shown(file), *document.text.position(offset), message))
         if not any(value not in (None, "") for key, value in node.members.items() if key not in ("apiVersion", "kind")):
             raise node.error("an empty kustomization")
-        version = _VERSIONS.get(str(node.members.get("kind") or "Kustomization"))
+        kind = str(node.members.get("kind") or "Kustomization")
+        version = _VERSIONS.get(kind)
         if version is None or node.members.get("apiVersion") not in (None, f"{KUSTOMIZATION[0]}/{version}"):
             raise node.error("its kind or apiVersion is not one of kustomize")
         for key, value in node.members.items():
@@ -125,7 +122,7 @@ class Reader:
                 raise node.at(key).error("kustomize knows no such field")
             if key in _CHANGING and value:
                 raise node.at(key).error(f"`{key}` is not followed")
-        return Layer(file, folder, real, node, {real, os.path.realpath(file)})
+        return Layer(file, folder, real, node, kind, {real, os.path.realpath(file)})
 
     def path(self, layer: Layer, entry: Node) -> str:
         """Return the path of a file or folder that a kustomization names. Raises UnbuiltError."""

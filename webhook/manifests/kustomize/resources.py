@@ -29,17 +29,13 @@ _CLUSTER_SCOPED = frozenset(
 
 
 class Identity(NamedTuple):
-    """By what kustomize knows an object."""
+    """By what kustomize knows an object. The namespace is empty where there is none."""
 
     group: str
     version: str
     kind: str
     name: str
     namespace: str
-
-    @property
-    def is_cluster_scoped(self) -> bool:
-        return self.kind in _CLUSTER_SCOPED and ("." not in self.group or self.group.endswith(".k8s.io"))
 
 
 def identity(node: Node) -> Identity:
@@ -49,8 +45,10 @@ def identity(node: Node) -> Identity:
     if not isinstance(version, str) or not isinstance(kind, str) or not isinstance(name, str) or not name:
         raise node.error("an object of a kustomization needs apiVersion, kind and metadata.name")
     group, _, version = version.rpartition("/")
-    found = Identity(group, version, kind, name, namespace if isinstance(namespace, str) else "")
-    return found._replace(namespace="" if found.is_cluster_scoped else found.namespace or "default")
+    namespace = namespace if isinstance(namespace, str) and namespace else "default"
+    if kind in _CLUSTER_SCOPED and ("." not in group or group.endswith(".k8s.io")):
+        namespace = ""
+    return Identity(group, version, kind, name, namespace)
 
 
 class Resource(NamedTuple):
@@ -121,7 +119,7 @@ def _in_namespace(namespace: Node, resource: Resource) -> Resource:
     now = resource.now
     if (now.group, now.version, now.kind) == ("", "v1", "Namespace"):
         return resource.changed(resource.node.put(("metadata", "name"), namespace))
-    if now.is_cluster_scoped:
+    if not now.namespace:
         return resource
     return resource.changed(resource.node.put(("metadata", "namespace"), namespace))
 
