@@ -21,7 +21,7 @@ from webhook.dryrun.check import checked_objects
 from webhook.dryrun.evaluation import evaluate
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.manifests import Manifest, Reason, Source
-from webhook.manifests.folders import Patterns, used_files
+from webhook.manifests.folders import Patterns
 from webhook.policy.settings.settings import Settings
 from webhook.report.check import CheckFormat
 from webhook.report.model import Entry
@@ -83,7 +83,6 @@ def manifests(data: bytes) -> None:
         _checked(Source("file.yaml", data, named))
     for part in ("file.yaml", "kustomization.yaml"):
         _checked(Source(part, data, named=False, is_part=True))
-    used_files("kustomization.yaml", data, "folder/")
 
 
 def _checked(source: Source) -> None:

@@ -24,11 +24,12 @@ NOT_FOLLOWED = {
     "patch by target that may rename": "`options` of patches are not followed",
     "target by label": "`labelSelector` is not followed",
     "target by annotation": "`annotationSelector` is not followed",
+    "tests that hold": "the operation of the patch is not followed",
     "operation that moves": "the operation of the patch is not followed",
     "references of a configuration": "`configurations` is not followed",
     "namespaces of a configuration": "`configurations` is not followed",
     "labels at fields": "`fields` of labels are not followed",
-    "images by expression": "names of images that are expressions are not followed",
+    "images by expression": "expressions and `tagSuffix` of images are not followed",
 }
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from webhook.diagnostics import Diagnostic, Unread, tallied
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, reason_of, shown
 from webhook.manifests.git import Ignored, WorkTrees
-from webhook.manifests.manifest import Builds
+from webhook.manifests.manifest import Builds, Document
 from webhook.manifests.recognition import (
     CHART_FILE,
     EXTENSIONS,
@@ -396,31 +396,21 @@ _WITH_PATH = ("patches", "patchesJson6902", "replacements")
 def _parts_of(path: str, below: str, names: Collection[str]) -> frozenset[str]:
     """Return the paths of the files that the kustomizations of a folder, which have these names, merge into objects.
 
-    The paths begin where `below` does, which ends with a slash unless it is empty. What cannot be read is reported
-    where the file is read.
+    The paths begin where `below` does, which ends with a slash unless it is empty. Files that are applied as they are
+    do not count. What cannot be read is reported where the file is read.
     """
-    parts: frozenset[str] = frozenset()
+    used: set[str] = set()
     for name in names:
         data = read_file(f"{path}/{name}")
-        found = data if isinstance(data, Diagnostic) else used_files(name, data, below)
-        parts = parts if isinstance(found, Diagnostic) else parts | found
-    return parts
-
-
-def used_files(file: str, data: bytes, folder: str) -> frozenset[str] | Diagnostic:
-    """Return the files that a kustomization in a folder merges into objects, and that it does not apply as they are."""
-    used: set[str] = set()
-    for found in documents(file, data):
-        if isinstance(found, Diagnostic):
-            return found
-        if isinstance(value := found.value, dict):
-            names = _texts(value.get("patchesStrategicMerge"))
-            for field in _WITH_PATH:
-                items = value.get(field)
-                if isinstance(items, list):
-                    names += _texts([item.get("path") for item in items if isinstance(item, dict)])
-            used |= set(names).difference(_texts(value.get("resources")), _texts(value.get("bases")))
-    return frozenset(normpath(folder + name) for name in used)
+        for found in () if isinstance(data, Diagnostic) else documents(name, data):
+            if isinstance(found, Document) and isinstance(value := found.value, dict):
+                files = _texts(value.get("patchesStrategicMerge"))
+                for field in _WITH_PATH:
+                    items = value.get(field)
+                    if isinstance(items, list):
+                        files += _texts([item.get("path") for item in items if isinstance(item, dict)])
+                used |= set(files).difference(_texts(value.get("resources")), _texts(value.get("bases")))
+    return frozenset(normpath(below + name) for name in used)
 
 
 def _texts(value: object) -> list[str]:

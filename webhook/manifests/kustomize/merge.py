@@ -90,18 +90,17 @@ def _list(base: Node | None, patch: Node, field: str) -> Node | None:
     if directive == "delete":
         return None
     held = [] if base is None or directive == "replace" else base.items()
-    first: dict[object, Node] = {}
-    for one in held:
-        first.setdefault(_key(one, field), one)
+    first = {_key(one, field): one for one in reversed(held)}
     result: dict[object, Node] = {}
     deleted = set()
     for one in items:
         key = _key(one, field)
         same = None if key is None else first.get(key)
-        if same is not None and one.members.get(_DIRECTIVE) == "replace":
-            value: Node | None = same  # for kustomize, the item of the object wins
-        else:
-            value = one if key is None or not isinstance(one.value, dict) else merged(same, one, "", is_known=True)
+        value: Node | None = one
+        if key is not None and isinstance(one.value, dict):
+            # With the directive to replace, kustomize keeps the item of the object.
+            is_kept = same is not None and one.members.get(_DIRECTIVE) == "replace"
+            value = same if is_kept else merged(same, one, is_known=True)
         if value is None:
             deleted.add(key)
         else:
@@ -127,8 +126,7 @@ def _key(item: Node, field: str) -> object:
         keys = _OF_SERVICE
     if members.get(keys[0]) is None:
         return None
-    values = [members.get(key) for key in keys]
-    return tuple("TCP" if value is None else str(value) for value in values)
+    return tuple("TCP" if (value := members.get(key)) is None else str(value) for key in keys)
 
 
 _INDEX = re.compile("-?[0-9]{1,9}")
@@ -142,7 +140,7 @@ def applied(node: Node, operations: Node) -> Node:
     """Return an object with the operations of a JSON patch. Raises UnbuiltError where one does not apply."""
     for operation in operations.items():
         name, pointer = operation.members.get("op"), operation.members.get("path")
-        if name not in ("add", "replace", "remove", "test"):
+        if name not in ("add", "replace", "remove"):
             # A few copies of objects into themselves would make one of any size.
             raise operation.error("the operation of the patch is not followed")
         if not isinstance(pointer, str) or not pointer.startswith("/"):
@@ -168,18 +166,13 @@ def _changed(node: Node, path: list[str], name: str, operation: Node) -> Node:
         key = int(step) if _INDEX.fullmatch(step) else len(items)
         key += len(items) if key < 0 and (rest or name != "add") else 0
     exists = 0 <= key < len(items) if isinstance(key, int) else key in node.members
-    if not exists and (rest or name in ("remove", "test") or not isinstance(node.value, dict)):
+    if not exists and (rest or name == "remove" or not isinstance(node.value, dict)):
         raise operation.error("the path of the operation leads nowhere in the object")
-    if not rest and name == "test":
-        if node.at(key).value != value.value:
-            raise operation.error("the test of the patch fails")
-        return node
-    new = _changed(node.at(key), rest, name, operation) if rest else value
-    is_removed = not rest and name == "remove"
+    new = _changed(node.at(key), rest, name, operation) if rest else None if name == "remove" else value
     if isinstance(key, int):
-        items[key : key + (bool(rest) or name != "add")] = [] if is_removed else [new]
+        items[key : key + (bool(rest) or name != "add")] = [] if new is None else [new]
         return node.of_items(items)
-    return node.without(key) if is_removed else node.holding({key: new})
+    return node.without(key) if new is None else node.holding({key: new})
 
 
 _PATTERN = re.compile(

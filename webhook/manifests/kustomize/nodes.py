@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from webhook.diagnostics import KEY, Diagnostic
@@ -20,9 +21,6 @@ class UnbuiltError(Exception):
         self.why = why
 
 
-_NOWHERE: Mapping[str | int, Source] = {}
-
-
 class Source(NamedTuple):
     """Where a value comes from, and its members or items that come from elsewhere.
 
@@ -30,7 +28,7 @@ class Source(NamedTuple):
     """
 
     origin: Origin
-    parts: Mapping[str | int, Source] = _NOWHERE
+    parts: Mapping[str | int, Source] = {}
 
     def below(self, step: str | int) -> Source:
         return self.parts.get(step) or Source(self.origin.below(step))
@@ -122,6 +120,12 @@ def text_of(file: str, text: str) -> Node:
     return of_document(file, Document(1, SourceText(text), text, 0, marks, _comments=()))
 
 
+@lru_cache(maxsize=64)
+def _comments(file: str, document: Document) -> tuple[Comment, ...]:
+    """Return the comments of a document, once for all objects that have values of it."""
+    return tuple([one._replace(file=file) for one in document.comments])
+
+
 @dataclass(eq=False, repr=False, slots=True, kw_only=True)
 class Built(Manifest):
     """An object that a kustomization builds. `parts` says where its values come from, `overlay` is the kustomization.
@@ -170,5 +174,5 @@ class Built(Manifest):
             pending += parts.values()
             if id(origin.document) not in seen:
                 seen.add(id(origin.document))
-                found += [one._replace(file=origin.file) for one in origin.document.comments]
+                found += _comments(origin.file, origin.document)
         return tuple(found)

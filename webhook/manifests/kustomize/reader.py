@@ -32,7 +32,7 @@ FIELDS = frozenset(
     """.split()
 ).union(ADDING, _CHANGING)
 
-_VERSIONS = {"Kustomization": "v1beta1", "Component": "v1alpha1"}
+_VERSIONS = {"Kustomization": f"{KUSTOMIZATION[0]}/v1beta1", "Component": f"{KUSTOMIZATION[0]}/v1alpha1"}
 
 MOST_STEPS = 1_000_000
 """Objects times the steps that look at them, and kibibytes of objects that steps change, of all kustomizations."""
@@ -50,8 +50,7 @@ def once(known: dict[str, T | Diagnostic], real: str, make: Callable[[], T]) -> 
             known[real] = make()
         except UnbuiltError as error:
             known[real] = error.why
-    found = known[real]
-    if isinstance(found, Diagnostic):
+    if isinstance(found := known[real], Diagnostic):
         raise UnbuiltError(found)
     return found
 
@@ -114,8 +113,7 @@ class Reader:
         if not any(value not in (None, "") for key, value in node.members.items() if key not in ("apiVersion", "kind")):
             raise node.error("an empty kustomization")
         kind = str(node.members.get("kind") or "Kustomization")
-        version = _VERSIONS.get(kind)
-        if version is None or node.members.get("apiVersion") not in (None, f"{KUSTOMIZATION[0]}/{version}"):
+        if kind not in _VERSIONS or node.members.get("apiVersion") not in (None, _VERSIONS[kind]):
             raise node.error("its kind or apiVersion is not one of kustomize")
         for key, value in node.members.items():
             if key not in FIELDS:

@@ -104,7 +104,7 @@ def changes(kustomization: Node, labels: Iterable[Node]) -> Iterator[Callable[[R
             continue
         if not isinstance(pairs.value, dict):
             raise pairs.error(f"{field} must be a mapping")
-        yield partial(_with_metadata, field, pairs.members_at(), in_templates, in_selectors)
+        yield partial(_marked, field, pairs.members_at(), in_templates, in_selectors)
 
 
 def _text(kustomization: Node, field: str) -> Node | None:
@@ -117,11 +117,9 @@ def _text(kustomization: Node, field: str) -> Node | None:
 def _in_namespace(namespace: Node, resource: Resource) -> Resource:
     """Return an object in another namespace, unless it lives in none."""
     now = resource.now
-    if (now.group, now.version, now.kind) == ("", "v1", "Namespace"):
-        return resource.changed(resource.node.put(("metadata", "name"), namespace))
-    if not now.namespace:
-        return resource
-    return resource.changed(resource.node.put(("metadata", "namespace"), namespace))
+    field = "name" if (now.group, now.version, now.kind) == ("", "v1", "Namespace") else "namespace"
+    is_changed = field == "name" or now.namespace
+    return resource.changed(resource.node.put(("metadata", field), namespace)) if is_changed else resource
 
 
 _KEEP_NAMES = ("APIService", "CustomResourceDefinition", "Namespace")
@@ -155,26 +153,21 @@ def is_scaled(resource: Resource, name: object) -> bool:
     return resource.now.kind in _SCALED and any(one.name == name for one in resource.identities)
 
 
-def _with_metadata(
-    field: str, pairs: Mapping[str, Node], in_templates: bool, in_selectors: bool, resource: Resource
-) -> Resource:
+def _marked(field: str, pairs: Mapping[str, Node], in_templates: bool, in_selectors: bool, one: Resource) -> Resource:
     """Return an object with labels or annotations, also in its templates and in its selector."""
-    kind = resource.now.kind
+    kind = one.now.kind
     places: list[tuple[str, ...]] = [(*path, "metadata", field) for path in ((), *_TEMPLATES.get(kind, ()))]
-    node = resource.node
+    node = one.node
     for place in places if in_templates else places[:1]:
         node = node.extended(place, pairs)
     if in_selectors and kind in _SELECTORS:
         node = node.extended(_SELECTORS[kind], pairs)
-    return resource._replace(node=node)
-
-
-_LISTS = ("containers", "initContainers")
+    return one._replace(node=node)
 
 
 def with_images(node: Node, images: Sequence[Node]) -> Node:
     """Return an object whose containers, wherever they are, have other images. Raises UnbuiltError."""
-    return _rewritten(node, "", lambda of, key, one: _image(one, images) if key == "image" and of in _LISTS else one)
+    return _rewritten(node, "", lambda of, key, one: _image(one, images) if (of, key) in _IMAGES else one)
 
 
 def _rewritten(node: Node, field: str, change: Callable[[str, str, Node], Node]) -> Node:
@@ -198,6 +191,7 @@ _CHANGED = ("claimName", "image", "name", "secretName", "serviceAccountName")
 """The fields of texts that change."""
 
 
+_IMAGES = (("containers", "image"), ("initContainers", "image"))
 _IMAGE = re.compile(r"(.*?)(:[^/:@]*)?(@.*)?", re.DOTALL)
 """The name of an image, its tag and its digest."""
 
@@ -209,15 +203,13 @@ def _image(image: Node, entries: Sequence[Node]) -> Node:
         parts = _IMAGE.fullmatch(image.value)
         members = {key: one for key, one in entry.members.items() if isinstance(one, str | int | float) and one}
         name, tag, digest = ("", "", "") if parts is None else parts.groups("")
-        if not _PLAIN.fullmatch(str(members.get("name"))):
-            raise entry.error("names of images that are expressions are not followed")
+        if not _PLAIN.fullmatch(str(members.get("name"))) or "tagSuffix" in members:
+            raise entry.error("expressions and `tagSuffix` of images are not followed")
         if name != members.get("name"):
             continue
         if "newTag" in members or "digest" in members:
             tag = f":{members['newTag']}" if "newTag" in members else ""
             digest = f"@{members['digest']}" if "digest" in members else ""
-        elif "tagSuffix" in members:
-            tag, digest = f"{tag}{members['tagSuffix']}", ""
         image = Node(f"{members.get('newName', name)}{tag}{digest}", entry.source)
     return image
 
