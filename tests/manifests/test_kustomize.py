@@ -61,6 +61,25 @@ def test_base_behind_a_link_is_found_from_its_own_folder(tmp_path: Path) -> None
     assert [one.value["metadata"]["name"] for one in Builder().build([f"{tmp_path}/o/kustomization.yaml"])] == ["p0"]
 
 
+def test_reason_of_a_referrer_is_not_that_of_its_base(tmp_path: Path) -> None:
+    files = {"o/kustomization.yaml": "resources: [a.yaml]", "o/a.yaml": POD, ".git/x": ""}
+    files |= {"b/kustomization.yaml": "resources: [../o]", "o/deep/kustomization.yaml": "resources: [../../b]"}
+    write(tmp_path, files)
+    builder = Builder()
+    built = builder.build([f"{tmp_path}/{folder}/kustomization.yaml" for folder in ("o", "o/deep", "b")])
+    assert [one.overlay for one in built] == [f"{tmp_path}/b/kustomization.yaml"]
+    assert list(builder.unbuilt) == [f"{tmp_path}/o/deep"]
+
+
+def test_missing_file_of_a_generator_is_an_object_less(tmp_path: Path) -> None:
+    text = "resources: [a.yaml]\nsecretGenerator: [{name: s, envs: [ignored.env]}]\nnamespace: ns"
+    write(tmp_path, {"kustomization.yaml": text, "a.yaml": POD})
+    builder = Builder()
+    (built,) = builder.build([f"{tmp_path}/kustomization.yaml"])
+    assert built.value["metadata"]["namespace"] == "ns"
+    assert [why.message for why in builder.unbuilt.values()] == ["no such file or folder"]
+
+
 ODD: list[Any] = [
     *(None, True, 0, "", "x", "../..", "/", "a\0b", [], {}, [1], ["x"], [[]], [{}], {"a": 1}, [{"name": 1}]),
     *([{"path": 1}], [{"path": "a.yaml", "target": 1}], [{"patch": {}}], [{"patch": "[1]", "target": {}}]),

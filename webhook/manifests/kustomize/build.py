@@ -18,9 +18,9 @@ from webhook.manifests.embedded import embedded
 from webhook.manifests.files import is_folder, mode_of, shown
 from webhook.manifests.kustomize import resources
 from webhook.manifests.kustomize.merge import applied, merged, selector
-from webhook.manifests.kustomize.nodes import Built, Node, Source, UnbuiltError, of_document
+from webhook.manifests.kustomize.nodes import Built, MissingError, Node, ReferrerError, UnbuiltError, of_document
 from webhook.manifests.kustomize.reader import ADDING, Layer, Reader, boundary, is_remote, is_within, once
-from webhook.manifests.manifest import Manifest, Origin
+from webhook.manifests.manifest import Manifest
 from webhook.manifests.objects import items_of
 from webhook.manifests.recognition import FRAGMENT, KUSTOMIZATION
 
@@ -122,7 +122,7 @@ class Builder:
     def _accumulate(self, layer: Layer, into: _Accumulated, within: str) -> None:
         """Add the objects of a kustomization or a component, and change all. Raises UnbuiltError."""
         if len(self._active) == MOST_LAYERS:
-            raise layer.node.error(f"more than {MOST_LAYERS} kustomizations include each other")
+            raise ReferrerError(layer.node.about(f"more than {MOST_LAYERS} kustomizations include each other"))
         self._active.append(layer.real)
         try:
             for entry in chain(layer.items("resources"), layer.items("bases")):
@@ -150,7 +150,7 @@ class Builder:
         if not is_within(real, within):
             raise entry.error("a folder outside the checkout")
         if any(f"{one}/".startswith(f"{real}/") for one in self._active):
-            raise entry.error("a kustomization includes itself, or a folder above it")
+            raise ReferrerError(entry.about("a kustomization includes itself, or a folder above it"))
         found = self._reader.layer(path)
         if (found.kind == "Component") is not is_component:
             raise entry.error("holds no component" if is_component else "a component cannot be a resource")
@@ -170,11 +170,18 @@ class Builder:
         else:
             for document in self._reader.documents(layer, entry):
                 nodes = list(_objects(document))
-                size = len(document.source.origin.document.text.content)
-                into.resources += (resources.resource(one, size // len(nodes)) for one in nodes)
+                self._reader.spend(layer, len(nodes))
+                size = len(document.source.origin.document.text.content) // 1024
+                into.resources += (
+                    resources.Resource(one, (resources.identity(one),), size // len(nodes)) for one in nodes
+                )
 
     def _generate(self, layer: Layer, kind: str, entry: Node, into: _Accumulated) -> None:
-        new = self._reader.generated(layer, kind, entry)
+        try:
+            new = self._reader.generated(layer, kind, entry)
+        except MissingError as error:  # git ignores a file of secrets
+            into.lacks.append(error.why)
+            return
         behavior = entry.members.get("behavior")
         if behavior not in ("merge", "replace"):
             into.resources.append(new)
@@ -305,7 +312,7 @@ def _objects(document: Node) -> Iterator[Node]:
     for one in items_of(origin.file, origin.document):
         if isinstance(one, Diagnostic):
             raise UnbuiltError(one)
-        yield Node(one.value, Source(Origin(one.file, one.within, one.path)))
+        yield Node(one.value, document.source.below("items").below(one.path[1]))
 
 
 def _part(node: Node, kind: tuple[str, str]) -> Node:

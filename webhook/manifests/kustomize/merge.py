@@ -29,7 +29,6 @@ _KEYS: dict[str, tuple[str, ...]] = {
 Without keys, the items themselves are compared.
 """
 
-_OF_SERVICE = ("port", "protocol")
 _DIRECTIVE = "$patch"
 
 
@@ -123,14 +122,11 @@ def _key(item: Node, field: str) -> object:
     if not keys:
         return str(item.value)
     if field == "ports" and "containerPort" not in members:
-        keys = _OF_SERVICE
+        keys = ("port", "protocol")  # of a Service
     if members.get(keys[0]) is None:
         return None
     return tuple("TCP" if (value := members.get(key)) is None else str(value) for key in keys)
 
-
-_INDEX = re.compile("-?[0-9]{1,9}")
-"""An index of a JSON patch; kustomize counts negative ones from the end."""
 
 _DEEPEST = 64
 """Steps of a pointer: a value is at most that much deeper than the deepest document."""
@@ -163,7 +159,7 @@ def _changed(node: Node, path: list[str], name: str, operation: Node) -> Node:
     if isinstance(node.value, list):
         if not rest and name == "add" and step in ("-", "-1", str(len(items))):
             return node.of_items([*items, value])
-        key = int(step) if _INDEX.fullmatch(step) else len(items)
+        key = int(step) if re.fullmatch("-?[0-9]{1,9}", step) else len(items)  # -1 is the last one
         key += len(items) if key < 0 and (rest or name != "add") else 0
     exists = 0 <= key < len(items) if isinstance(key, int) else key in node.members
     if not exists and (rest or name == "remove" or not isinstance(node.value, dict)):
@@ -178,7 +174,6 @@ def _changed(node: Node, path: list[str], name: str, operation: Node) -> Node:
 _PATTERN = re.compile(
     r"(?:[\w/:-]|\\[.-]|\[[A-Za-z0-9._]+-?\]|\[(?:[A-Za-z]-[A-Za-z]|\d-\d)+-?\]|\((?!\?)|[.|)^$*+?])*", re.ASCII
 )
-_REPEATED = re.compile(r"(?:\.\*)+")
 _MOST_CHOICES = 2
 """Groups and repetitions of a pattern: the time to match a name grows with their power."""
 
@@ -211,7 +206,7 @@ def _pattern(target: Node, key: str) -> re.Pattern[str] | None:
     text = target.members.get(key)
     if text is None or text == "":
         return None
-    text = _REPEATED.sub(".*", text) if isinstance(text, str) else "{"
+    text = re.sub(r"(?:\.\*)+", ".*", text) if isinstance(text, str) else "{"
     choices = sum(text.count(one) for one in "(*+?")
     if not _PATTERN.fullmatch(text) or len(text) > _LONGEST or choices > _MOST_CHOICES:
         raise target.at(key).error(f"the expression of the target's {key} is not followed")

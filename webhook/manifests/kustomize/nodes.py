@@ -21,6 +21,14 @@ class UnbuiltError(Exception):
         self.why = why
 
 
+class MissingError(UnbuiltError):
+    """A file that is not there."""
+
+
+class ReferrerError(UnbuiltError):
+    """A kustomization that is not built because of those that include it."""
+
+
 class Source(NamedTuple):
     """Where a value comes from, and its members or items that come from elsewhere.
 

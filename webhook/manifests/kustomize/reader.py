@@ -12,8 +12,8 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import compose
 from webhook.manifests.files import LARGEST, mode_of, read_file, shown
 from webhook.manifests.git import work_tree
-from webhook.manifests.kustomize.nodes import Node, UnbuiltError, of_document, text_of
-from webhook.manifests.kustomize.resources import Resource, resource
+from webhook.manifests.kustomize.nodes import MissingError, Node, ReferrerError, UnbuiltError, of_document, text_of
+from webhook.manifests.kustomize.resources import Resource, identity
 from webhook.manifests.recognition import KUSTOMIZATION, KUSTOMIZATION_FILES
 from webhook.manifests.stream import documents
 from webhook.manifests.text import quoted
@@ -48,6 +48,8 @@ def once(known: dict[str, T | Diagnostic], real: str, make: Callable[[], T]) -> 
     if real not in known:
         try:
             known[real] = make()
+        except ReferrerError:
+            raise
         except UnbuiltError as error:
             known[real] = error.why
     if isinstance(found := known[real], Diagnostic):
@@ -139,7 +141,7 @@ class Reader:
     def _used(self, layer: Layer, entry: Node) -> str:
         path = self.path(layer, entry)
         if not mode_of(path):
-            raise entry.error("no such file or folder")
+            raise MissingError(entry.about("no such file or folder"))
         real = self._loaded(path, layer.real)
         # A search finds a link to the file by its own name.
         layer.used.update((real, join(os.path.realpath(dirname(path)), basename(path))))
@@ -200,7 +202,8 @@ class Reader:
         for field, members in held.items():
             node = node.extended((field,), members)
         is_hashed = not any(one.members.get("disableNameSuffixHash") is True for one in options)
-        return resource(node, sum(len(value.value) for _, value in pairs), is_hashed=is_hashed)
+        size = sum(len(value.value) for _, value in pairs)
+        return Resource(node, (identity(node),), size // 1024, is_hashed)
 
     def _pairs(self, layer: Layer, entry: Node) -> Iterator[tuple[str, Node]]:
         """Yield the keys of a generator and their values: text, or bytes that are no UTF-8."""

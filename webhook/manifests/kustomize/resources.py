@@ -79,11 +79,6 @@ class Resource(NamedTuple):
         return old._replace(node=node, is_hashed=self.is_hashed and old.is_hashed)
 
 
-def resource(node: Node, size: int, *, is_hashed: bool = False) -> Resource:
-    """Return an object whose text has a size. Raises UnbuiltError if it lacks a kind or a name."""
-    return Resource(node, (identity(node),), size // 1024, is_hashed)
-
-
 def changes(kustomization: Node, labels: Iterable[Node]) -> Iterator[Callable[[Resource], Resource]]:
     """Yield the changes of all objects: the namespace, names, items of `labels`, annotations. Raises UnbuiltError."""
     if (namespace := _text(kustomization, "namespace")) is not None:
@@ -122,12 +117,9 @@ def _in_namespace(namespace: Node, resource: Resource) -> Resource:
     return resource.changed(resource.node.put(("metadata", field), namespace)) if is_changed else resource
 
 
-_KEEP_NAMES = ("APIService", "CustomResourceDefinition", "Namespace")
-
-
 def with_name(resource: Resource, prefix: str, suffix: str) -> Resource:
     """Return an object with another name, unless it is of a kind whose names mean something."""
-    if resource.identities[0].kind in _KEEP_NAMES:
+    if resource.identities[0].kind in ("APIService", "CustomResourceDefinition", "Namespace"):
         return resource
     name = resource.node.at("metadata").at("name")
     renamed = name._replace(value=f"{prefix}{name.value}{suffix}")
@@ -135,10 +127,9 @@ def with_name(resource: Resource, prefix: str, suffix: str) -> Resource:
 
 
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
-_TEMPLATE = ("spec", "template")
 _TEMPLATES: Mapping[str, Sequence[tuple[str, ...]]] = {
-    **dict.fromkeys((*_SCALED, "DaemonSet", "Job"), (_TEMPLATE,)),
-    "CronJob": (("spec", "jobTemplate"), ("spec", "jobTemplate", *_TEMPLATE)),
+    **dict.fromkeys((*_SCALED, "DaemonSet", "Job"), (("spec", "template"),)),
+    "CronJob": (("spec", "jobTemplate"), ("spec", "jobTemplate", "spec", "template")),
 }
 """Where kinds hold what gets labels and annotations, too; the last one is the template of their pods."""
 
@@ -251,18 +242,16 @@ def with_references(resources: Iterable[Resource]) -> list[Resource]:
     return resources
 
 
-_LOCAL = "config.kubernetes.io/local-config"
-"""Marks objects that are for tools alone."""
-
-
 def finished(resources: Iterable[Resource]) -> list[Node]:
     """Return objects with the names that they get at the end, without those that are for tools alone."""
     named = with_references(with_name(one, "", _hash(one.node)) if one.is_hashed else one for one in resources)
-    marks = ((one.node, one.node.members_at("metadata", "annotations").get(_LOCAL)) for one in named)
+    marks = (
+        (one.node, one.node.members_at("metadata", "annotations").get("config.kubernetes.io/local-config"))
+        for one in named
+    )
     return [node for node, mark in marks if mark is None or mark.value == "false"]
 
 
-_LETTERS = str.maketrans("013ae", "ghkmt")
 _ESCAPED = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
 
 
@@ -274,4 +263,4 @@ def _hash(node: Node) -> str:
     text = json.dumps(hashed, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     for character, escape in _ESCAPED:
         text = text.replace(character, escape)
-    return "-" + sha256(text.encode(errors="replace")).hexdigest()[:10].translate(_LETTERS)
+    return "-" + sha256(text.encode(errors="replace")).hexdigest()[:10].translate(str.maketrans("013ae", "ghkmt"))
