@@ -95,8 +95,7 @@ class Builder:
         except UnbuiltError as error:
             self.unbuilt[real] = error.why
             return []
-        if found.lacks:
-            self.unbuilt[real] = found.lacks[0]
+        self.unbuilt.update((real, why) for why in found.lacks[:1])
         pending = [found]
         while pending:
             one = pending.pop()
@@ -171,10 +170,8 @@ class Builder:
             for document in self._reader.documents(layer, entry):
                 nodes = list(_objects(document))
                 self._reader.spend(layer, len(nodes))
-                size = len(document.source.origin.document.text.content) // 1024
-                into.resources += (
-                    resources.Resource(one, (resources.identity(one),), size // len(nodes)) for one in nodes
-                )
+                size = len(document.source.origin.document.text.content) // 1024 // (len(nodes) or 1)
+                into.resources += [resources.Resource(one, (resources.identity(one),), size) for one in nodes]
 
     def _generate(self, layer: Layer, kind: str, entry: Node, into: _Accumulated) -> None:
         try:

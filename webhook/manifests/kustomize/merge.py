@@ -58,16 +58,12 @@ def _mapping(base: Node | None, patch: Node, *, is_known: bool) -> Node | None:
     version, kind = holder.get("apiVersion"), holder.get("kind")
     group = version.rpartition("/")[0] if isinstance(version, str) else "."
     is_known = is_known or (isinstance(kind, str) and ("." not in group or group.endswith(".k8s.io")))
-    changed: dict[str, Node] = {}
-    removed = []
+    values: dict[str, Node | None] = {}
     for key in patch.value:
         inner = result.at(key) if key in result.value and result is not patch else None
-        value = merged(inner, patch.at(key), key, is_known=is_known)
-        if value is None:
-            removed.append(key)
-        else:
-            changed[key] = value
-    return result.holding(changed).without(*removed)
+        values[key] = merged(inner, patch.at(key), key, is_known=is_known)
+    changed = {key: one for key, one in values.items() if one is not None}
+    return result.holding(changed).without(*(values.keys() - changed.keys()))
 
 
 def _directive(patch: Node) -> str | None:

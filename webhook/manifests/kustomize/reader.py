@@ -202,8 +202,7 @@ class Reader:
         for field, members in held.items():
             node = node.extended((field,), members)
         is_hashed = not any(one.members.get("disableNameSuffixHash") is True for one in options)
-        size = sum(len(value.value) for _, value in pairs)
-        return Resource(node, (identity(node),), size // 1024, is_hashed)
+        return Resource(node, (identity(node),), sum(len(value.value) for _, value in pairs) // 1024, is_hashed)
 
     def _pairs(self, layer: Layer, entry: Node) -> Iterator[tuple[str, Node]]:
         """Yield the keys of a generator and their values: text, or bytes that are no UTF-8."""

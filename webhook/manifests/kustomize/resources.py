@@ -245,11 +245,8 @@ def with_references(resources: Iterable[Resource]) -> list[Resource]:
 def finished(resources: Iterable[Resource]) -> list[Node]:
     """Return objects with the names that they get at the end, without those that are for tools alone."""
     named = with_references(with_name(one, "", _hash(one.node)) if one.is_hashed else one for one in resources)
-    marks = (
-        (one.node, one.node.members_at("metadata", "annotations").get("config.kubernetes.io/local-config"))
-        for one in named
-    )
-    return [node for node, mark in marks if mark is None or mark.value == "false"]
+    path = ("metadata", "annotations", "config.kubernetes.io/local-config")
+    return [one.node for one in named if (mark := one.node.get(*path)) is None or mark.value == "false"]
 
 
 _ESCAPED = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
