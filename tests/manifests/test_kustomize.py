@@ -157,6 +157,16 @@ def test_limit_is_said(
     assert said in next(iter(builder.unbuilt.values())).message
 
 
+def test_base_that_is_included_twice_in_each_layer_is_bounded(tmp_path: Path) -> None:
+    files = {"0/kustomization.yaml": "helmCharts: [{name: a}]", ".git/x": ""}
+    for number in range(1, 40):
+        files[f"{number}/kustomization.yaml"] = f"resources: [../{number - 1}, ../{number - 1}/]"
+    write(tmp_path, files)
+    builder = Builder()
+    assert builder.build([f"{tmp_path}/39/kustomization.yaml"]) == []
+    assert "need more than 1,000,000 steps" in next(iter(builder.unbuilt.values())).message
+
+
 @pytest.mark.slow
 def test_overlays_of_one_base_take_linear_time(tmp_path: Path) -> None:
     def prepared(size: int) -> Callable[[], object]:
