@@ -18,7 +18,7 @@ import yaml
 from tests.chart import tools
 from tests.chart.program import KEPT, Program
 from tests.project.repository import ROOT
-from webhook.cluster.renders import RENDER
+from webhook.cluster.installations import RENDER
 
 CHART = ROOT / "charts" / "gpushare-webhook"
 NAMESPACE = "gpus"

@@ -31,7 +31,7 @@ from tests.chart.render import (
 )
 from tests.chart.snapshots import current, stored
 from webhook import __version__
-from webhook.cluster.renders import MADE, RENDER
+from webhook.cluster.installations import MADE, RENDER
 
 pytestmark = pytest.mark.slow
 

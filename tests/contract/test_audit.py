@@ -13,7 +13,7 @@ from tests.contract.offline import MIRROR, review_of
 from tests.fixture import Fixture, Json, evaluator_of, load_all
 from webhook.admission import Hook
 from webhook.admission.respond import Outcome, respond
-from webhook.diagnose.audit.census import verdicts
+from webhook.diagnose.audit import verdicts
 from webhook.policy.verdict import DECISIONS, Decision
 from webhook.report.model import Subject
 

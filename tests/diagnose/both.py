@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, unquote
 from tests.cli.cluster import FakeCluster
 from webhook.cluster import objects as kinds
 from webhook.cluster.api_server import JSON, ApiServer, Object, WatchEvent
+from webhook.cluster.classes import POD_GROUPS, WORKLOADS
 from webhook.cluster.objects import POD, Kind, LiveObjects, NotFoundError
-from webhook.cluster.queues import POD_GROUPS, WORKLOADS
 from webhook.diagnose.saved import SavedObjects
 
 Found = TypeVar("Found")

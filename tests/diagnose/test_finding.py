@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.words import named
+from webhook.diagnose.finding import Finding, Remedy, named
 from webhook.policy.messages import Command
 
 LONG = Finding("any", "error", "pod a", "x" * 2000, ["", "first", *["y" * 2000] * 20], "add it", ("team-a",))

@@ -15,8 +15,7 @@ from webhook.cluster.api_server import OBJECTS
 from webhook.cluster.objects import JOB, POD, REPLICA_SET, Kind, LeftOut, Object, Objects, Shape
 from webhook.cluster.reading import Owner, controller
 from webhook.diagnose import pods as module
-from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import held_by_node, live_pod, reachable, requests_of
+from webhook.diagnose.pods import Owners, held_by_node, live_pod, reachable, requests_of
 from webhook.diagnose.saved import SavedObjects
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings

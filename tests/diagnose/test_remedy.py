@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.words import label, named, namespace, reference
+from webhook.diagnose.finding import Remedy, label, named, namespace, reference
 from webhook.policy.messages import Command
 from webhook.policy.settings.formats import NAMESPACE, OBJECT
 

@@ -11,8 +11,7 @@ from tests.diagnose.both import both_ways, cluster_of
 from tests.diagnose.cluster_objects import GPU, container, mps_node, pod
 from webhook.cluster.objects import Objects
 from webhook.cluster.reading import Owner
-from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import LivePod, reachable_pods
+from webhook.diagnose.pods import LivePod, Owners, reachable_pods
 from webhook.diagnose.top import MOST_HOLDERS, NAMESPACE, Top, by_node, rows
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts

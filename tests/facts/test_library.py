@@ -17,4 +17,4 @@ def test_client_imports_no_synchronous_half() -> None:
     names = read.stdout.split()
     assert "kubernetes.aio.client" in names
     others = [one for one in names if one != "kubernetes" and not one.startswith("kubernetes.aio")]
-    assert not others, f"the library now needs {others}: see webhook/cluster/library.py"
+    assert not others, f"the library now needs {others}: see webhook/cluster/client.py"

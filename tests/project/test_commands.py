@@ -20,7 +20,7 @@ COMMAND = re.compile(
 
 
 TEMPLATE = re.compile("`[^`]*`")
-"""A command in a template of `webhook.diagnose.remedy.filled`, which makes a `Command` of it."""
+"""A command in a template of `webhook.diagnose.finding.filled`, which makes a `Command` of it."""
 
 
 def docstrings(tree: ast.AST) -> set[ast.AST]:

@@ -7,9 +7,7 @@ import click
 from webhook.cli.options import format_option
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, require_some
 from webhook.cluster.objects import POD
-from webhook.cluster.served import served
-from webhook.diagnose.audit.census import enforcing, take
-from webhook.diagnose.audit.report import Audit
+from webhook.diagnose.audit import Audit, enforcing, served, take
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 
 

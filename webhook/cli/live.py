@@ -15,11 +15,11 @@ from webhook.cli.options import ALL_PARTS, DEFAULT_QUEUES, PARTS, Cluster
 from webhook.cli.output import tell
 from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer
+from webhook.cluster.classes import default_queues
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import read_facts
 from webhook.cluster.followed import KEY
 from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError, Rule
-from webhook.cluster.queues import default_queues
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.policy.messages import printable

@@ -7,8 +7,7 @@ import click
 from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options, require_some
 from webhook.cluster.objects import POD
-from webhook.cluster.served import served
-from webhook.diagnose.audit.census import enforcing
+from webhook.diagnose.audit import enforcing, served
 from webhook.diagnose.plan.report import Plan, plan
 from webhook.diagnose.plan.worlds import worlds
 from webhook.diagnostics import Diagnostic, InputError, Unread

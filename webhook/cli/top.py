@@ -7,9 +7,7 @@ import click
 from webhook.cli.options import format_option
 from webhook.cli.query import AnswerFormat, ClusterQuery, ClusterView, answer, query_options
 from webhook.cluster.objects import POD, all_of
-from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import gpu_pods, reachable_pods
-from webhook.diagnose.shapes import HOLDING
+from webhook.diagnose.pods import HOLDING, Owners, gpu_pods, reachable_pods
 from webhook.diagnose.top import BY, NAMESPACE, NODE, Top, by_node, rows
 
 

@@ -1,7 +1,8 @@
-"""Namespaces, RuntimeClasses and DeviceClasses as facts, without the client that reads them.
+"""Namespaces, RuntimeClasses, DeviceClasses and default queues as facts, without the client that reads them.
 
 The API server rejects every pod that names a missing RuntimeClass. A DeviceClass serves extended resources through
-dynamic resource allocation.
+dynamic resource allocation. Kueue's webhook puts a Job that names no queue into the LocalQueue `default` of its
+namespace; a running webhook does not read these queues, since the objects that it sees name theirs.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import IDENTIFIED, Identified, Metadata
+from webhook.cluster.api_server import IDENTIFIED, ApiServer, Identified, Metadata
 from webhook.cluster.nodes import shared
-from webhook.cluster.objects import Kind
+from webhook.cluster.objects import Kind, LiveObjects, ReadError, all_of
+from webhook.cluster.reading import word
 from webhook.policy.placement.cluster_objects import DeviceClass, Namespace, RuntimeClass
 from webhook.policy.placement.platforms import NAMESPACE_SELECTORS
 
@@ -97,3 +99,36 @@ def device_class(found: Raw) -> tuple[str, DeviceClass]:
     """Read a DeviceClass. Raises msgspec.MsgspecError."""
     one = _DEVICE.decode(found)
     return one.metadata.name, DeviceClass(one.metadata.name, one.spec.extended_resource_name or "")
+
+
+KUEUE: Final = "kueue.x-k8s.io"
+"""The API group of Kueue, and the prefix of its labels and scheduling gates."""
+
+_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+LOCAL_QUEUES: Final = [Kind("LocalQueue", "localqueues", KUEUE, version) for version in _VERSIONS]
+
+WORKLOADS: Final = [Kind("Workload", "workloads", KUEUE, version) for version in _VERSIONS]
+"""What Kueue admits in place of each Job, or pod, that waits in a queue."""
+
+POD_GROUPS: Final = [Kind("PodGroup", "podgroups", "scheduling.k8s.io", version) for version in ("v1beta1", "v1alpha3")]
+"""Gangs of Kubernetes itself, whose pods the scheduler places at once."""
+
+_DEFAULT: Final = "default"
+
+
+async def default_queues(api: ApiServer) -> tuple[str, ...] | None:
+    """Return the namespaces in order; None where the cluster has no Kueue. Raises ReadError.
+
+    On a cluster without Kueue, a user needs no right to list its queues: the API group, of which every user may ask, is
+    missing there.
+    """
+    objects = LiveObjects(api)
+    kind = await objects.served(LOCAL_QUEUES)
+    found = set()
+    if kind is not None:
+        async for one in all_of(objects, kind, fieldSelector=f"metadata.name={_DEFAULT}"):
+            if word(one, "metadata", "name") == _DEFAULT:
+                found.add(word(one, "metadata", "namespace"))
+    if objects.left_out:
+        raise ReadError(objects.left_out[0].why)
+    return None if kind is None else tuple(sorted(found))

@@ -22,9 +22,8 @@ from webhook.cluster.stack import (
 from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import nodes
 from webhook.diagnose.doctor.finding import Check, advice
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Advice, Finding, Remedy
 from webhook.diagnose.pods import UNFINISHED, Holding
-from webhook.diagnose.remedy import Advice, Remedy
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.platforms import shows_gpus

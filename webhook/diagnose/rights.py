@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from webhook.cluster.classes import DEVICE_CLASSES
+from webhook.cluster.classes import DEVICE_CLASSES, LOCAL_QUEUES, POD_GROUPS, WORKLOADS
+from webhook.cluster.installations import MADE
 from webhook.cluster.objects import (
     CONFIG_MAP,
     CRON_JOB,
@@ -28,8 +29,6 @@ from webhook.cluster.objects import (
     STATEFUL_SET,
     Kind,
 )
-from webhook.cluster.queues import LOCAL_QUEUES, POD_GROUPS, WORKLOADS
-from webhook.cluster.renders import MADE
 from webhook.policy.settings.settings import Workloads
 from webhook.policy.workloads.presets import kinds_with
 

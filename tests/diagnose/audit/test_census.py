@@ -12,9 +12,7 @@ from tests.diagnose.both import both_ways, put
 from tests.diagnose.objects import metadata, pod, spec, workload
 from webhook.cluster import objects as kinds
 from webhook.cluster.objects import Kind, LiveObjects, Object, Objects
-from webhook.cluster.served import served
-from webhook.diagnose.audit.census import Audited, data, label, take
-from webhook.diagnose.audit.report import Audit
+from webhook.diagnose.audit import Audit, Audited, data, label, served, take
 from webhook.dryrun.search.evaluator import OfflineEvaluator
 from webhook.policy.settings.settings import Settings
 

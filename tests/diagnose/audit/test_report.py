@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from webhook.diagnose.audit.census import Audited
-from webhook.diagnose.audit.report import Audit
+from webhook.diagnose.audit import Audit, Audited
 from webhook.policy.verdict import DECISIONS, UNTOUCHED, Decision, Finding, Severity, Verdict, skipped
 from webhook.report.model import Subject
 

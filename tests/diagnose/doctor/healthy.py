@@ -11,8 +11,8 @@ from typing import Any
 from tests.cli.cluster import FakeCluster
 from tests.diagnose.both import put
 from webhook.cluster import objects as kinds
+from webhook.cluster.installations import RENDER
 from webhook.cluster.objects import Kind
-from webhook.cluster.renders import RENDER
 from webhook.pki import Authority
 
 Object = dict[str, Any]

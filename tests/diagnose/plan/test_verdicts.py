@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from webhook.diagnose.audit.census import Audited
+from webhook.diagnose.audit import Audited
 from webhook.diagnose.plan.report import Plan, verdict_changes
 from webhook.policy.verdict import DECISIONS, UNTOUCHED, Finding, Severity, Verdict, skipped
 from webhook.report.model import Subject

@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Iterator
 
 from webhook.cluster.reading import entries, part, word
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Finding, Remedy
 from webhook.diagnose.pods import extended
-from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Why
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO

@@ -9,8 +9,7 @@ import pytest
 from tests.diagnose.cluster_objects import GPU, pod
 from tests.diagnose.why.remedies import helps
 from tests.diagnose.why.site import PRESENT, a_node, answers, waiting
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.finding import Advice, Finding, Remedy
 from webhook.diagnose.why.case import Case, Reference, Why
 from webhook.policy.messages import Command
 from webhook.policy.settings.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 from tests.diagnose.cluster_objects import Object
 from tests.diagnose.why.recorded import bound
 from tests.diagnose.why.site import answers
-from webhook.diagnose.remedy import filled
+from webhook.diagnose.finding import filled
 from webhook.diagnose.why import crashing, creation, running, scheduling, starting
 from webhook.diagnose.why.case import Case, Reference, Row
 from webhook.policy.settings.settings import Settings

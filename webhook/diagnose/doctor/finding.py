@@ -8,9 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from webhook.cluster.installations import Installation
 from webhook.cluster.stack import Program
 from webhook.cluster.trusted import Part, Trust
-from webhook.diagnose.finding import Finding, Severity
-from webhook.diagnose.remedy import Advice, Remedy, filled
-from webhook.diagnose.words import qualified, reference
+from webhook.diagnose.finding import Advice, Finding, Remedy, Severity, filled, qualified, reference
 from webhook.policy.messages import Command
 from webhook.report.lines import first
 

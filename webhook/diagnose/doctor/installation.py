@@ -14,9 +14,7 @@ from webhook.cluster.reading import entries, part, word
 from webhook.cluster.trusted import Part
 from webhook.diagnose.doctor.finding import MOST, Check, about, advice, grouped, several, unready
 from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.remedy import Remedy
-from webhook.diagnose.words import reference
+from webhook.diagnose.finding import Finding, Remedy, reference
 from webhook.guard import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.placement.selector import Expression
 from webhook.policy.settings.settings import Exempt

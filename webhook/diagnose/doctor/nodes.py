@@ -21,10 +21,8 @@ from webhook.diagnose.doctor.finding import (
     unready,
 )
 from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.finding import Finding, Severity
-from webhook.diagnose.remedy import Advice, Remedy
+from webhook.diagnose.finding import Advice, Finding, Remedy, Severity, label, named, reference
 from webhook.diagnose.sharing import CLOSED, closed
-from webhook.diagnose.words import label, named, reference
 from webhook.diagnostics import dotted
 from webhook.policy.checks import gps030_refused, gps031_without_effect
 from webhook.policy.messages import Word

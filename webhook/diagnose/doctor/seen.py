@@ -30,9 +30,7 @@ from webhook.cluster.objects import (
 from webhook.cluster.reading import FINISHED, Owner, entries, part, word
 from webhook.cluster.stack import MOST_DETAIL, Program, ProgramPod, Role, SeenNode, program_pod, role_of, seen_node
 from webhook.cluster.trusted import Part, Stack, configurations_of, named, programs_of, trust
-from webhook.diagnose.owners import Owners
-from webhook.diagnose.pods import LivePod, live_pod, requests_of, was_rejected
-from webhook.diagnose.shapes import HOLDING, NODE_SHAPE
+from webhook.diagnose.pods import HOLDING, NODE_SHAPE, LivePod, Owners, live_pod, requests_of, was_rejected
 from webhook.diagnose.sharing import CLOSED
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse

@@ -7,8 +7,7 @@ from typing import Final
 
 from webhook.diagnose.doctor.finding import MOST, Check, advice, grouped, several
 from webhook.diagnose.doctor.seen import Seen, SeenPod
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.words import named, reference
+from webhook.diagnose.finding import Finding, named, reference
 from webhook.diagnostics import dotted
 from webhook.report.lines import counted, first
 

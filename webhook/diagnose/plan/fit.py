@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook.cluster.objects import LIMIT_RANGE, NODE, QUOTA, RUNTIME_CLASS, Object, Objects, all_of
 from webhook.cluster.reading import entries, part, word
-from webhook.diagnose.shapes import NODE_SHAPE
+from webhook.diagnose.pods import NODE_SHAPE
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.dryrun.search.evaluator import OfflineEvaluator

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 from webhook.cluster.objects import Kind, Objects
 from webhook.cluster.reading import FINISHED, Object, word
 from webhook.diagnose.answer import code, lines_of_unread
-from webhook.diagnose.audit.census import Audited, data, finding_data, take
-from webhook.diagnose.audit.report import described
+from webhook.diagnose.audit import Audited, data, described, finding_data, take
 from webhook.diagnose.plan.fit import Fitter
 from webhook.diagnose.plan.worlds import Worlds
 from webhook.diagnose.pods import LivePod, extended, live_pod, reachable, requests_of

@@ -13,10 +13,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 from webhook.cluster.reading import Object, word
 from webhook.diagnose.answer import code, lines_of_unread
 from webhook.diagnose.chain import UNKNOWN_HOLDERS, Chain, Held
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.remedy import Remedy, filled
+from webhook.diagnose.finding import Finding, Remedy, filled, named, reference, within
 from webhook.diagnose.why.state import Event, name_of, node_name
-from webhook.diagnose.words import named, reference, within
 from webhook.policy.context import PodContext
 from webhook.policy.messages import Word, printable
 from webhook.policy.placement.facts import Facts

@@ -8,9 +8,8 @@ from typing import Final
 
 from webhook.cluster.objects import LOG_LINES
 from webhook.cluster.reading import Object, entries, number, part, word
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Finding, Remedy
 from webhook.diagnose.pods import asking, extended
-from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Helps, Row, by_words
 from webhook.diagnose.why.state import ContainerState, containers, phase
 from webhook.policy.messages import cut

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from webhook.cluster.queues import GROUP
+from webhook.cluster.classes import KUEUE
 from webhook.cluster.reading import Object, condition, entries, is_true, number, part, word
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.remedy import Remedy
+from webhook.diagnose.finding import Finding, Remedy, named
 from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.state import name_of, waits_for_gang, wanted
-from webhook.diagnose.words import named
 from webhook.policy.checks import CHECKS
 from webhook.policy.context import RequestContext
 from webhook.policy.evaluate import Evaluator
@@ -22,7 +20,7 @@ from webhook.policy.pods.reading import MalformedError
 
 # Suspended, queued, gated, paused, or scaled to zero.
 
-_QUEUE: Final = f"{GROUP}/queue-name"
+_QUEUE: Final = f"{KUEUE}/queue-name"
 
 
 def waiting(case: Case) -> Iterator[Finding]:
@@ -30,7 +28,7 @@ def waiting(case: Case) -> Iterator[Finding]:
     if case.of.kind != "Pod":
         yield from _of_workload(case)
     gates = [word(one, "name") for one in entries(case.pod, "spec", "schedulingGates")]
-    if any(one.startswith(f"{GROUP}/") for one in gates):
+    if any(one.startswith(f"{KUEUE}/") for one in gates):
         yield _queued(case, case.pod, f"Kueue holds the pod with the scheduling gate {gates[0]}")
     elif gates:
         summary = f"the scheduling gate {gates[0]} holds the pod until its controller removes it"

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Final
 
 from webhook.cluster import nodes
+from webhook.cluster.classes import KUEUE, POD_GROUPS, WORKLOADS
 from webhook.cluster.objects import (
     CRON_JOB,
     DAEMON_SET,
@@ -23,12 +24,10 @@ from webhook.cluster.objects import (
     Objects,
     all_of,
 )
-from webhook.cluster.queues import GROUP, POD_GROUPS, WORKLOADS
 from webhook.cluster.reading import Object, Owner, condition, entries, part, word
 from webhook.diagnose.chain import SHOWN, Held, chains, seen_of
-from webhook.diagnose.pods import UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
+from webhook.diagnose.pods import OWNED, UNFINISHED, asking, extended, held_by_node, reachable_pods, requests_of
 from webhook.diagnose.saved import SavedObjects
-from webhook.diagnose.shapes import OWNED
 from webhook.diagnose.why.case import Case, Log, Reference
 from webhook.diagnose.why.state import (
     ContainerState,
@@ -111,7 +110,7 @@ class Question:
         """The Workload of Kueue for a suspended Job, or for a pod that Kueue gates; empty without one."""
         gates = [word(one, "name") for one in entries(pod, "spec", "schedulingGates")]
         is_held = any(part(one, "spec").get("suspend") is True for kind, one in makers if kind == "Job")
-        if not is_held and not any(one.startswith(f"{GROUP}/") for one in gates):
+        if not is_held and not any(one.startswith(f"{KUEUE}/") for one in gates):
             return {}
         held = {Owner(kind, name_of(one)): word(one, "metadata", "uid") for kind, one in (*makers, ("Pod", pod))}
         kind = await self.objects.served(WORKLOADS)

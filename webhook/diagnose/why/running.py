@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from webhook.cluster.reading import condition, is_true, part, word
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Finding, Remedy
 from webhook.diagnose.pods import counting, left_over, requests_by_container
-from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import strategy_of
 from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.state import (

@@ -16,13 +16,11 @@ from typing import Final, NamedTuple
 from webhook.cluster.reading import condition, entries, part, word
 from webhook.cluster.stack import SeenNode, is_discovered
 from webhook.diagnose.chain import SHOWN
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Finding, Remedy, named, reference, within
 from webhook.diagnose.pods import Holding, LivePod, extended, requests_of
-from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.sharing import replicas_of, strategy_of
 from webhook.diagnose.why.case import Case, Row
 from webhook.diagnose.why.state import is_gated, is_unscheduled, keeps_old, name_of, owner_of, wanted
-from webhook.diagnose.words import named, reference, within
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.nearest import (
     Bare,

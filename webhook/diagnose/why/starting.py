@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from webhook.cluster.reading import Object, is_true, word
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Finding, Remedy
 from webhook.diagnose.pods import UNEXPECTED
-from webhook.diagnose.remedy import Remedy
 from webhook.diagnose.why.case import Case, Row, by_words
 from webhook.diagnose.why.crashing import to_get_gpu
 from webhook.diagnose.why.state import ContainerState, containers, has_started, is_finished, phase

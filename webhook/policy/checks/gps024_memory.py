@@ -13,10 +13,9 @@ from webhook.policy.placement.node_classes import SharingStrategy
 from webhook.policy.placement.node_index import NodeKind
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.client_limits import memory
-from webhook.policy.pods.fractions import share
 from webhook.policy.pods.pod import MEMORY, Container
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.pods.requests import ResourceRequest, share
 from webhook.policy.replica_limits import whole_cards
 from webhook.policy.verdict import Violation, Violations, message
 

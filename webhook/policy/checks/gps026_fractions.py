@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
-from webhook.policy.pods.fractions import LIMIT, MODE, REQUEST, memory, parts
 from webhook.policy.pods.gpu_resources import CARD
+from webhook.policy.pods.requests import LIMIT, MODE, REQUEST, fraction_memory, parts
 from webhook.policy.verdict import Severity, Violation, Violations, message
 
 _MEMORY, _MODES = (REQUEST, LIMIT), ("time-slicing", "sm-sharing")
@@ -27,7 +27,7 @@ def run(context: PodContext) -> Violations:
     target = next((container for _, container, setting in held if setting in _MEMORY), None)
     is_certain = target is not None and pod.spec.get("schedulerName") == "kai-scheduler"
     cap, path = Severity.DENY if is_certain else Severity.WARN, (*pod.metadata_path, "annotations")
-    amounts = {setting: memory(own[key]) for key, container, setting in held if container == target}
+    amounts = {setting: fraction_memory(own[key]) for key, container, setting in held if container == target}
     is_more = amounts.get(REQUEST, 0) > amounts.get(LIMIT, 0) > 0
     for key, container, setting in held:
         rules = (

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from webhook.policy.pods.fractions import LIMIT, REQUEST, parts
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
-from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.pods.quantity import NANO, QuantityError, parse, parse_or_zero
 from webhook.policy.pods.reading import members
 from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
     from webhook.policy.settings.elements import AnnotationRequest
-
 
 Lookup = Callable[[str], Resource | None]
 """Returns the GPU resource that a name stands for, or None."""
@@ -152,3 +151,36 @@ class GpuRequests:
                 amounts.setdefault(request.resource.name, []).append((request.container.kind, request.billionths))
             self._peaks = {name: peak(own) for name, own in amounts.items()}
         return self._peaks
+
+
+# The annotations of KAI's GPU fractioning operator, by which one container of a pod gets a part of a card's memory:
+# kai-scheduler/api utilities/resources/gpu_sharing_nvfractions.go, and kai-scheduler/kai-gpu-fractioning
+# fractioning-manager/fractiond/internal/annotations/annotations.go.
+
+_PREFIX: Final = "nvidia.com/container."
+_KEY = re.compile(
+    r"nvidia\.com/container\.(.*)\.(gpu-memory\.request|gpu-memory\.limit|gpu-compute\.mode|gpus\.devices)", re.DOTALL
+)
+REQUEST: Final = "gpu-memory.request"
+LIMIT: Final = "gpu-memory.limit"
+MODE: Final = "gpu-compute.mode"
+_MEBIBYTE: Final = 2**20 * NANO
+"""A mebibyte in billionths of a byte."""
+
+
+def parts(annotations: Mapping[str, object]) -> list[tuple[str, str, str]]:
+    """The key of each annotation of the operator, and the container and the setting in it: empty if it is unknown."""
+    matches = ((key, _KEY.fullmatch(key)) for key in annotations if key.startswith(_PREFIX))
+    return [(key, match[1], match[2]) if match else (key, "", "") for key, match in matches]
+
+
+def fraction_memory(value: object) -> int:
+    """An amount of memory in billionths of a byte; 0 for text that is none, and below 1Mi, which no container gets."""
+    amount = parse_or_zero(value) if isinstance(value, str) and value == value.strip() else 0
+    return amount if amount >= _MEBIBYTE else 0
+
+
+def share(annotations: Mapping[str, object]) -> float:
+    """The limit of the container with a share in MiB, by default its request; 0 without a valid one."""
+    given = {setting: annotations[key] for key, _, setting in parts(annotations)}
+    return fraction_memory(given.get(LIMIT, given.get(REQUEST))) / _MEBIBYTE

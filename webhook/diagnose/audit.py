@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from webhook.cluster.api_server import OBJECTS
-from webhook.cluster.objects import POD, Kind, Object, Objects, all_of
-from webhook.cluster.reading import controlling, number, part, word
-from webhook.diagnose.shapes import CHECKED
+from webhook.cluster.objects import POD, Kind, LiveObjects, Object, Objects, all_of
+from webhook.cluster.reading import controlling, entries, number, part, word
+from webhook.diagnose.answer import code, lines_of_unread
+from webhook.diagnose.pods import CHECKED
 from webhook.diagnostics import dotted
 from webhook.patch import pointer
 from webhook.policy.context import RequestContext
@@ -20,8 +22,11 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.messages import printable
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings
-from webhook.policy.verdict import UNTOUCHED, Finding, Verdict, skipped
-from webhook.policy.workloads.kinds import group_of
+from webhook.policy.verdict import UNTOUCHED, Decision, Finding, Verdict, skipped
+from webhook.policy.workloads.kinds import BUILT_IN, Kinds, group_of
+from webhook.report.check.text import Remedies
+from webhook.report.exit_codes import ExitCode
+from webhook.report.lines import counted, first, hanging, wrapped
 from webhook.report.model import Subject, filled
 
 
@@ -214,3 +219,96 @@ async def take(
         census.add_pod(one)
         each_pod(one)
     return census.rows()
+
+
+async def served(objects: LiveObjects, kinds: Kinds) -> list[Kind]:
+    """Return the kinds that the cluster serves, but for Pod: custom kinds first, which may own the others.
+
+    A custom kind has the newest version that is known and served, or else a preferred one. Owners come before the
+    built-in kinds that they own, which every cluster serves.
+    """
+    found = []
+    custom = [kind for name, kind in kinds.items() if kind.group and name not in BUILT_IN]
+    groups = await objects.document("/apis") if custom else None
+    versions = {word(one, "name"): _versions(one) for one in entries(groups, "groups")}
+    for kind in custom:
+        known = versions.get(kind.group, ())
+        wanted = dict.fromkeys([*(one for one in kind.versions if one in known), *known])
+        listed = await objects.served(Kind(kind.kind, kind.resource, kind.group, version) for version in wanted)
+        found += [] if listed is None else [listed]
+    built_in = (BUILT_IN[name] for name in reversed([*BUILT_IN]) if name in kinds and name != ("", "Pod"))
+    return [*found, *(Kind(kind.kind, kind.resource, kind.group) for kind in built_in)]
+
+
+def _versions(group: Object) -> list[str]:
+    """The versions of an API group, the preferred one first (metav1.APIGroup)."""
+    listed = (part(group, "preferredVersion"), *entries(group, "versions"))
+    return [version for one in listed if (version := word(one, "version"))]
+
+
+DECISIONS = ("allowed", "warned", "denied", "error")
+"""The words for decisions in a summary, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The answer: each owner with its verdict. `mode` is that of an option, empty where the settings decide."""
+
+    kind: ClassVar[str] = "AuditReport"
+
+    rows: tuple[Audited, ...]
+    mode: str = ""
+
+    def exit_code(self, unread: int) -> ExitCode:
+        """Return the exit code. An object that cannot be checked is one that cannot be read."""
+        verdicts = [row.verdicts[0] for row in self.rows]
+        is_denied = any(one.decision is Decision.DENIED for one in verdicts)
+        return code(unread + any(one.is_skipped for one in verdicts), is_bad=is_denied)
+
+    def _summary(self) -> dict[str, int]:
+        counts = Counter(label(row.verdicts[0]) for row in self.rows)
+        pods = sum(row.pods for row in self.rows)
+        return {"objects": len(self.rows), "pods": pods, **{word: counts[word] for word in DECISIONS}}
+
+    def as_data(self) -> dict[str, Any]:
+        results = [row.as_data(row.verdicts[0]) for row in self.rows]
+        return {**({"mode": self.mode} if self.mode else {}), "summary": self._summary(), "results": results}
+
+    def lines(self, width: int | None, unread: int = 0) -> Iterator[str]:
+        remedies = Remedies()
+        exempt: dict[str, list[str]] = {}
+        for row in self.rows:
+            verdict = row.verdicts[0]
+            problem = verdict.reason if verdict.is_skipped else ""
+            if verdict.reason and not problem:
+                exempt.setdefault(verdict.reason, []).append(row.subject.namespace)
+            if verdict.findings or problem:
+                by_pod = f" (checked: pod {printable(row.by_pod)})" if row.by_pod else ""
+                yield from hanging(f"{label(verdict)}:", f"{described(row.subject, row.pods)}{by_pod}", width, "  ")
+            for finding in verdict.findings:
+                remedies.add(finding)
+                said = f"{finding.severity.label}: {finding.message} at {printable(pointer(finding.path), 1024) or '/'}"
+                yield from hanging(f"  {finding.code}", said, width, "    ")
+            for omitted, count in verdict.omitted().items():
+                yield f"  and {counted(count, 'more finding')} of {omitted}"
+            if problem:
+                yield from hanging("  cannot be checked:", printable(problem, 1024), width, "    ")
+        if listed := list(remedies.listed()):
+            yield ""
+            yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
+            for each, remedy in listed:
+                yield from hanging(f"  {each}", printable(remedy, 1024), width, "    ")
+            yield ""
+        for reason, namespaces in sorted(exempt.items()):
+            where = first(list(dict.fromkeys(namespaces)))
+            yield from hanging(counted(len(namespaces), "object"), f"{printable(reason)} ({where})", width, "  ")
+        yield from lines_of_unread(unread, width)
+        summary = self._summary()
+        owners, pods = counted(summary["objects"], "object"), counted(summary["pods"], "pod")
+        said = ", ".join(f"{summary[word]} {word}" for word in DECISIONS if summary[word])
+        yield f"{owners} with {pods}: {said or 'nothing to check'}" + (f" (mode: {self.mode})" if self.mode else "")
+
+
+def described(subject: Subject, pods: int) -> str:
+    """An object and how many pods it has."""
+    return f"{subject}, {counted(pods, 'pod')}" if pods and subject.kind != "Pod" else str(subject)

@@ -1,1 +1,0 @@
-"""`audit`: every live workload and pod, checked as the validating hook would check its creation."""
