@@ -41,7 +41,7 @@ def run(context: PodContext) -> Violations:
                 "split the pod",
             ),
             (
-                setting in _MEMORY and not amounts[setting],
+                setting in _MEMORY and not fraction_memory(own[key]),
                 "annotation {} is not a quantity of at least 1Mi",
                 "use a quantity, such as 16Gi",
             ),
