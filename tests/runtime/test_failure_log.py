@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.runtime.failure_log import FailureLog
+from webhook.runtime.retry import FailureLog
 
 
 class Logged(list[tuple[str, str, dict[str, Any]]]):

@@ -21,8 +21,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
-from webhook.runtime.failure_log import LogEvent, Recently
-from webhook.runtime.retry import delay, monotonic, wait_for_event
+from webhook.runtime.retry import LogEvent, Recently, delay, monotonic, wait_for_event
 
 Read: TypeAlias = Mapping[str, Any] | None
 """The objects of a reader by name; None while they are unknown."""

@@ -18,8 +18,7 @@ from webhook.cluster.objects import CONFIG_MAP, EVENT, SERVICE_ACCOUNT, Kind
 from webhook.cluster.watch import Feed, Named
 from webhook.guard import SUFFIX
 from webhook.policy.messages import cut, printable
-from webhook.runtime.failure_log import FailureLog, LogEvent
-from webhook.runtime.retry import monotonic
+from webhook.runtime.retry import FailureLog, LogEvent, monotonic
 
 KEY: Final = "settings.yaml"
 MODE: Final = "gpushare-webhook/mode"

@@ -28,8 +28,7 @@ from webhook.cluster.objects import (
     pages,
 )
 from webhook.policy.messages import printable
-from webhook.runtime.failure_log import FailureLog, LogEvent
-from webhook.runtime.retry import Backoff, is_stable, monotonic, next_turn
+from webhook.runtime.retry import Backoff, FailureLog, LogEvent, is_stable, monotonic, next_turn
 
 T = TypeVar("T")
 

@@ -21,8 +21,7 @@ from webhook.cluster.stack import (
 )
 from webhook.cluster.trusted import Part, Stack, Trust, configurations_of, named, programs_of, trust
 from webhook.diagnose.doctor import nodes
-from webhook.diagnose.doctor.finding import Check, advice
-from webhook.diagnose.finding import Advice, Finding, Remedy
+from webhook.diagnose.finding import Advice, Check, Finding, Remedy, advice
 from webhook.diagnose.pods import UNFINISHED, Holding
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts

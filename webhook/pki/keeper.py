@@ -23,8 +23,7 @@ from webhook.pki.authorities import Authority, age
 from webhook.pki.objects import ClusterState, ConflictError, HookConfiguration, Installation, Objects
 from webhook.pki.rotation import Bundles, CertificateTerms, Lifetimes, Publish, Served, Sign, Step, Store, View
 from webhook.policy.messages import printable
-from webhook.runtime.failure_log import FailureLog, LogEvent
-from webhook.runtime.retry import Backoff, RateLimiter, delay, monotonic, wait_for_event
+from webhook.runtime.retry import Backoff, FailureLog, LogEvent, RateLimiter, delay, monotonic, wait_for_event
 
 _INTERVAL = 60.0
 """Seconds between two rounds if nothing changes. Timers stop while a machine sleeps, so each round reads the clock."""

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from webhook.runtime import exceptions, retry
-from webhook.runtime.failure_log import LogEvent
+from webhook.runtime.retry import LogEvent
 from webhook.server.metrics import Metrics
 
 

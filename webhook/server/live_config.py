@@ -20,8 +20,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.policy.snapshot import MODES, Cap, Snapshot
 from webhook.policy.steps import Steps, finished
-from webhook.runtime.failure_log import Recently
-from webhook.runtime.retry import next_turn
+from webhook.runtime.retry import Recently, next_turn
 from webhook.server.log import EventLog
 from webhook.server.metrics import Metrics
 from webhook.server.reload import ReloadedSource, content

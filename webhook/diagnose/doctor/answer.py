@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 from webhook.cluster.stack import Role
 from webhook.diagnose.answer import code
 from webhook.diagnose.doctor import installation, nodes, workloads
-from webhook.diagnose.doctor.finding import Check
 from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.finding import Check, Finding
 from webhook.policy.messages import printable
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted, hanging, wrapped

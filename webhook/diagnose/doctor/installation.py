@@ -12,9 +12,8 @@ from webhook.cluster.followed import MODE
 from webhook.cluster.installations import HOOKS, POLICY_KIND, Installation, service_of
 from webhook.cluster.reading import entries, part, word
 from webhook.cluster.trusted import Part
-from webhook.diagnose.doctor.finding import MOST, Check, about, advice, grouped, several, unready
 from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.finding import Finding, Remedy, reference
+from webhook.diagnose.finding import MOST, Check, Finding, Remedy, about, advice, grouped, reference, several, unready
 from webhook.guard import ALWAYS_EXCLUDED, SUFFIX
 from webhook.policy.placement.selector import Expression
 from webhook.policy.settings.settings import Exempt

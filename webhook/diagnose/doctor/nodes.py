@@ -8,20 +8,26 @@ from typing import Final
 from webhook.cluster.device_plugin import Configurations
 from webhook.cluster.stack import Program, Role, SeenNode, is_discovered
 from webhook.cluster.trusted import Chosen, Part, Stack
-from webhook.diagnose.doctor.finding import (
+from webhook.diagnose.doctor.seen import Seen
+from webhook.diagnose.finding import (
     MOST,
+    Advice,
     Check,
+    Finding,
+    Remedy,
+    Severity,
     about,
     about_nodes,
     advice,
     grouped,
+    label,
+    named,
     naming,
     of_nodes,
+    reference,
     several,
     unready,
 )
-from webhook.diagnose.doctor.seen import Seen
-from webhook.diagnose.finding import Advice, Finding, Remedy, Severity, label, named, reference
 from webhook.diagnose.sharing import CLOSED, closed
 from webhook.diagnostics import dotted
 from webhook.policy.checks import gps030_refused, gps031_without_effect

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from webhook.diagnose.doctor.finding import MOST, Check, advice, grouped, several
 from webhook.diagnose.doctor.seen import Seen, SeenPod
-from webhook.diagnose.finding import Finding, named, reference
+from webhook.diagnose.finding import MOST, Check, Finding, advice, grouped, named, reference, several
 from webhook.diagnostics import dotted
 from webhook.report.lines import counted, first
 
