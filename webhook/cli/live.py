@@ -18,7 +18,7 @@ from webhook.cluster.api_server import ApiServer
 from webhook.cluster.classes import default_queues
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import read_facts
-from webhook.cluster.followed import KEY
+from webhook.cluster.followed import KEY, USUAL
 from webhook.cluster.objects import CONFIG_MAP, LeftOut, ReadError, Rule
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
@@ -108,10 +108,6 @@ async def opened(cluster: Cluster) -> AsyncIterator[ApiServer]:
         raise _error(cluster, f"cannot be read: {error}; {_REMEDY}") from None
     finally:
         await api.close()
-
-
-USUAL = "gpushare-webhook/gpushare-webhook"
-"""The installation that the pages lead to, whose settings apply where no other is named."""
 
 
 async def read_allowed(api: ApiServer, cluster: Cluster, parts: Collection[str] = ALL_PARTS) -> Live:

@@ -18,7 +18,7 @@ from webhook.cluster.nodes import shared
 from webhook.cluster.objects import Kind, LiveObjects, ReadError, all_of
 from webhook.cluster.reading import word
 from webhook.policy.placement.cluster_objects import DeviceClass, Namespace, RuntimeClass
-from webhook.policy.placement.platforms import NAMESPACE_SELECTORS
+from webhook.policy.placement.platforms import NAMESPACE_SELECTORS, POD_SECURITY
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.
@@ -29,8 +29,6 @@ DEVICE_CLASSES: Final = tuple(
 
 MOST_LABELS: Final = 64
 """Labels that are kept: the first by name. Without the others, the node selector of a class selects more nodes."""
-
-_POD_SECURITY: Final = "pod-security.kubernetes.io/"
 
 _LONGEST: Final = 1024
 """Characters of such an annotation that are read."""
@@ -43,7 +41,7 @@ def namespace(found: Raw) -> tuple[str, Namespace]:
     """
     metadata = IDENTIFIED.decode(found).metadata
     labels = metadata.labels or {}
-    levels = {key: labels[key] for key in labels if key.startswith(_POD_SECURITY)}
+    levels = {key: labels[key] for key in labels if key.startswith(POD_SECURITY)}
     kept = _first(levels) | _first({key: labels[key] for key in labels.keys() - levels.keys()})
     pooled = {shared(key): shared(value) for key, value in kept.items()}
     return metadata.name, Namespace(metadata.name, pooled, _selector(metadata))

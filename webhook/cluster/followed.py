@@ -20,6 +20,9 @@ from webhook.guard import SUFFIX
 from webhook.policy.messages import cut, printable
 from webhook.runtime.retry import FailureLog, LogEvent, monotonic
 
+USUAL: Final = "gpushare-webhook/gpushare-webhook"
+"""The installation that the pages lead to, whose settings apply where no other is named."""
+
 KEY: Final = "settings.yaml"
 MODE: Final = "gpushare-webhook/mode"
 """The annotation that caps the mode."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from webhook.cluster.followed import KEY, MODE
+from webhook.cluster.followed import KEY, MODE, USUAL
 from webhook.cluster.objects import (
     CONFIG_MAP,
     DEPLOYMENT,
@@ -112,7 +112,6 @@ async def read_renders(objects: Objects, where: str, settings: Object | None) ->
 
 
 _NAME: Final = "gpushare-webhook"
-_USUAL: Final = f"{_NAME}/{_NAME}"
 _LABEL: Final = "app.kubernetes.io/name"
 _DOMAIN: Final = ".gpushare-webhook.io"
 """The end of the names of the chart's webhooks (charts/gpushare-webhook/templates/_entry.tpl)."""
@@ -216,7 +215,7 @@ async def read_installations(
     }
     called = dict.fromkeys(service for hook in hooks for service in hook.services)
     # Any tenant may set the label, and only an administrator can let the API server call a Service.
-    known = {*called, installed_as or _USUAL}
+    known = {*called, installed_as or USUAL}
     wanted = [where for where in dict.fromkeys((*deployments, *called)) if where in known]
     installations = []
     for where in [installed_as] if installed_as else wanted:
@@ -234,7 +233,7 @@ async def _deployments(objects: Objects, installed_as: str | None) -> list[Objec
         found = await objects.listed(DEPLOYMENT, labelSelector=f"{_LABEL}={_NAME}")
         if found is not None:
             return [one for one in found if part(one, "metadata", "labels").get(_LABEL) == _NAME]
-    return await _named(objects, DEPLOYMENT, *(installed_as or _USUAL).split("/", 1))
+    return await _named(objects, DEPLOYMENT, *(installed_as or USUAL).split("/", 1))
 
 
 async def _named(objects: Objects, kind: Kind, namespace: str | None, name: str) -> list[Object]:
@@ -244,7 +243,7 @@ async def _named(objects: Objects, kind: Kind, namespace: str | None, name: str)
 
 async def _hooks(objects: Objects, installed_as: str | None) -> AsyncIterator[Hook]:
     """Our configurations."""
-    name = (installed_as or _USUAL).partition("/")[2]
+    name = (installed_as or USUAL).partition("/")[2]
     for noun, kind in HOOKS.items():
         found = await objects.listed(kind)
         for one in await _named(objects, kind, None, name) if found is None else found:

@@ -225,7 +225,10 @@ def program(
         return None
     containers, volumes = entries(pod, "containers"), entries(pod, "volumes")
     main = next((one for one in containers if role_of({"containers": [one]}) is role), containers[0])
-    manager = next((one for one in (*entries(pod, "initContainers"), *containers) if _is_manager(one)), None)
+    # The config-manager chooses the configuration of the node by its label.
+    every = (*entries(pod, "initContainers"), *containers)
+    chooses = (one for one in every if _command(one) == "config-manager" or "DEFAULT_CONFIG" in _variables(one))
+    manager = next(chooses, None)
     environment = _variables(main, variables)
     try:
         view = Pod.of_template({"spec": pod})
@@ -324,11 +327,6 @@ def _detail(status: Object) -> str:
         if one.get("status") == "False" and word(one, "message"):
             return f"{word(one, 'reason') or word(one, 'type')}: {word(one, 'message')}"
     return word(status, "message") or word(status, "reason") or word(status, "phase")
-
-
-def _is_manager(container: Object) -> bool:
-    """Whether it is the config-manager, which chooses the configuration of the node by its label."""
-    return _command(container) == "config-manager" or "DEFAULT_CONFIG" in _variables(container)
 
 
 def _command(container: Object) -> str:

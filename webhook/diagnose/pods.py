@@ -194,17 +194,19 @@ def left_over(found: Object, requests: GpuRequests | None) -> tuple[str, str]:
     states = {word(one, "name"): part(one, "state") for one in statuses}
     running = next((name for name, state in states.items() if "running" in state), "")
     asked = [name for name in _names(requests) if name in states]
-    is_over = running and asked and all(_has_ended(states[name], policy) for name in asked)
+    is_over = (
+        running
+        and asked
+        and all(
+            "terminated" in state and (policy == "Never" or number(state, "terminated", "exitCode", default=-1) == 0)
+            for state in map(states.__getitem__, asked)
+        )
+    )
     return (asked[0], running) if is_over else ("", "")
 
 
 _ENDING: Final = ("Never", "OnFailure")
 """The policies under which containers end for good."""
-
-
-def _has_ended(state: Object, policy: str) -> bool:
-    """Whether a container has ended and is not started again."""
-    return "terminated" in state and (policy == "Never" or number(state, "terminated", "exitCode", default=-1) == 0)
 
 
 def requests_of(found: Object, lookup: Lookup) -> dict[str, int]:

@@ -14,10 +14,12 @@ from webhook.policy.placement.selector import integer
 from webhook.policy.pods.gpu_resources import CARD
 from webhook.policy.settings.settings import Settings
 
+CORDONED: Final = "node.kubernetes.io/unschedulable"
+
 CLOSED: Final = {
     "node.kubernetes.io/unreachable": "its kubelet does not answer",
     "node.kubernetes.io/not-ready": "it is not ready",
-    "node.kubernetes.io/unschedulable": "it is cordoned",
+    CORDONED: "it is cordoned",
 }
 """Why a node takes no new pods, by the taint that Kubernetes sets (kubernetes staging/src/k8s.io/api/core/v1)."""
 

@@ -14,7 +14,7 @@ from webhook.policy.messages import Command
 from webhook.policy.placement.facts import Facts, Shown
 from webhook.policy.placement.node_classes import PluginConfigs, SharingStrategy
 from webhook.policy.placement.node_index import node_kinds
-from webhook.policy.placement.platforms import GKE_SHARING
+from webhook.policy.placement.platforms import GKE_SHARING, POD_SECURITY
 from webhook.policy.placement.reachability import ClusterNodes, Placement
 from webhook.policy.placement.selector import as_raw
 from webhook.policy.pods.gpu_resources import KnownNames
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from webhook.policy.settings.elements import NamespaceRule
 
 
-ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
+ENFORCE_LABEL = f"{POD_SECURITY}enforce"
 """The label by which a namespace chooses its Pod Security level."""
 
 Cap: TypeAlias = Literal["off", "audit", "warn", "enforce"]

@@ -17,6 +17,7 @@ import msgspec
 
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.node_classes import DOMAIN
 from webhook.policy.settings.settings import Settings
 from webhook.policy.snapshot import MODES, Cap, Snapshot
 from webhook.policy.steps import Steps, finished
@@ -118,7 +119,7 @@ class LiveConfig:
         # `webhook.cluster.nodes` has not selected the nodes that it keeps by these.
         known = {resource.name for resource in self._started_with.settings.resources}
         new = (resource.name for resource in settings.resources if resource.name not in known)
-        unread = [name for name in new if not name.startswith("nvidia.com/")]
+        unread = [name for name in new if not name.startswith(DOMAIN)]
         if unread and settings.facts.nodes:
             self._log.event("warning", "nodes with new resources are read after a restart", resources=unread)
         if settings == self._settings and self._built == self._changes:

@@ -14,13 +14,12 @@ from typing import Any, TypeVar
 from webhook.policy.placement.cluster_objects import Namespace, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import taint_order
+from webhook.policy.placement.platforms import POD_SECURITY
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import API_VERSION
 from webhook.settings.members import write
 
 FACTS_KIND = "Facts"
-
-_POD_SECURITY = "pod-security.kubernetes.io/"
 
 _CHANGING = frozenset({"nvidia.com/gfd.timestamp"})
 """Node labels that change while the node stays the same: GPU feature discovery writes the time of its last run."""
@@ -43,7 +42,7 @@ def portable(facts: Facts, settings: Settings) -> Facts:
         return replace(found, labels=labels, taints=taints, resources=_by_key(found.resources))
 
     def namespace(found: Namespace) -> Namespace:
-        kept = (key for key in found.labels if key.startswith(_POD_SECURITY) or key in named)
+        kept = (key for key in found.labels if key.startswith(POD_SECURITY) or key in named)
         labels = {key: found.labels[key] for key in sorted(kept)}
         return replace(found, labels=labels, node_selector=_by_key(found.node_selector))
 

@@ -28,7 +28,7 @@ from webhook.diagnose.finding import (
     several,
     unready,
 )
-from webhook.diagnose.sharing import CLOSED, closed
+from webhook.diagnose.sharing import CLOSED, CORDONED, closed
 from webhook.diagnostics import dotted
 from webhook.policy.checks import gps030_refused, gps031_without_effect
 from webhook.policy.messages import Word
@@ -457,7 +457,7 @@ _CLOSED: Final[tuple[tuple[str, Severity, str], ...]] = (
 def _closed(seen: Stack) -> Iterator[Finding]:
     """Nodes that take no new pods: their other findings may follow from it."""
     for key, names in grouped((key, node.name) for node in seen.nodes if (key := closed(node.taints))).items():
-        finding, severity, change = _CLOSED[key == "node.kubernetes.io/unschedulable"]
+        finding, severity, change = _CLOSED[key == CORDONED]
         cause = f"{CLOSED[key]}, and takes no new pods"
         yield about_nodes(names, finding, severity, cause, advice(change, node=names[0]))
 

@@ -18,7 +18,7 @@ from webhook.cluster.stack import SeenNode, is_discovered
 from webhook.diagnose.chain import SHOWN
 from webhook.diagnose.finding import Finding, Remedy, named, reference, within
 from webhook.diagnose.pods import Holding, LivePod, extended, requests_of
-from webhook.diagnose.sharing import replicas_of, strategy_of
+from webhook.diagnose.sharing import CORDONED, replicas_of, strategy_of
 from webhook.diagnose.why.case import Case, Row
 from webhook.diagnose.why.state import is_gated, is_unscheduled, keeps_old, name_of, owner_of, wanted
 from webhook.policy.placement.cluster_objects import Node
@@ -227,7 +227,7 @@ def _of_failure(case: Case, placement: Placement, failure: Failure) -> Finding:
     cause, summary = _CAUSES.get(type(failure), "node-selector"), str(words.message)
     match failure:
         case TransientTaint(node, taint):
-            is_cordoned = taint.key == "node.kubernetes.io/unschedulable"
+            is_cordoned = taint.key == CORDONED
             remedy = "`kubectl uncordon {node}`" if is_cordoned else _DESCRIBE
             return case.cause(cause, summary, (), remedy, node=node.name)
         case Bare(node) if any(units and names_gpu(name, gpus) for name, units in node.resources.items()):

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from webhook.policy.checks.check import about
 from webhook.policy.context import PodContext
+from webhook.policy.placement.node_classes import DOMAIN
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.verdict import Severity, Violation, Violations
 
@@ -22,7 +23,7 @@ def run(context: PodContext) -> Violations:
         return
     mps = {id(request) for request in context.mps_requests}
     for container, requests in groupby(context.requests.positive, lambda request: request.container):
-        own = [one for one in requests if one.resource.name.startswith(_DOMAIN) or id(one) in mps]
+        own = [one for one in requests if one.resource.name.startswith(DOMAIN) or id(one) in mps]
         shared = [one for one in own if id(one) in mps]
         if len(shared) > 1:
             template = "asks for both {} and {}; it can use only one pipe directory"
@@ -35,6 +36,3 @@ def run(context: PodContext) -> Violations:
 
 
 _REMEDY = "ask for 1, of a larger profile if need be, or set CUDA_VISIBLE_DEVICES in each process"
-
-_DOMAIN = "nvidia.com/"
-"""The domain of the resources whose plugins all set NVIDIA_VISIBLE_DEVICES, of which the kubelet keeps one value."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webhook.policy.placement.facts import RESTRICTED, label_kind
 from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED, DOMAIN
+from webhook.policy.pods.gpu_resources import CARD, MIG
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
@@ -62,7 +63,6 @@ LONGEST_KEY: Final = 253 + 1 + 63
 LONGEST_VALUE: Final = 63
 """Characters of the value of a label or taint (`IsValidLabelValue` there)."""
 
-_GPU_RESOURCES: Final = ("nvidia.com/gpu", "nvidia.com/mig-")
 _FEATURES: Final = "feature.node.kubernetes.io/"
 """Labels about processors, devices and kernels, of which node feature discovery may write hundreds."""
 
@@ -86,7 +86,7 @@ def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
         names = nsmallest(
             MOST["resources"],
             names,
-            lambda name: (name not in decisive.resources, not name.startswith(_GPU_RESOURCES), name),
+            lambda name: (name not in decisive.resources, not name.startswith((CARD, MIG)), name),
         )
     resources = {name: node.resources[name] for name in names}
     return cut(node, labels, taints, resources, decisive)

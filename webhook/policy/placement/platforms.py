@@ -126,6 +126,9 @@ They are those of the admission plugin PodNodeSelector (kubernetes/kubernetes pl
 of OpenShift (openshift/apiserver-library-go, openshift/api).
 """
 
+POD_SECURITY: Final = "pod-security.kubernetes.io/"
+"""What the labels of namespaces about Pod Security begin with."""
+
 EKS_ACCELERATOR: Final = "k8s.amazonaws.com/accelerator"
 """The label by which the cluster autoscaler knows GPU nodes of EKS (kubernetes/autoscaler cloudprovider/aws)."""
 
