@@ -23,88 +23,35 @@ from webhook.policy.settings.settings import Resource, Settings
 # that a reader of such a list newly reads belongs here; tests ask each question of live and of saved objects.
 
 
-class _Metadata(TypedDict, total=False):  # without managed fields
-    name: Any
-    generateName: Any
-    namespace: Any
-    labels: Any
-    annotations: Any
-    ownerReferences: Any
-    deletionTimestamp: Any
+def _shape(names: str, **parts: Any) -> Any:
+    """The type of an object with these fields, of any type, and these parts. Each may be absent."""
+    return TypedDict("_Shape", {**dict.fromkeys(names.split(), Any), **parts}, total=False)  # type: ignore[operator]
 
 
-class _Owned(TypedDict, total=False):
-    metadata: _Metadata
+_METADATA: Final = _shape(  # without managed fields
+    "name generateName namespace labels annotations ownerReferences deletionTimestamp"
+)
+_STATUS: Final = _shape("phase reason message conditions initContainerStatuses containerStatuses replicas")
+_CONTAINERS: Any = list[_shape("name image command resources restartPolicy")] | None  # type: ignore[misc]
+_HOLDING_SPEC: Final = _shape(
+    "nodeName restartPolicy runtimeClassName overhead resources",
+    initContainers=_CONTAINERS,
+    containers=_CONTAINERS,
+    volumes=list[_shape("hostPath")] | None,  # type: ignore[misc]
+)
 
-
-class _Status(TypedDict, total=False):
-    phase: Any
-    reason: Any
-    message: Any
-    conditions: Any
-    initContainerStatuses: Any
-    containerStatuses: Any
-    replicas: Any
-
-
-class _Container(TypedDict, total=False):
-    name: Any
-    image: Any
-    command: Any
-    resources: Any
-    restartPolicy: Any
-
-
-class _Volume(TypedDict, total=False):
-    hostPath: Any
-
-
-class _HoldingSpec(TypedDict, total=False):
-    nodeName: Any
-    restartPolicy: Any
-    runtimeClassName: Any
-    overhead: Any
-    resources: Any
-    initContainers: list[_Container] | None
-    containers: list[_Container] | None
-    volumes: list[_Volume] | None
-
-
-class _Holding(TypedDict, total=False):
-    metadata: _Metadata
-    spec: _HoldingSpec
-    status: _Status
-
-
-class _Checked(TypedDict, total=False):
-    metadata: _Metadata
-    spec: Any
-    template: Any
-    status: _Status
-
-
-class _NodeStatus(TypedDict, total=False):
-    capacity: Any
-    allocatable: Any
-    nodeInfo: Any
-
-
-class _Node(TypedDict, total=False):
-    metadata: _Metadata
-    spec: Any
-    status: _NodeStatus
-
-
-OWNED: Final[Shape] = msgspec.json.Decoder(_Owned)
+OWNED: Final[Shape] = msgspec.json.Decoder(_shape("", metadata=_METADATA))
 """Of an object between a pod and its topmost owner: its metadata."""
 
-HOLDING: Final[Shape] = msgspec.json.Decoder(_Holding)
+HOLDING: Final[Shape] = msgspec.json.Decoder(_shape("", metadata=_METADATA, spec=_HOLDING_SPEC, status=_STATUS))
 """Of a pod: its owner, its state, what it requests, and the program of the GPU stack that it runs."""
 
-CHECKED: Final[Shape] = msgspec.json.Decoder(_Checked)
+CHECKED: Final[Shape] = msgspec.json.Decoder(_shape("spec template", metadata=_METADATA, status=_STATUS))
 """Of a pod or a built-in workload: its state, and all that checks read."""
 
-NODE_SHAPE: Final[Shape] = msgspec.json.Decoder(_Node)
+NODE_SHAPE: Final[Shape] = msgspec.json.Decoder(
+    _shape("spec", metadata=_METADATA, status=_shape("capacity allocatable nodeInfo"))
+)
 """Of a node: its labels, taints and amounts, and the names of its system."""
 
 
