@@ -24,6 +24,7 @@ MARKERS: dict[str, tuple[str, Json]] = {
     "KAI by fraction": ("KAI Scheduler", {"annotations": {"gpu-fraction": "0.5"}}),
     "KAI by memory": ("KAI Scheduler", {"annotations": {"gpu-memory": "2000"}}),
     "KAI by devices": ("KAI Scheduler", {"annotations": {"gpu-fraction-num-devices": "2"}}),
+    "KAI by part of a card": ("KAI Scheduler", {"annotations": {"nvidia.com/container.c0.gpu-memory.limit": "2Gi"}}),
     "KAI by scheduler": ("KAI Scheduler", {"schedulerName": "kai-scheduler"}),
     "Volcano by number": ("Volcano", {"limits": {"volcano.sh/vgpu-number": 1}}),
 }
@@ -82,6 +83,14 @@ def test_server_denies_pod_with_marker(hook: Hook, amounts: tuple[int, ...], nam
     given["metadata"]["annotations"] = marker.get("annotations", {})
     given["spec"] |= spec(marker, *amounts)
     assert not respond(json.dumps(review).encode(), hook, OfflineEvaluator.of(Settings())).allowed
+
+
+@pytest.mark.parametrize(
+    ("key", "profile"), [("nvidia.com/container.c0.gpu-memory.limit", "nv-fractions"), ("gpu-memory", "kai")]
+)
+def test_remedy_names_profile_of_annotation(key: str, profile: str) -> None:
+    manifest = pod({"schedulerName": "kai-scheduler", "annotations": {key: "2Gi"}}, 2)
+    assert found(manifest, trusts=True)["GPS001"][2].endswith(f"manages, use the profile {profile}")
 
 
 def test_pod_without_marker_is_denied_where_nothing_names_the_cluster() -> None:

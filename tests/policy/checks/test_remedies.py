@@ -438,7 +438,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS003", r"use a whole number, such as 1", (one,)),
     ("GPS003", r"move it into a container", (into_container,)),
     ("GPS003", r"write the amount, or render the template first", (one,)),
-    ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
+    ("GPS004", r"omit the variable, or set it to ([^;]*)(?:; on GKE, .*)?", (delete, matched)),
     ("GPS005", r"remove the mount; .*", (delete,)),
     ("GPS005", r"set plasma-directory: (\S+) in rayStartParams; .*", (set_plasma_directory,)),
     ("GPS005", r"remove the mount and set plasma-directory: (\S+) in rayStartParams; .*", (let_ray_use,)),

@@ -148,8 +148,6 @@ MARKS: list[tuple[Json, Json]] = [
     ({"nodeSelector": {"disk": "ssd", "cloud.google.com/gke-nodepool": "gpus"}}, {}),
     (required({"matchExpressions": [IN_ZONE, ON_L4]}), {}),
     (required({"matchExpressions": [{"key": ACCELERATOR, "operator": "Exists"}]}, {"matchExpressions": [ON_L4]}), {}),
-    ({}, {"networking.gke.io/default-interface": "eth0"}),
-    ({}, {"gke-gcsfuse/volumes": "true"}),
 ]
 NO_MARKS: list[Json] = [
     {},
@@ -165,6 +163,13 @@ ELSEWHERE = {"containers": [asking(1, env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "
 def test_pipe_directory_of_gke_is_right_on_gke_alone(placed: Json, annotations: Json) -> None:
     assert codes(verdict({**ELSEWHERE, **placed}, annotations=annotations)) == set()
     assert "GPS004" in codes(verdict({**ELSEWHERE, **placed}, annotations=annotations, described=True))
+
+
+@pytest.mark.parametrize("key", ["networking.gke.io/default-interface", "gke-gcsfuse/volumes"])
+def test_annotation_of_gke_makes_other_pipe_directory_a_warning(key: str) -> None:
+    found = verdict(ELSEWHERE, annotations={key: "true"})
+    assert [(one.code, one.severity.label) for one in found.findings] == [("GPS004", "warn")]
+    assert found.findings[0].remedy.endswith("; on GKE, use the profile gke")
 
 
 @pytest.mark.parametrize("placed", NO_MARKS)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from webhook.policy.placement.node_classes import CAPABLE, CARD_COUNT, CONFIG_LABEL, DOMAIN
 from webhook.policy.placement.selector import Constraint, Requirement
 from webhook.policy.pods.pod import Pod
+from webhook.policy.pods.requests import FRACTIONS
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Taint
@@ -34,8 +35,11 @@ _OFF_GKE_MPS: Final = {GKE_SHARING: Constraint(excluded=("mps",))}
 
 def is_on_gke(pod: Pod, required: Requirement | None) -> bool:
     """Whether a pod has an annotation that GKE reads, or requires a label of GKE's nodes."""
-    if any(key.startswith(_GKE_ANNOTATIONS) for key in pod.annotations):
-        return True
+    return any(key.startswith(_GKE_ANNOTATIONS) for key in pod.annotations) or requires_gke(required)
+
+
+def requires_gke(required: Requirement | None) -> bool:
+    """Whether a pod requires a label of GKE's nodes, so that it runs nowhere else."""
     if required is None:
         return False
     return any(key.startswith(_GKE_LABELS) for key in required.selector) or (
@@ -81,6 +85,8 @@ class Manager(NamedTuple):
     remedy: str
 
 
+_FRACTIONING = Manager("KAI Scheduler", "kai-scheduler", frozenset(), (), "use the profile nv-fractions")
+
 _NO_LIMIT = "set limits.perContainer and limits.perPod to null"
 
 MANAGERS = (
@@ -101,6 +107,8 @@ MANAGERS = (
 
 def manager_of(pod: Pod) -> Manager | None:
     """The scheduler whose markers a pod has."""
+    if any(key.startswith(FRACTIONS) for key in pod.annotations):
+        return _FRACTIONING
     scheduler = pod.spec.get("schedulerName")
     for manager in MANAGERS:
         is_named = scheduler is not None and scheduler == manager.scheduler

@@ -157,7 +157,7 @@ class GpuRequests:
 # kai-scheduler/api utilities/resources/gpu_sharing_nvfractions.go, and kai-scheduler/kai-gpu-fractioning
 # fractioning-manager/fractiond/internal/annotations/annotations.go.
 
-_PREFIX: Final = "nvidia.com/container."
+FRACTIONS: Final = "nvidia.com/container."
 _KEY = re.compile(
     r"nvidia\.com/container\.(.*)\.(gpu-memory\.request|gpu-memory\.limit|gpu-compute\.mode|gpus\.devices)", re.DOTALL
 )
@@ -170,7 +170,7 @@ _MEBIBYTE: Final = 2**20 * NANO
 
 def parts(annotations: Mapping[str, object]) -> list[tuple[str, str, str]]:
     """The key of each annotation of the operator, and the container and the setting in it: empty if it is unknown."""
-    matches = ((key, _KEY.fullmatch(key)) for key in annotations if key.startswith(_PREFIX))
+    matches = ((key, _KEY.fullmatch(key)) for key in annotations if key.startswith(FRACTIONS))
     return [(key, match[1], match[2]) if match else (key, "", "") for key, match in matches]
 
 
