@@ -88,8 +88,11 @@ class Renders(NamedTuple):
     unknown: str
 
 
-async def read_renders(objects: Objects, where: str, settings: Object | None) -> Renders:
-    """Read the objects of an installation with another render than its ConfigMap, which is the one in force."""
+async def _renders(objects: Objects, where: str, settings: Object | None, *, has_guard: bool) -> Renders:
+    """Read the objects of an installation with another render than its ConfigMap, which is the one in force.
+
+    Charts before the annotation made guards without it, which are former where the settings have none.
+    """
     now, instance = word(settings, "metadata", "annotations", RENDER), word(settings, "metadata", "labels", _INSTANCE)
     if not (instance and now.startswith(f"{where}@")):
         return Renders([], f"ConfigMap {where} cannot be read, or has no annotation {RENDER} of this installation")
@@ -103,7 +106,9 @@ async def read_renders(objects: Objects, where: str, settings: Object | None) ->
             one = Former(kind.kind, *fields)
             # Two objects at most in another namespace, that of the device plugin: a tenant cannot add more.
             is_own = one.namespace in ("", namespace) or one.name == f"{name}-device-plugin"
-            if is_own and render != now and render.startswith(f"{where}@"):
+            is_guard = one.name == f"{name}-guard" and kind in (POLICY_BINDING, POLICY)
+            is_former = render.startswith(f"{where}@") or (is_guard and not has_guard and not render)
+            if is_own and render != now and is_former:
                 former.append(one)
         unread += [f"{kind.plural} cannot be read"] if objects.lacks(kind, place) else []
     if word(settings, "metadata", "annotations", _OF_HELM):  # which deletes what its release no longer has
@@ -266,7 +271,8 @@ async def _installation(
             problem = str(error.diagnostics[0])
     cap, guard = f"{name}{SUFFIX}", f"{name}-guard"
     parts: list[tuple[Kind, str | None, str]] = [(SERVICE_ACCOUNT, namespace, cap)]
-    if settings is None or settings.guard.enabled:
+    has_guard = settings is None or settings.guard.enabled
+    if has_guard:
         parts += [(POLICY, None, guard), (POLICY_BINDING, None, guard)]
     found = {kind: await objects.one(kind, place, own) for kind, place, own in parts}
     exists = {
@@ -284,7 +290,7 @@ async def _installation(
         exists,
         settings,
         problem,
-        await read_renders(objects, where, held),
+        await _renders(objects, where, held, has_guard=has_guard),
     )
 
 

@@ -341,6 +341,16 @@ def test_objects_of_a_former_render_are_deleted_in_order(cluster: FakeCluster) -
     assert str(only(cluster).remedy).endswith(f"kubectl -n {OURS} delete {order}")
 
 
+def test_guard_of_former_chart_is_left_over_where_settings_have_none(cluster: FakeCluster) -> None:
+    put_settings(cluster, "apiVersion: gpushare-webhook/v1\nkind: Settings\nguard: {enabled: false}\n")
+    for kind in (kinds.POLICY, kinds.POLICY_BINDING):
+        put(cluster, kind, {"metadata": {**BY_HAND["metadata"], "name": f"{OURS}-guard"}})
+    one = only(cluster)
+    assert one.finding == "left-over"
+    guard = f"validatingadmissionpolicybinding/{OURS}-guard validatingadmissionpolicy/{OURS}-guard"
+    assert str(one.remedy).endswith(f"kubectl -n {OURS} delete {guard}")
+
+
 def test_former_renders_are_unknown_without_that_in_force(cluster: FakeCluster) -> None:
     del cluster.objects[kinds.CONFIG_MAP.path(OURS, OURS)]["metadata"]["annotations"]
     answer = examined(cluster)
