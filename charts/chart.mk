@@ -8,5 +8,5 @@ chart-tools: $(READY) ## Build the tools for the chart's tests into the cache fo
 	@$(BIN)/python -m tests.chart.tools
 
 charts: chart-tools ## Generate the files of charts/ and the snapshots of its tests.
-	$(BIN)/python charts/generate.py
+	$(BIN)/python -m charts.generate
 	$(BIN)/python -m tests.chart.snapshots

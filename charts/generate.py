@@ -17,8 +17,8 @@ from typing import Any, get_args, get_origin
 
 import yaml
 
+from charts.rights import READ, rules
 from webhook import __version__
-from webhook.diagnose.rights import READ, rules
 from webhook.guard import ASKED_WITH, NEVER_WITH, SPEC, SUFFIX
 from webhook.policy.pods.gpu_resources import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from charts.rights import READ
 from tests.chart.render import (
     FULLNAME,
     NAMESPACE,
@@ -16,7 +17,6 @@ from tests.chart.render import (
     pod_spec,
     rendered,
 )
-from webhook.diagnose.rights import READ
 
 pytestmark = pytest.mark.slow
 

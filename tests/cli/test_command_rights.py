@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from charts.rights import READ, rules
 from tests.cli.cluster import running
 from tests.cli.run import run
 from tests.diagnose.doctor.healthy import TEAM, healthy
-from webhook.diagnose.rights import READ, rules
 
 _PATH = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/v[^/]+(?:/namespaces/[^/]+(?=/))?/(?P<plural>[^/]+)"

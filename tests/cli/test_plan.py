@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from charts.rights import READ, rules
 from tests.cli.cluster import INSTALLED_AS, MPS_10, NODES, FakeCluster, mixed
 from tests.cli.run import Ended, run
 from tests.diagnose.objects import pod, workload
-from webhook.diagnose.rights import READ, rules
 
 ON_MPS: dict[str, Any] = {"nodeSelector": {"nvidia.com/mps.capable": "true"}}
 LABELS = {

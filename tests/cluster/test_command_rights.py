@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from charts.rights import READ, rules
 from tests.cli.run import run
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.manifests import pod
@@ -15,7 +16,6 @@ from tests.cluster.harness.rights import RBAC, create_caller
 from tests.cluster.harness.selection import parameters
 from tests.cluster.harness.waiting import wait_for
 from webhook.cluster.objects import NODE, POD, Kind
-from webhook.diagnose.rights import READ, rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

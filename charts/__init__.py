@@ -1,0 +1,1 @@
+"""The Helm chart, and what its generated files are made from."""
