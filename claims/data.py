@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 _FILE: Final = Path(__file__).parent / "claims.toml"
-KINDS: Final = ("go", "pypi", "debian")
+KINDS: Final = ("go", "pypi")
 """The registries, by the key that names a package of theirs."""
 
 

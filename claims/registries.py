@@ -30,7 +30,7 @@ def folder(source: Source, release: str) -> Path:
     target = (_CACHE / f"{source.package}-{release}").absolute()
     if not (target / ".done").exists():
         target.mkdir(parents=True, exist_ok=True)
-        (_from_pip if source.registry == "pypi" else _from_apt)(source.package, release, target)
+        _from_pip(source.package, release, target)
         (target / ".done").touch()
     return target
 
@@ -43,8 +43,8 @@ def _from_pip(package: str, release: str, target: Path) -> None:
         _run(*command, "--no-binary=:all:", "--no-build-isolation", PYTHONPATH=str(_BACKEND))
     except NotServedError:
         _run(*command, "--only-binary=:all:")
-    archive = next(one for one in target.iterdir() if one.suffix in (".gz", ".whl"))
-    if archive.suffix == ".whl":
+    archive = next(one for one in target.iterdir() if one.suffix in (".gz", ".whl", ".zip"))
+    if archive.suffix != ".gz":
         with zipfile.ZipFile(archive) as wheel:
             wheel.extractall(target)  # noqa: S202 - zipfile keeps names within the folder
     else:
@@ -53,22 +53,12 @@ def _from_pip(package: str, release: str, target: Path) -> None:
     archive.unlink()
 
 
-def _from_apt(package: str, release: str, target: Path) -> None:
-    _run("apt-get", "download", f"{package}={release}", cwd=target)
-    archive = next(target.glob("*.deb"))
-    _run("dpkg-deb", "--extract", str(archive), str(target))
-    archive.unlink()
-
-
 def newest(source: Source) -> str:
     """The newest release without a suffix. Raises NotServedError where the registry lists none."""
     if source.registry == "go":
         listed = _run("go", "list", "-m", "-versions", source.package).split()[1:]
-    elif source.registry == "pypi":
-        listed = _run(sys.executable, "-m", "pip", "index", "versions", source.package).replace(",", " ").split()
     else:
-        listed = re.findall(r"Candidate: (\S+)", _run("apt-cache", "policy", source.package))
-        return listed[0] if listed else source.release
+        listed = _run(sys.executable, "-m", "pip", "index", "versions", source.package).replace(",", " ").split()
     released = [one for one in listed if re.fullmatch(r"v?\d+(\.\d+)+", one)]
     if not released:
         raise NotServedError("the registry lists no release")
@@ -89,11 +79,11 @@ def text(files: Path, path: str) -> str:
     raise NotServedError(f"the release has no file {path}")
 
 
-def _run(*command: str, cwd: Path | None = None, **variables: str) -> str:
+def _run(*command: str, **variables: str) -> str:
     """What a client prints. Raises NotServedError if it fails."""
     try:
         done = subprocess.run(
-            command, cwd=cwd, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=300
+            command, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=300
         )
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         raise NotServedError(str(error)) from error

@@ -409,17 +409,15 @@ def _difference(
     why, change = "the plugin was not restarted since the edit", _RESTART
     if any(one.role is Role.DAEMON for one in programs):
         change += ", which ends each program that uses MPS on its nodes"
-    if all(node.capacity.get(name, 0) == units for name, units in wanted.items()):
+    registered = any(node.capacity.values()) and not any(node.offered.values())
+    if registered or all(node.capacity.get(name, 0) == units for name, units in wanted.items()):
         why = "the device plugin reports GPUs as unhealthy"
         change = f"look for Xid errors in the kernel log of the node; then {change}"
     elif not any(node.offered.values()):
         why = "the plugin and the daemon run, and the plugin registered nothing"
         change, shown = _LOGS, shown[:1]
         shared = [] if chosen.config is None or chosen.config.strategy != "mps" else chosen.config.resources
-        most, served = (
-            max((one.replicas for one in shared), default=0),
-            clients({node.labels.get(FAMILY, "")}),
-        )
+        most, served = max((one.replicas for one in shared), default=0), clients({node.labels.get(FAMILY, "")})
         if most > served:
             why = f"MPS does not start with {most} replicas, since a card of this node serves {served} clients"
             change = f"set at most {served} replicas in the configuration"

@@ -253,7 +253,7 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Finding:
     if chain is not None and unhealthy:  # of a plugin that ends, the kubelet keeps the devices for five minutes
         ends = "" if chain.runs_plugin else ", or has just ended"
         summary += f": its device plugin reports all {unhealthy} as unhealthy, as after an Xid error{ends}"
-        remedy = _XID
+        remedy = _DMESG
     elif chain is not None and chain.runs_plugin:
         summary += ", although its device plugin runs"
     else:
@@ -265,9 +265,9 @@ def _of_plugin(case: Case, node: Node, cause: str, summary: str) -> Finding:
     return case.cause(cause, summary, evidence, remedy, node=node.name, of=[reference("Node", node.name)])
 
 
-_XID: Final = (
-    "look for Xid errors in the kernel log of the node, then restart its device plugin: "
-    "`kubectl debug {of} -it --profile=sysadmin --image=busybox -- dmesg`"
+_DMESG: Final = (
+    "look for Xid errors in the kernel log of the node by "
+    "`kubectl debug {of} -it --profile=sysadmin --image=busybox -- dmesg`, then restart its device plugin"
 )
 
 
