@@ -12,6 +12,7 @@ from webhook.policy.pods.requests import LIMIT, MODE, REQUEST, fraction_memory, 
 from webhook.policy.verdict import Severity, Violation, Violations, message
 
 _MEMORY, _MODES = (REQUEST, LIMIT), ("time-slicing", "sm-sharing")
+_USE_MODE = f"use {' or '.join(_MODES)}"
 
 
 def run(context: PodContext) -> Violations:
@@ -45,7 +46,7 @@ def run(context: PodContext) -> Violations:
                 "annotation {} is not a quantity of at least 1Mi",
                 "use a quantity, such as 16Gi",
             ),
-            (setting == MODE and own[key] not in _MODES, "annotation {} is not a mode", f"use {' or '.join(_MODES)}"),
+            (setting == MODE and own[key] not in _MODES, "annotation {} is not a mode", _USE_MODE),
             (
                 setting == REQUEST and is_more,
                 "annotation {} exceeds the limit",
@@ -54,7 +55,9 @@ def run(context: PodContext) -> Violations:
         )
         for is_wrong, problem, remedy in rules:
             if is_wrong:
-                yield Violation((*path, key), message(problem, key), remedy, cap if setting else Severity.WARN)
+                # A newer KAI may know other annotations, and other modes.
+                most = cap if setting and remedy != _USE_MODE else Severity.WARN
+                yield Violation((*path, key), message(problem, key), remedy, most)
                 break
     for old in ("gpu-fraction", "gpu-memory"):
         if amounts.get(LIMIT) and own.get(old, "") != "" and f"{old}.limit" not in own:
