@@ -22,10 +22,10 @@ HUB = {
     },
 }
 OF_HUB = [
-    ("/singleuser/extraResource/limits/nvidia.com~1gpu", "JupyterHub starts asks for 1 of"),
+    ("/singleuser/extraResource/limits/nvidia.com~1gpu", "JupyterHub starts by this value asks for 1 of"),
     (
         "/singleuser/profileList/0/kubespawner_override/extra_resource_limits/nvidia.com~1gpu",
-        "JupyterHub starts asks for 2 of",
+        "JupyterHub starts by this value asks for 2 of",
     ),
 ]
 RESOURCES = {"resources": {"limits": {GPU: 2}}}
@@ -51,7 +51,7 @@ VALUES: dict[str, tuple[Any, list[tuple[str, str]]]] = {
     ),
     "ClearML": (
         {"agentk8sglue": {"basePodTemplate": {"resources": {"limits": {GPU: "{{ gpus }}"}}}}},
-        [("/agentk8sglue/basePodTemplate/resources/limits/nvidia.com~1gpu", "ClearML starts asks for an amount of")],
+        [("/agentk8sglue/basePodTemplate/resources/limits/nvidia.com~1gpu", "ClearML starts by this value asks for an amount of")],
     ),
     "chart that starts no pods": ({"extraResource": {}, "resources": {"limits": {GPU: 2}}}, []),
 }

@@ -41,7 +41,8 @@ def claim(file: str, document: Document) -> list[Manifest | Diagnostic | Unread]
     if not isinstance(value, dict):
         return []
     found = list(_of_values(Values("", Manifest(file, document, (), value)), "", ""))
-    if programs.WORDS.search(document.text.content):
+    # The text of JSON is that of all documents of the input.
+    if programs.WORDS.search(str(value) if document.is_json else document.text.content):
         found.append(Manifest(file, document, (), programs.as_object(value)))
     return [*found, Reason.CHART.skips(file)] if found else []
 

@@ -66,6 +66,9 @@ def values(text: SourceText) -> Iterator[JsonValue]:
     # The decoder recurses, so it must never see values nested too deep: their places are found first.
     too_deep = _too_deep(content, 0) if _is_deep(content) else None
     start = _skip_blanks(content, 0)
+    if too_deep is None and (found := _list(content, start)):  # kubectl prints a list as one value
+        yield found
+        start = _skip_blanks(content, found.end)
     while start < len(content):
         if too_deep is not None and too_deep < (end := _end(content, start)):
             found = JsonValue(UnreadableError(TOO_DEEP, too_deep), start, end)
@@ -78,8 +81,6 @@ def values(text: SourceText) -> Iterator[JsonValue]:
 
 def _decode(text: SourceText, content: str, start: int) -> JsonValue:
     try:
-        if found := _list(content, start):
-            return found
         value, end = _DECODER.raw_decode(content, start)
         return JsonValue(value, start, end)
     except json.JSONDecodeError as error:
@@ -122,7 +123,7 @@ def _list(content: str, start: int) -> JsonValue | None:
             else:
                 held[key], offset = _DECODER.raw_decode(content, offset)
             offset = _skip_blanks(content, offset)
-    except (IndexError, json.JSONDecodeError):
+    except (IndexError, json.JSONDecodeError, _RefusedError, _NoJsonError):
         return None
     return JsonValue(held, start, offset + 1, starts) if starts and content[offset] == "}" else None
 

@@ -251,7 +251,7 @@ def _of_program(program: str, mention: Mention) -> Violation:
     """The violation about an amount with which a program makes pods."""
     amount, rest = divmod(parse_or_zero(mention.value), NANO)
     count = "an amount" if rest or not 0 < amount < _COUNTED else amount
-    problem = f"each pod that {program} starts asks for {count} of {{}}, which is not checked here"
+    problem = f"each pod that {program} starts by this value asks for {count} of {{}}, not checked here"
     if mention.is_text:
         problem = f"this text gives pods that {program} starts an amount of {{}}, which is not checked here"
     remedy = "compare the amount with the limit; the webhook checks these pods when they start"
