@@ -243,7 +243,8 @@ class Builder:
                 into.parts.append(_part(patch, FRAGMENT))
             for index in reversed(found):
                 one = into.resources[index]
-                self._reader.spend(layer, len(patch.value) * (1 + one.kibibytes))
+                # Each operation copies what it changes, which those before it may have enlarged.
+                self._reader.spend(layer, len(patch.value) * (1 + one.kibibytes + len(patch.value) // 32))
                 node = merged(one.node, patch) if is_merge else applied(one.node, patch)
                 into.resources[index : index + 1] = [] if node is None else [one.changed(node)]
 
