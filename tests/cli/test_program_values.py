@@ -51,7 +51,7 @@ VALUES: dict[str, tuple[Any, list[tuple[str, str]]]] = {
     ),
     "ClearML": (
         {"agentk8sglue": {"basePodTemplate": {"resources": {"limits": {GPU: "{{ gpus }}"}}}}},
-        [("/agentk8sglue/basePodTemplate/resources/limits/nvidia.com~1gpu", "ClearML starts by this value asks for an amount of")],
+        [("/agentk8sglue/basePodTemplate/resources/limits/nvidia.com~1gpu", "by this value asks for an amount of")],
     ),
     "chart that starts no pods": ({"extraResource": {}, "resources": {"limits": {GPU: 2}}}, []),
 }

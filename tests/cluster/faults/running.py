@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.cluster.faults.fault import Fault, of_pod, phase, running
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.manifests import PIPE, STRATEGY, container, host_path, pod
@@ -32,7 +34,11 @@ FAULTS = (
     of_pod("healthy", "nothing-wrong", running, **_MPS),
     of_pod("healthy-injected", "nothing-wrong", running, _MOUNTED, nodeSelector={STRATEGY: "mps"}, **_INJECTED),
     of_pod("pipe-hidden", "pipe-hidden", running, _OVER_PIPE, volumes=[_EMPTY], **_MPS),
-    of_pod("shared-memory-hidden", "shared-memory-hidden", running, _OVER_SHM, volumes=[_MEMORY], **_MPS),
+    of_pod("shared-memory-of-volta", "nothing-wrong", running, _OVER_SHM, volumes=[_MEMORY], **_MPS),
+    replace(
+        of_pod("shared-memory-hidden", "shared-memory-hidden", running, _OVER_SHM, volumes=[_MEMORY], **_MPS),
+        state="older-than-volta",
+    ),
     of_pod(
         "pipe-directory",
         "pipe-directory",

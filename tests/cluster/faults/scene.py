@@ -64,6 +64,8 @@ def _time_slicing(cluster: Cluster) -> Iterator[None]:
         yield
 
 
+_PASCAL = {"nvidia.com/gpu.family": "pascal", "nvidia.com/gpu.compute.major": "6"}
+
 STATES: dict[str, Callable[[Cluster], AbstractContextManager[None]]] = {
     "usual": lambda _: nullcontext(),
     "two-users": lambda _: nullcontext(),
@@ -71,6 +73,7 @@ STATES: dict[str, Callable[[Cluster], AbstractContextManager[None]]] = {
     # The node names its resource, and offers none.
     "plugin-stopped": lambda cluster: cluster.node.without_plugin(),
     "time-slicing": _time_slicing,
+    "older-than-volta": lambda cluster: cluster.api.patched(f"/api/v1/nodes/{NODE}", {"metadata": {"labels": _PASCAL}}),
 }
 """The states of the cluster in which faults are produced, in this order.
 
