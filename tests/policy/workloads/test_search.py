@@ -457,6 +457,13 @@ OFF = {"GPS023": "off"}
         (GROUP, "Unknown", {GPU: 2}, "nothing checks the GPU resource that it names", {"severities": OFF}),
         (GROUP, "Unknown", {"type": GPU}, "unknown kind; it names a GPU resource, and no amount for a pod", {}),
         (GROUP, "Unknown", {"a": "nvidia.com/gpu.product"}, f"unknown kind; {NAMES_NONE}", {}),
+        (
+            GROUP,
+            "Unknown",
+            {"a": 'x{r="nvidia.com/gpu"}'},
+            "unknown kind; it names a GPU resource, and no amount for a pod",
+            {},
+        ),
         ("", "ConfigMap", {}, "it requests no GPU resource", {}),
         ("helm.toolkit.fluxcd.io", "HelmRelease", {"values": {"gpu": 1}}, f"{RENDERED} helm template", {}),
         ("argoproj.io", "Application", {}, f"{RENDERED} argocd app manifests APPNAME", {}),

@@ -183,8 +183,17 @@ class GpuNames:
         return None if text is None else sum([text.count(begin.encode()) for begin in self._begins])
 
     def named_in(self, text: bytes | None) -> bool:
-        """Whether a key or a value of an encoded object is the name of a GPU resource; True if it was not encoded."""
-        return text is None or MIG.encode() in text or any(in_encoding(name) in text for name in self._gpus.by_name)
+        """Whether a key, a value or a word of a text in an encoded object is the name of a GPU resource.
+
+        True if it was not encoded.
+        """
+        if text is None or MIG.encode() in text:
+            return True
+        names = [name for name in self._gpus.by_name if name.encode() in text]
+        if any(in_encoding(name) in text for name in names):
+            return True
+        words = b"|".join(re.escape(name.encode()) for name in names)
+        return bool(names) and re.search(rb"(?<![\w./-])(?:%b)(?![\w./-])" % words, text) is not None
 
     def may_be_in(self, text: str) -> bool:
         """Whether a text has the beginning of a name."""

@@ -26,7 +26,7 @@ _PROGRAMS: Mapping[str, str] = {
     # gitlab-org/gitlab-runner docs/configuration/gpus.md: a patch of the pod, in TOML
     "GitLab Runner": r"runners\.kubernetes",
     # apache/airflow chart/values.yaml: the template of KubernetesExecutor
-    "Airflow": r"(?<![A-Za-z])podTemplate|pod_template_file|pod_override",
+    "Airflow": r"(?<![A-Za-z/])podTemplate(?!/)|pod_template_file|pod_override",
     # dagster-io/dagster helm/dagster/templates/helpers/instance/_k8s-run-launcher.tpl
     "Dagster": "runK8sConfig|run_k8s_config|stepK8sConfig|step_k8s_config",
     # clearml/clearml-helm-charts charts/clearml-agent/values.yaml
