@@ -275,7 +275,7 @@ def test_full_disk_leaves_file_as_it_was(here: Path) -> None:
     large = POD + "".join(f"# {number:60}\n" for number in range(1000))
     (here / "large.yaml").write_text(large)
     (here / "small.yaml").write_text(POD)
-    limited = 'ulimit -f 8; exec "$@" -m webhook mutate . --write'
+    limited = 'ulimit -f 8; exec "$@" -B -m webhook mutate . --write'
     ended = subprocess.run(["sh", "-c", limited, "sh", sys.executable], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert "large.yaml: cannot be written: file too large\n" in ended.stderr
