@@ -35,7 +35,7 @@ BOTH_EXCLUDED = [
 ]
 GPS001 = (
     'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS; '
-    "ask for 1, or require whole cards (1 node shares it through MPS, 1 node offers whole cards) by node affinity: "
+    "ask for 1{}, or require whole cards (1 node shares it through MPS, 1 node offers whole cards) by node affinity: "
     'nvidia.com/gpu.sharing-strategy NotIn ["mps", "time-slicing"] and nvidia.com/mps.capable NotIn ["true"]'
 )
 
@@ -71,7 +71,8 @@ def test_pod_excluding_one_mps_label_is_rejected_instead_of_pod_storm(space: Wor
     space.kubectl("delete", "deployment", "storm", "--cascade=foreground", "--timeout=180s")
     with webhook(space.cluster, facts=FACTS):
         for refused in (storm, pod("two", container(gpus=2), **EXCLUDES_STRATEGY)):
-            ending = f"denied the request: {GPS001}\ngpushare-webhook explain GPS001\n"
+            unless = " unless the namespace selects nodes" if refused is storm else ""
+            ending = f"denied the request: {GPS001.format(unless)}\ngpushare-webhook explain GPS001\n"
             assert _create(space, refused).endswith(ending)
         assert space.api.items(space.pods) == []
 
