@@ -165,15 +165,13 @@ class PodContext:
     @property
     def shows_mps(self) -> bool:
         """Whether anything shows that nodes which could take the pod share their cards through MPS."""
+        if self.policy.assumes_mps:
+            return True
         placement, unknown = self.placement, self.placement.cluster.index.unknown
-        return (
-            self.policy.assumes_mps
-            or any(
-                placement.lands(one.resource) is Reachability.YES or placement.sharing("mps", one.resource) & ~unknown
-                for one in self.mps_requests
-            )
-            or (self.is_on_gke and platforms.requires_mps_of_gke(placement.requirement))
-        )
+        return any(
+            placement.lands(one.resource) is Reachability.YES or placement.sharing("mps", one.resource) & ~unknown
+            for one in self.mps_requests
+        ) or (self.is_on_gke and platforms.requires_mps_of_gke(placement.requirement))
 
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when unknown.

@@ -125,8 +125,9 @@ class Evaluator:
     def check_pod(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
         policy = context.policy
+        of_shown = cap if policy.assumes_mps or context.shows_mps else Severity.OFF
         for check in self._checks_for(context):
-            most = cap if check.scope is not Scope.SHOWN_MPS or context.shows_mps else Severity.OFF
+            most = of_shown if check.scope is Scope.SHOWN_MPS else cap
             for violation in check.run(context):
                 verdict.add(check.code, min(policy.severity(check.code, violation), most), violation)
 
@@ -135,11 +136,11 @@ class Evaluator:
 
         The settings bound the sets of active codes, and each occurs with at most 64 combinations of scopes.
         """
-        active = context.policy.active
+        active, assumes_mps = context.policy.active, context.policy.assumes_mps
         key = (
             active,
             bool(context.mps_requests),
-            Scope.SHOWN_MPS.includes(context),
+            assumes_mps or Scope.SHOWN_MPS.includes(context),
             bool(context.requests.positive),
             bool(context.requests.named or context.requests.of_pod),
             context.expects_edits,

@@ -233,7 +233,7 @@ class NodeClasses:
     def traits(self, node: Node) -> Iterator[Trait]:
         """The traits by which a node shares cards."""
         config, marked = self.configs.of(node), self.marked(node)
-        if config is not None and config.strategy != marked and self.are_discovered:
+        if config is not None and config.strategy not in (marked, "none") and self.are_discovered:
             marked = None  # the plugin reads its configuration, and no label: that of another strategy is left over
         if any(may_have(node, key) for key in self.telling) or may_have(node, CONFIG_LABEL):
             yield ("undecided",)
