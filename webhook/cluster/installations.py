@@ -82,7 +82,7 @@ class Former(NamedTuple):
 
 
 class Renders(NamedTuple):
-    """The objects of an installation that are `former`. `unknown`: why there may be more; empty if there are none."""
+    """The `former` objects of an installation. `unknown` says why more may exist, and is empty if all are known."""
 
     former: list[Former]
     unknown: str

@@ -53,8 +53,10 @@ def results(
 
 
 def _once(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield what is found about objects that several kustomizations build. The first result with a finding counts the
-    other overlays that have it, and theirs repeat it."""
+    """Yield what is found about objects that several kustomizations build.
+
+    The first result with a finding counts the other overlays that have it, and their results repeat it.
+    """
     overlays: dict[object, dict[str, None]] = {}
     for result in (entry for entry in entries if isinstance(entry, Result)):
         for one in result.findings:
